@@ -1,0 +1,32 @@
+"""A fast and accurate neural CRF constituency parser.
+
+Names that need PyTorch are imported on first use, so that reading and scoring trees starts at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from treecrf.tree import BracketError, Span, Tree
+
+if TYPE_CHECKING:
+    from treecrf.chart.crf import SpanCRF
+    from treecrf.cnf import from_spans, to_spans
+    from treecrf.evalb import Rules, evaluate
+
+__all__ = ["BracketError", "Rules", "Span", "SpanCRF", "Tree", "evaluate", "from_spans", "to_spans"]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Rules": "treecrf.evalb",
+    "SpanCRF": "treecrf.chart.crf",
+    "evaluate": "treecrf.evalb",
+    "from_spans": "treecrf.cnf",
+    "to_spans": "treecrf.cnf",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'treecrf' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
