@@ -1,0 +1,263 @@
+"""TOML files as typed settings, and back; a setting that nobody reads is an error.
+
+The settings of a part of the program are a frozen dataclass beside that part. A file holds one table for each, may name
+a `base` file whose settings it changes, and gives way to `section.setting=value` from the command line.
+"""
+
+import dataclasses
+import difflib
+import json
+import sys
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+
+tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+T = TypeVar("T")
+
+_COMMAND_LINE = "the command line"
+_NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
+
+
+class SettingError(ValueError):
+    """A setting that does not exist, is missing, or has a value of the wrong kind."""
+
+
+class _Setting(NamedTuple):
+    value: Any  # as TOML gave it, or a list of texts from the command line
+    source: str
+
+
+def read_config(kind: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
+    """The settings of a TOML file, as the dataclass `kind`, with `section.setting=value` overrides on top."""
+    settings = _read(Path(path), ())
+    for name, texts in _group(overrides).items():
+        settings[name] = _Setting(texts, _COMMAND_LINE)
+    known = setting_names(kind)
+    for name, setting in settings.items():
+        if name not in known:
+            raise SettingError(f"unknown setting '{name}' in {setting.source}; did you mean '{_nearest(name, known)}'?")
+    return _build(kind, "", settings, str(path))
+
+
+def to_toml(config: Any) -> str:
+    """The TOML text that `read_config` reads back as an equal config."""
+    return "\n".join(_tables(config, ""))
+
+
+def setting_names(kind: type) -> list[str]:
+    """The dotted names of every setting in a dataclass of dataclasses."""
+    names = []
+    for name, hint in typing.get_type_hints(kind).items():
+        inner = setting_names(cast(type, hint)) if dataclasses.is_dataclass(hint) else None
+        names += [name] if inner is None else [f"{name}.{rest}" for rest in inner]
+    return names
+
+
+def differences(old: Any, new: Any) -> list[str]:
+    """The dotted names of the settings whose values differ."""
+    return [name for name in setting_names(type(new)) if _get(old, name) != _get(new, name)]
+
+
+def _get(config: Any, name: str) -> Any:
+    for part in name.split("."):
+        config = getattr(config, part)
+    return config
+
+
+def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, _Setting]:
+    if path.resolve() in seen:
+        raise SettingError(f"{path} is its own base, by way of {seen[-1]}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingError(f"{path} is not UTF-8 text: {error}") from None
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingError(f"{path} is not TOML: {error}") from None
+    base = tables.pop("base", None)
+    if base is None:
+        return _flatten(tables, "", str(path))
+    if not isinstance(base, str):
+        raise SettingError(f"'base' in {path} is {base!r}; expected the name of one other file")
+    inherited = _read(path.parent / base, (*seen, path.resolve()))
+    return inherited | _flatten(tables, "", str(path))
+
+
+def _flatten(table: Mapping[str, Any], prefix: str, source: str) -> dict[str, _Setting]:
+    settings: dict[str, _Setting] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            settings |= _flatten(value, f"{prefix}{key}.", source)
+        else:
+            settings[prefix + key] = _Setting(value, source)
+    return settings
+
+
+def _group(overrides: Iterable[str]) -> dict[str, list[str]]:
+    """Texts by setting: a list may be given one item at a time."""
+    texts: dict[str, list[str]] = {}
+    for override in overrides:
+        name, equals, text = override.partition("=")
+        if not equals:
+            raise SettingError(f"{override!r} on the command line is no setting; expected section.name=value")
+        texts.setdefault(name.strip(), []).append(text)
+    return texts
+
+
+def _build(kind: type[T], prefix: str, settings: Mapping[str, _Setting], path: str) -> T:
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(cast(Any, kind)):
+        hint = typing.get_type_hints(kind)[field.name]
+        name = prefix + field.name
+        if dataclasses.is_dataclass(hint):
+            values[field.name] = _build(cast(type, hint), f"{name}.", settings, path)
+        elif name in settings:
+            values[field.name] = _convert(name, settings[name], hint)
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise SettingError(f"setting '{name}' is missing in {path}; expected {_noun(hint)} ({name}=...)")
+    try:
+        return kind(**values)
+    except SettingError:
+        raise
+    except ValueError as error:
+        raise SettingError(f"[{prefix.rstrip('.')}] in {path}: {error}") from error
+
+
+def _convert(name: str, setting: _Setting, hint: Any) -> Any:
+    value = setting.value
+    if setting.source == _COMMAND_LINE:
+        value = _from_texts(value, hint)
+    try:
+        return _check(value, hint)
+    except TypeError:
+        shown = value if isinstance(value, str) else json.dumps(value, default=str)
+        message = f"setting '{name}' in {setting.source} is {shown}; expected {_noun(hint)}"
+        raise SettingError(message + _suggestion(value, hint)) from None
+
+
+def _check(value: Any, hint: Any) -> Any:
+    """The value as its type wants it; a TypeError where it is another kind of value."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _check(value, _not_none(hint))
+    if origin is Literal and value in inner:
+        return value
+    if origin is tuple and isinstance(value, list | str):
+        kinds = inner[:1] * len(_as_list(value)) if inner[-1] is ... else inner
+        if len(kinds) == len(_as_list(value)):
+            return tuple(_check(item, kind) for item, kind in zip(_as_list(value), kinds, strict=True))
+    if hint is float and type(value) is int:
+        return float(value)
+    if isinstance(hint, type) and type(value) is hint:
+        return value
+    raise TypeError
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _not_none(hint: Any) -> Any:
+    (inner,) = (arg for arg in get_args(hint) if arg is not types.NoneType)
+    return inner
+
+
+def _from_texts(texts: list[str], hint: Any) -> Any:
+    """What the command line gave for one setting, as TOML would have given it."""
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = _not_none(hint)
+    if get_origin(hint) is not tuple:
+        return _from_text(texts[-1], hint)
+    items: list[Any] = []
+    for text in texts:
+        whole = _as_toml(text)
+        if isinstance(whole, list):
+            items += whole
+        else:
+            items += [_from_text(item, get_args(hint)[0]) for item in text.split(",") if item]
+    return items
+
+
+def _from_text(text: str, hint: Any) -> Any:
+    if hint is float:
+        try:
+            return float(text)  # .5 and 5. are no numbers for TOML
+        except ValueError:
+            return text
+    value = _as_toml(text)
+    wants_text = hint is str or (get_origin(hint) is Literal and isinstance(get_args(hint)[0], str))
+    return text if value is None or (wants_text and not isinstance(value, str)) else value
+
+
+def _as_toml(text: str) -> Any:
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return None
+    return table["value"] if len(table) == 1 else None
+
+
+def _noun(hint: Any) -> str:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _noun(_not_none(hint))
+    if origin is Literal:
+        return "one of " + ", ".join(repr(value) for value in inner)
+    if origin is tuple and inner[-1] is ...:
+        return f"a list, each {_noun(inner[0])}"
+    if origin is tuple:
+        return f"a list of {len(inner)}, each {_noun(inner[0])}"
+    return _NOUNS.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def _suggestion(value: Any, hint: Any) -> str:
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = _not_none(hint)
+    if get_origin(hint) is not Literal:
+        return ""
+    near = difflib.get_close_matches(str(value), [str(choice) for choice in get_args(hint)], n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """The known name most like this one, whether or not its section was given."""
+    tail = name.rpartition(".")[2]
+
+    def likeness(candidate: str) -> float:
+        whole = difflib.SequenceMatcher(None, name, candidate).ratio()
+        return max(whole, difflib.SequenceMatcher(None, tail, candidate.rpartition(".")[2]).ratio())
+
+    return max(known, key=likeness)
+
+
+def _tables(config: Any, prefix: str) -> Iterable[str]:
+    lines: list[str] = []
+    inner: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if dataclasses.is_dataclass(value):
+            inner[field.name] = value
+        elif value is not None:
+            lines.append(f"{field.name} = {_literal(value)}")
+        elif field.default is not None:
+            raise ValueError(f"{prefix}{field.name} is None, which TOML cannot say where the default is another value")
+    if lines:
+        yield "\n".join([f"[{prefix.rstrip('.')}]"] * bool(prefix) + lines) + "\n"
+    for name, value in inner.items():
+        yield from _tables(value, f"{prefix}{name}.")
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
