@@ -1,0 +1,54 @@
+"""`treecrf plot`: the curves of training runs."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from treecrf.journal import NAME, read_journal
+
+_PANELS = {"loss": "training loss", "dev_f": "dev F"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `treecrf plot`."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help=f"a training folder, or its {NAME}")
+    parser.add_argument("-o", "--output", type=Path, default=Path("curves.svg"), help="an .svg, .png or .pdf file")
+    parser.add_argument("--by", choices=["epoch", "step"], default="epoch", help="what the x axis counts")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Draw loss and dev F of every run into one figure."""
+    draw({str(path): _epochs(path) for path in args.runs}, args.output, by=args.by)
+    print(f"{len(args.runs)} run{'s' * (len(args.runs) > 1)} drawn in {args.output}")
+
+
+def draw(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> None:
+    """One panel per measure, one curve per run; the best dev F is marked."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SystemExit("treecrf plot: matplotlib is needed: pip install 'treecrf[plot]'") from error
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    for axes, (key, title) in zip(figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True):
+        for name, records in runs.items():
+            axes.plot([record[by] for record in records], [record[key] for record in records], label=name)
+        if key == "dev_f":
+            for records in runs.values():
+                best = max(records, key=lambda record: record["dev_f"])
+                axes.annotate(f"{best['dev_f']:.2f}", (best[by], best["dev_f"]), ha="center", va="bottom")
+        axes.set(title=title, xlabel=by)
+        axes.grid(alpha=0.3)
+    if len(runs) > 1:
+        axes.legend()
+    try:
+        figure.savefig(output)
+    except ValueError as error:  # a format that matplotlib does not write
+        raise ValueError(f"cannot draw {output}: {error}") from error
+
+
+def _epochs(run: Path) -> list[dict[str, Any]]:
+    path = run / NAME if run.is_dir() else run
+    records = [record for record in read_journal(path) if record["event"] == "epoch"]
+    if not records:
+        raise ValueError(f"{path} has no finished epoch to draw")
+    return records

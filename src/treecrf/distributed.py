@@ -1,0 +1,82 @@
+"""Several processes that train one model: who this process is, and how it adds its numbers to the others'.
+
+`torchrun` starts the processes and tells them of each other. Started without it, there is one, and nothing is sent.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Processes:
+    """This process among all of them."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the one process that writes files."""
+        return self.rank == 0
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Replace tensors of one type by their sums over the processes."""
+        if self.world == 1:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        with self._company():
+            dist.all_reduce(flat)
+        parts = torch.split(flat, [tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+    def from_first(self, value: float) -> float:
+        """The value that the first process has."""
+        if self.world == 1:
+            return value
+        shared = torch.tensor([value], dtype=torch.float64, device=self.device)
+        with self._company():
+            dist.broadcast(shared, src=0)
+        return float(shared)
+
+    @contextmanager
+    def _company(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            raise ConnectionError(
+                f"process {self.rank + 1} of {self.world} lost another one, which failed or was ended; "
+                f"its own message says why ({str(error).splitlines()[0]})"
+            ) from error
+
+
+@contextmanager
+def join_processes(device: str | None = None) -> Iterator[Processes]:
+    """Meet the processes that `torchrun` started with this one; the device is one GPU each, if there is one."""
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    place = _place(device)
+    if world == 1:
+        yield Processes(device=place)
+        return
+    if place.type == "cuda":
+        torch.cuda.set_device(place)
+    dist.init_process_group("nccl" if place.type == "cuda" else "gloo", device_id=place if place.index else None)
+    try:
+        yield Processes(rank=rank, world=world, device=place)
+    finally:
+        dist.destroy_process_group()
+
+
+def _place(device: str | None) -> torch.device:
+    if device is not None:
+        return torch.device(device)
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))

@@ -1,0 +1,63 @@
+"""Small invented trees: every structure that the code must handle, in sentences that anybody can read."""
+
+import random
+from pathlib import Path
+
+from treecrf.tree import Tree
+
+_WORDS = {
+    "DT": ["the", "a", "every", "that"],
+    "JJ": ["red", "quiet", "old", "small"],
+    "NN": ["cat", "garden", "river", "teacher", "book", "wall"],
+    "NNP": ["Ada", "Boris", "Chen"],
+    "PRP": ["we", "she", "they"],
+    "IN": ["in", "behind", "with"],
+    "VBZ": ["likes", "sees", "paints", "climbs"],
+    "VBD": ["slept", "waited", "sang"],
+    "RB": ["slowly", "often", "never"],
+    "CC": ["and", "or"],
+    "C": ["that", "because"],
+    ",": [","],
+    ".": [".", "!"],
+    "CD": ["two", "7", "1,024"],
+}
+_RULES = {
+    "TOP": ["S", "S", "S", "S", "NP", "FRAG"],
+    "S": ["NP VP .", "NP VP .", "NP ADVP VP .", "S , CC S .", "VP ."],
+    "SBAR": ["C S"],
+    "NP": ["DT NN", "DT JJ NN", "DT JJ JJ NN", "NNP", "PRP", "QP NN", "NP PP", "NP , NP , CC NP"],
+    "QP": ["CD", "CD CC CD"],
+    "PP": ["IN NP"],
+    "VP": ["VBZ NP", "VBD", "VBD ADVP", "VBZ NP PP", "VBD SBAR", "VP CC VP"],
+    "ADVP": ["RB", "RB RB"],
+    "FRAG": ["NP", "ADVP .", "PP ."],
+}
+_DEEPEST = 7
+
+
+def toy_trees(number: int, *, seed: int = 0, longest: int = 16) -> list[Tree]:
+    """Trees of different sentences, none over `longest` words."""
+    source = random.Random(seed)
+    trees: dict[tuple[str, ...], Tree] = {}
+    while len(trees) < number:
+        tree = _grow("TOP", source, 0)
+        if len(tree.words) <= longest:
+            trees.setdefault(tuple(tree.words), tree)
+    return list(trees.values())
+
+
+def _grow(label: str, source: random.Random, depth: int) -> Tree:
+    if label in _WORDS:
+        return Tree({"C": "IN"}.get(label, label), (source.choice(_WORDS[label]),))
+    rules = _RULES[label] if depth < _DEEPEST else _RULES[label][:1]
+    return Tree(label, tuple(_grow(child, source, depth + 1) for child in source.choice(rules).split()))
+
+
+def write_trees(path: Path, trees: list[Tree]) -> Path:
+    """One tree a line."""
+    path.write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    write_trees(Path(__file__).parent / "data" / "fifty.mrg", toy_trees(50))
