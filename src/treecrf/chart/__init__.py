@@ -1,0 +1,1 @@
+"""Exact inference over every binary tree of a sentence, by its span scores."""

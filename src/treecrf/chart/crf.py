@@ -1,0 +1,200 @@
+"""SpanCRF: a probability distribution over the binary trees of a sentence."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from treecrf.chart import decode, inside, ops
+
+
+class SpanCRF:
+    """Trees weighted by the scores of their spans, for a batch of sentences.
+
+    `scores` is (b, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i:j]`. Cells outside a sentence are
+    never read. Results are shaped like scores; trees are boolean charts.
+
+    >>> scores = torch.zeros(1, 4, 4)
+    >>> scores[0, 0, 2] = 1.0
+    >>> crf = SpanCRF(scores, [3])
+    >>> round(crf.marginals[0, 0, 2].item(), 3)  # two trees, e to one
+    0.731
+    >>> crf.argmax[0].nonzero().tolist()
+    [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]
+
+    `allowed` forbids spans in every answer, as a score of -inf does; the drop in `log_partition` is the
+    log-probability of the constraint. Without `validate` nothing is checked and nothing waits for the device.
+    """
+
+    def __init__(
+        self,
+        scores: Tensor,
+        lengths: Tensor | Sequence[int],
+        *,
+        allowed: Tensor | None = None,
+        validate: bool = True,
+    ) -> None:
+        lengths = torch.as_tensor(lengths)
+        _check_shapes(scores, lengths, allowed)
+        self.lengths = lengths.to(scores.device, torch.int64)
+        self._constrained = allowed is not None
+        if validate:
+            self._constrained |= _check_values(scores, self.lengths)
+        self.scores = scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)
+        self._validate = validate
+
+    @cached_property
+    def _inside(self) -> tuple[Tensor, Tensor]:
+        """The inside chart and log Z, outside of autograd."""
+        with torch.no_grad():
+            chart, log_z = ops.backend(self.scores).inside(self.scores, self.lengths)
+        if self._constrained and (log_z == -torch.inf).any():
+            sentence = int((log_z == -torch.inf).nonzero()[0])
+            raise ValueError(f"sentence {sentence}: no tree is left by the spans that are allowed; allow more of them")
+        return chart, log_z
+
+    @cached_property
+    def _log_z(self) -> Tensor:
+        return ops.LogPartition.apply(self.scores, self.lengths, *self._inside)  # type: ignore[no-any-return]
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.promote_types(self.scores.dtype, torch.float32)
+
+    @property
+    def log_partition(self) -> Tensor:
+        """log Z: the log-sum of the exponentiated scores of all trees, (b,)."""
+        return self._log_z.to(self._dtype)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """The probability of every span."""
+        return ops.Marginals.apply(self.scores, self.lengths, self._inside[0])  # type: ignore[no-any-return]
+
+    @cached_property
+    def argmax(self) -> Tensor:
+        """The most probable tree."""
+        return self._best_tree(self.scores)
+
+    def mbr(self) -> Tensor:
+        """The tree with the highest sum of marginals: the most spans expected to be right."""
+        return self._best_tree(self.marginals.detach().masked_fill(self.scores.detach() == -torch.inf, -torch.inf))
+
+    def _best_tree(self, chart: Tensor) -> Tensor:
+        if self._constrained:
+            _ = self._inside  # which is where a constraint without a tree is found
+        with torch.no_grad():
+            return ops.backend(chart).cky(chart, self.lengths)  # type: ignore[no-any-return]
+
+    def score(self, trees: Tensor) -> Tensor:
+        """The summed scores of trees, (..., b)."""
+        return self._score(trees).to(self._dtype)
+
+    def _score(self, trees: Tensor) -> Tensor:
+        self._check_trees(trees)
+        return torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
+
+    def log_prob(self, trees: Tensor) -> Tensor:
+        """The log-probability of trees, (..., b); -inf where a constraint forbids one."""
+        return (self._score(trees) - self._log_z).to(self._dtype)
+
+    @property
+    def entropy(self) -> Tensor:
+        """The expected surprise over trees, in nats, (b,)."""
+        return self.cross_entropy(self)
+
+    def cross_entropy(self, other: "SpanCRF") -> Tensor:
+        """The expected surprise of `other` over the trees of this distribution, (b,)."""
+        self._check_pair(other)
+        # every tree has 2n - 1 spans: log Z in as many shares keeps huge scores from cancelling only at the end;
+        # spans that never occur count nothing, though their score may be -inf
+        share = (other._log_z / (2 * self.lengths - 1))[:, None, None]
+        surprise = torch.where(self.marginals > 0, share - other.scores, 0.0)
+        return (self.marginals.double() * surprise).sum((-1, -2)).to(self._dtype)
+
+    def kl(self, other: "SpanCRF") -> Tensor:
+        """The Kullback-Leibler divergence from `other` to this distribution, (b,)."""
+        return self.cross_entropy(other) - self.entropy
+
+    def sample(self, k: int, *, generator: torch.Generator | None = None) -> Tensor:
+        """k trees of each sentence, drawn by their probability: (k, b, n + 1, n + 1)."""
+        _ = self._inside
+        return decode.sample(self.scores, self.lengths, k, generator)
+
+    def kbest(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k best trees in order and their scores: (k, b) and (k, b, n + 1, n + 1).
+
+        Where a sentence has fewer trees, the rest have a score of -inf and no spans.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; expected at least 1")
+        _ = self._inside
+        trees = decode.kbest(self.scores, self.lengths, k)
+        scores = torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
+        return scores.masked_fill(~trees.flatten(2).any(-1), -torch.inf).to(self._dtype), trees
+
+    def _check_trees(self, trees: Tensor) -> None:
+        if trees.dtype != torch.bool or trees.shape[-3:] != self.scores.shape:
+            raise ValueError(
+                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected (..., {', '.join(map(str, self.scores.shape))}) "
+                "of torch.bool, one chart for each sentence"
+            )
+        if self._validate:
+            _check_trees(trees, self.lengths)
+
+    def _check_pair(self, other: "SpanCRF") -> None:
+        if self.scores.shape != other.scores.shape or not torch.equal(self.lengths, other.lengths):
+            raise ValueError(
+                f"the other distribution is over {tuple(other.scores.shape)} with lengths {other.lengths.tolist()}; "
+                f"expected {tuple(self.scores.shape)} with {self.lengths.tolist()}"
+            )
+
+
+def _check_shapes(scores: Tensor, lengths: Tensor, allowed: Tensor | None) -> None:
+    shape = tuple(scores.shape)
+    if scores.dim() != 3 or shape[1] != shape[2] or shape[0] < 1 or shape[1] < 2 or not scores.is_floating_point():
+        raise ValueError(f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1), n words at most")
+    if tuple(lengths.shape) != shape[:1] or lengths.is_floating_point():
+        raise ValueError(
+            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one for each sentence"
+        )
+    if allowed is not None and (allowed.shape != scores.shape or allowed.dtype != torch.bool):
+        raise ValueError(f"allowed is {tuple(allowed.shape)} of {allowed.dtype}; expected {shape} of torch.bool, like scores")
+
+
+def _check_values(scores: Tensor, lengths: Tensor) -> bool:
+    """Refuse what no answer can be given for; say whether any score is -inf. Waits for the device once."""
+    size = scores.shape[-1]
+    extremes = torch.stack([*torch.aminmax(scores.detach()), *torch.aminmax(lengths)])
+    low, high, shortest, longest = extremes.double().tolist()
+    if shortest < 1 or longest >= size:
+        sentence = int(((lengths < 1) | (lengths >= size)).nonzero()[0])
+        raise ValueError(
+            f"sentence {sentence}: length {int(lengths[sentence])}; expected 1 to {size - 1}, as scores are for {size - 1} words"
+        )
+    if not high < torch.inf:
+        odd = (~(scores < torch.inf) & inside.within(lengths, size)).nonzero()
+        if len(odd):
+            sentence, start, end = odd[0].tolist()
+            raise ValueError(
+                f"sentence {sentence}: the score of span ({start}, {end}) is {scores[sentence, start, end].item()}; "
+                "expected a finite number, or -inf for a span that cannot be"
+            )
+    return not low > -torch.inf
+
+
+def _check_trees(trees: Tensor, lengths: Tensor) -> None:
+    """Refuse charts that are not binary trees: only a tree's own 2n-1 spans can all be in one tree."""
+    size = trees.shape[-1]
+    charts = trees.reshape(-1, size, size)
+    repeated = lengths.repeat(len(charts) // len(lengths))
+    shared = ops.backend(charts.float()).cky(charts.float(), repeated) & charts
+    wrong = (shared.sum((-1, -2)) != 2 * repeated - 1) | (charts.sum((-1, -2)) != 2 * repeated - 1)
+    if wrong.any():
+        tree = int(wrong.nonzero()[0])
+        length = int(repeated[tree])
+        raise ValueError(
+            f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over {length} words; "
+            f"expected {2 * length - 1} spans, none crossing another"
+        )

@@ -1,0 +1,306 @@
+"""The speed: inside, outside and CKY as Triton kernels, and the functions that launch them.
+
+Each kernel walks the widths of one sentence inside one launch. Work charts are (batch, width, start) in float64: the
+spans of one width are contiguous, so are both operands of the split loop,
+
+    beta(w, i) = s(i, i + w) + logsumexp_k  beta(k, i) + beta(w - k, i + k),
+
+and sums of a thousand scores keep their last digits. Exponentials are taken in float32 (float64 for float64 scores)
+after the subtraction that makes them safe. Scores may be of any floating type and any strides.
+
+A sentence belongs to one program, or, where sentences are few and long, to several that share the spans of a width and
+meet before the next; such a grid is launched cooperatively, so that all its programs are on the device at once.
+"""
+
+from typing import Any, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from triton import knobs
+
+# in Triton's interpreter programs run one after another and cannot meet: each width is a launch of its own
+INTERPRETED = bool(knobs.runtime.interpret)
+
+
+class Plan(NamedTuple):
+    """How one launch cuts its work."""
+
+    parts: int  # programs of a sentence
+    spans: int  # spans that a program sums at once
+    splits: int  # splits of each that it takes at once
+    warps: int
+
+
+def plan(batch: int, size: int, device: torch.device) -> Plan:
+    """The cut that fills the device for this batch."""
+    if INTERPRETED:
+        return Plan(parts=2, spans=16, splits=8, warps=4)
+    processors = torch.cuda.get_device_properties(device).multi_processor_count
+    if size <= 33 or batch >= processors:
+        return Plan(parts=1, spans=32, splits=16, warps=4)
+    parts = max(1, min(processors // batch, triton.cdiv(size, 32)))
+    return Plan(parts=parts, spans=32, splits=32, warps=8)
+
+
+@triton.jit
+def _meet(meeting, rounds, PARTS: tl.constexpr):
+    """Wait until every program of the sentence has stored its share of a width."""
+    tl.debug_barrier()
+    if PARTS > 1:
+        tl.atomic_add(meeting, 1, sem="acq_rel", scope="gpu")
+        while tl.atomic_add(meeting, 0, sem="acq_rel", scope="gpu") < rounds * PARTS:
+            pass
+        tl.debug_barrier()
+
+
+@triton.jit
+def _load_scores(scores, start, width, stride_i, stride_j, there):
+    start = start.to(tl.int64)
+    return tl.load(scores + start * stride_i + (start + width) * stride_j, mask=there, other=0.0).to(tl.float64)
+
+
+# inside: beta(w, i) = s(i, i + w) + logsumexp_k beta(k, i) + beta(w - k, i + k)
+# grid (batch, PARTS); a program owns every PARTS-th block of SPANS starts, for all widths in [first, last)
+@triton.jit
+def inside_fwd_kernel(
+    scores,
+    lengths,
+    chart,
+    log_z,
+    meetings,
+    first,
+    last,
+    size,
+    stride_b,
+    stride_i,
+    stride_j,
+    PARTS: tl.constexpr,
+    SPANS: tl.constexpr,
+    SPLITS: tl.constexpr,
+    REAL: tl.constexpr,
+):
+    sentence = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    size = size.to(tl.int64)
+    length = tl.load(lengths + sentence).to(tl.int32)
+    scores += sentence * stride_b
+    chart += sentence * size * size
+    for width in range(first, tl.minimum(last, length + 1)):
+        for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
+            start = block + tl.arange(0, SPANS)
+            there = start <= length - width
+            top = tl.full((SPANS,), float("-inf"), tl.float64)
+            total = tl.zeros((SPANS,), REAL)
+            for begin in range(1, width, SPLITS):
+                k = begin + tl.arange(0, SPLITS)[:, None]  # (SPLITS, 1)
+                both = there[None, :] & (k < width)
+                left = tl.load(chart + k * size + start[None, :], mask=both, other=float("-inf"))
+                right = tl.load(chart + (width - k) * size + (start[None, :] + k), mask=both, other=float("-inf"))
+                terms = left + right  # (SPLITS, SPANS)
+                new_top = tl.maximum(top, tl.max(terms, 0))
+                shift = tl.where(new_top == float("-inf"), 0.0, new_top)
+                total = total * tl.exp((top - shift).to(REAL)) + tl.sum(tl.exp((terms - shift[None, :]).to(REAL)), 0)
+                top = new_top
+            below = tl.where(total == 0, float("-inf"), top + tl.log(tl.where(total == 0, 1.0, total)).to(tl.float64))
+            beta = tl.where(width == 1, 0.0, below) + _load_scores(scores, start, width, stride_i, stride_j, there)
+            tl.store(chart + width * size + start, beta, mask=there)
+            tl.store(log_z + sentence + start, beta, mask=(start == 0) & (start + width == length))
+        if width + 1 < last:
+            _meet(meetings + sentence, width, PARTS)
+
+
+# outside: mu(w, i) = sum_k exp(beta(w, i) + beta(k, i + w) + above(w + k, i))
+#                   + sum_k exp(beta(w, i) + beta(k, i - k) + above(w + k, i - k)),   above = log mu + s - beta
+# grid as above; widths from last - 1 down to first
+@triton.jit
+def outside_bwd_kernel(
+    scores,
+    lengths,
+    chart,
+    above,
+    marginals,
+    meetings,
+    first,
+    last,
+    size,
+    stride_b,
+    stride_i,
+    stride_j,
+    PARTS: tl.constexpr,
+    SPANS: tl.constexpr,
+    SPLITS: tl.constexpr,
+    REAL: tl.constexpr,
+):
+    sentence = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    size = size.to(tl.int64)
+    length = tl.load(lengths + sentence).to(tl.int32)
+    scores += sentence * stride_b
+    chart += sentence * size * size
+    above += sentence * size * size
+    marginals += sentence * size * size
+    widest = tl.minimum(last - 1, length)
+    for step in range(0, widest - first + 1):
+        width = widest - step
+        for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
+            start = block + tl.arange(0, SPANS)
+            there = start <= length - width
+            beta = tl.load(chart + width * size + start, mask=there, other=float("-inf"))
+            total = tl.zeros((SPANS,), REAL)
+            for begin in range(1, length - width + 1, SPLITS):
+                k = begin + tl.arange(0, SPLITS)[:, None]
+                row, parent = k * size, (width + k) * size
+                end = start[None, :] + width
+                rightward = there[None, :] & (end + k <= length)
+                terms = tl.load(chart + row + end, mask=rightward, other=float("-inf"))
+                terms += tl.load(above + parent + start[None, :], mask=rightward, other=float("-inf"))
+                total += tl.sum(tl.exp((terms + beta[None, :]).to(REAL)), 0)
+                before = start[None, :] - k
+                leftward = there[None, :] & (before >= 0)
+                terms = tl.load(chart + row + before, mask=leftward, other=float("-inf"))
+                terms += tl.load(above + parent + before, mask=leftward, other=float("-inf"))
+                total += tl.sum(tl.exp((terms + beta[None, :]).to(REAL)), 0)
+            whole = (start == 0) & (start + width == length) & (beta > float("-inf"))
+            mu = tl.where(whole, 1.0, total)
+            below = beta - _load_scores(scores, start, width, stride_i, stride_j, there)
+            log_mu = tl.log(tl.where(mu > 0, mu, 1.0)).to(tl.float64)
+            tl.store(above + width * size + start, tl.where(mu > 0, log_mu - below, float("-inf")), mask=there)
+            tl.store(marginals + start * size + start + width, mu.to(marginals.dtype.element_ty), mask=there)
+        if width > first:
+            _meet(meetings + sentence, step + 1, PARTS)
+
+
+# CKY: best(w, i) = s(i, i + w) + max_k best(k, i) + best(w - k, i + k), the leftmost k on a tie; grid as above
+@triton.jit
+def cky_fwd_kernel(
+    scores,
+    lengths,
+    chart,
+    splits,
+    meetings,
+    first,
+    last,
+    size,
+    stride_b,
+    stride_i,
+    stride_j,
+    PARTS: tl.constexpr,
+    SPANS: tl.constexpr,
+    SPLITS: tl.constexpr,
+):
+    sentence = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    size = size.to(tl.int64)
+    length = tl.load(lengths + sentence).to(tl.int32)
+    scores += sentence * stride_b
+    chart += sentence * size * size
+    splits += sentence * size * size
+    for width in range(first, tl.minimum(last, length + 1)):
+        for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
+            start = block + tl.arange(0, SPANS)
+            there = start <= length - width
+            top = tl.full((SPANS,), float("-inf"), tl.float64)
+            split = tl.full((SPANS,), 1, tl.int32)
+            for begin in range(1, width, SPLITS):
+                k = begin + tl.arange(0, SPLITS)[:, None]
+                both = there[None, :] & (k < width)
+                left = tl.load(chart + k * size + start[None, :], mask=both, other=float("-inf"))
+                right = tl.load(chart + (width - k) * size + (start[None, :] + k), mask=both, other=float("-inf"))
+                terms = left + right
+                block_top = tl.max(terms, 0)
+                first_k = tl.min(tl.where(terms == block_top[None, :], k, width - 1), 0)
+                split = tl.where(block_top > top, first_k, split)
+                top = tl.maximum(top, block_top)
+            below = tl.where(width == 1, 0.0, top)
+            best = below + _load_scores(scores, start, width, stride_i, stride_j, there)
+            tl.store(chart + width * size + start, best, mask=there)
+            tl.store(splits + width * size + start, split, mask=there)
+        if width + 1 < last:
+            _meet(meetings + sentence, width, PARTS)
+
+
+# back-trace: a marked span marks its two children, widest spans first; one program a sentence
+@triton.jit
+def trace_kernel(lengths, splits, trees, size, SPANS: tl.constexpr):
+    sentence = tl.program_id(0).to(tl.int64)
+    size = size.to(tl.int64)
+    length = tl.load(lengths + sentence).to(tl.int32)
+    splits += sentence * size * size
+    trees += sentence * size * size
+    tl.store(trees + length, 1)
+    tl.debug_barrier()
+    for step in range(0, length - 1):
+        width = length - step
+        for block in range(0, length - width + 1, SPANS):
+            start = block + tl.arange(0, SPANS)
+            there = start <= length - width
+            marked = tl.load(trees + start * size + start + width, mask=there, other=0) != 0
+            middle = start + tl.load(splits + width * size + start, mask=marked, other=1)
+            tl.store(trees + start * size + middle, 1, mask=marked)
+            tl.store(trees + middle * size + start + width, 1, mask=marked)
+        tl.debug_barrier()
+
+
+def _launch(kernel: Any, cut: Plan, scores: Tensor, lengths: Tensor, *work: Tensor, descending: bool = False, **constants: Any) -> None:
+    batch, size = scores.shape[:2]
+    grid = (batch, cut.parts)
+    meetings = torch.zeros(batch if cut.parts > 1 else 1, dtype=torch.int32, device=scores.device)
+    widths = [(1, size)]
+    if INTERPRETED and cut.parts > 1:
+        widths = [(width, width + 1) for width in range(1, size)]
+    for first, last in reversed(widths) if descending else widths:
+        kernel[grid](
+            scores,
+            lengths,
+            *work,
+            meetings,
+            first,
+            last,
+            size,
+            *scores.stride(),
+            PARTS=cut.parts,
+            SPANS=cut.spans,
+            SPLITS=cut.splits,
+            num_warps=cut.warps,
+            launch_cooperative_grid=cut.parts > 1,
+            **constants,
+        )
+
+
+def _real(scores: Tensor) -> Any:
+    return tl.float64 if scores.dtype == torch.float64 else tl.float32
+
+
+def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """beta of every span, by width and start, and log Z of every sentence."""
+    batch, size = scores.shape[:2]
+    chart = torch.empty(batch, size, size, dtype=torch.float64, device=scores.device)
+    log_z = torch.empty(batch, dtype=torch.float64, device=scores.device)
+    cut = plan(batch, size, scores.device)
+    _launch(inside_fwd_kernel, cut, scores, lengths, chart, log_z, REAL=_real(scores))
+    return chart, log_z
+
+
+def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+    """The marginal of every span, given beta."""
+    batch, size = scores.shape[:2]
+    above = torch.empty_like(chart)
+    dtype = torch.promote_types(scores.dtype, torch.float32)
+    marginals = torch.zeros(chart.shape, dtype=dtype, device=scores.device)
+    cut = plan(batch, size, scores.device)
+    _launch(outside_bwd_kernel, cut, scores, lengths, chart, above, marginals, descending=True, REAL=_real(scores))
+    return marginals
+
+
+def cky(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The best tree of every sentence; the leftmost split wins a tie."""
+    batch, size = scores.shape[:2]
+    chart = torch.empty(batch, size, size, dtype=torch.float64, device=scores.device)
+    splits = torch.empty(chart.shape, dtype=torch.int32, device=scores.device)
+    cut = plan(batch, size, scores.device)
+    _launch(cky_fwd_kernel, cut, scores, lengths, chart, splits)
+    trees = torch.zeros(chart.shape, dtype=torch.uint8, device=scores.device)
+    trace_kernel[(batch,)](lengths, splits, trees, size, SPANS=cut.spans, num_warps=1)
+    return trees.view(torch.bool)

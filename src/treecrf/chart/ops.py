@@ -1,0 +1,61 @@
+"""The join: one place that chooses a backend, and the two autograd functions over it.
+
+The gradient of log Z is the chart of marginals, which the backends compute without autograd. The gradient of the
+marginals themselves, wanted only by second-order losses such as entropy, takes the plain tensors of `inside.py`.
+"""
+
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from treecrf.chart import compiled, inside
+
+
+def backend(scores: Tensor) -> ModuleType:
+    """The fastest room that can hold these scores: each has `inside`, `outside` and `cky`."""
+    if scores.is_cuda:
+        try:
+            from treecrf.chart import kernels
+        except ImportError:  # a build of torch that comes without Triton
+            return inside
+        return kernels
+    return compiled if scores.device.type == "cpu" and compiled.available else inside
+
+
+class LogPartition(torch.autograd.Function):
+    """log Z, given the inside chart that holds it."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor, log_z: Tensor) -> Tensor:
+        ctx.save_for_backward(scores, lengths, chart)
+        return log_z.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        marginals = Marginals.apply(*ctx.saved_tensors)
+        return (grads[0][:, None, None] * marginals).to(ctx.saved_tensors[0].dtype), None, None, None
+
+
+class Marginals(torch.autograd.Function):
+    """The probability of every span, given the inside chart."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+        ctx.save_for_backward(scores, lengths)
+        return backend(scores).outside(scores, lengths, chart)  # type: ignore[no-any-return]  # a module's function
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        scores, lengths = ctx.saved_tensors
+        with torch.enable_grad():
+            leaf = scores.detach().requires_grad_()
+            _, log_z = inside.inside(leaf, lengths)
+            (marginals,) = torch.autograd.grad(log_z.sum(), leaf, create_graph=True)
+            if not marginals.requires_grad:  # sentences of one word have one tree, whatever its score
+                return torch.zeros_like(scores), None, None
+            (grad,) = torch.autograd.grad(marginals, leaf, grads[0].to(marginals.dtype))
+        return grad, None, None
