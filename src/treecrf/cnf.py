@@ -7,21 +7,10 @@ no span's: a chart covers what is below the root.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from operator import itemgetter
+from typing import Literal
 
-from treecrf.tree import Span, Tree, escape, unescape
-
-
-class _Open(NamedTuple):
-    node: Tree
-    part: str  # the label of the span if no constituent of its own is there
-    starts: list[int]  # where the node and its siblings start
-
-
-class _Close(NamedTuple):
-    label: str
-    part: str
-    starts: list[int]
+from treecrf.tree import Span, Tree, escape, unchecked, unescape
 
 
 def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Span]:
@@ -36,40 +25,45 @@ def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Spa
         return [Span(0, 1, "")]
     spans: list[Span] = []
     position = 0
-    todo: list[_Open | _Close] = [_Open(tree, "", [])]
+    # a node to visit, the label of a span there that is only a part, and where the node and its siblings start; or the
+    # label of a constituent whose children are done, the label of its own parts, and where those children start
+    todo: list[tuple[Tree | str, str, list[int]]] = [(tree, "", [])]
     while todo:
-        task = todo.pop()
-        if isinstance(task, _Close):
-            starts = task.starts
-            inner = [(starts[0], end) for end in starts[2:]]
-            if side == "right":
-                inner = [(start, position) for start in starts[-2:0:-1]]
-            spans += [Span(start, end, task.part) for start, end in inner]
-            spans.append(Span(starts[0], position, task.label))
+        node, part, starts = todo.pop()
+        if isinstance(node, str):
+            spans += _parts(starts, position, part, side)
+            spans.append(Span(starts[0], position, node))
             continue
-        task.starts.append(position)
-        node, chain = _descend(task.node)
-        part = f"({escape(chain[-1])})" if chain else task.part
-        label = " ".join(map(escape, chain[1:] if task.node is tree else chain)) or (task.part or part)
-        if node.is_leaf:
+        starts.append(position)
+        bottom, chain = _descend(node)
+        inner = f"({chain[-1]})" if chain else part
+        label = " ".join(chain[1:] if node is tree else chain) or part or inner
+        if isinstance(bottom.children[0], str):
             spans.append(Span(position, position + 1, label))
             position += 1
         else:
             starts = []
-            todo.append(_Close(label, part, starts))
-            todo += [_Open(child, part, starts) for child in reversed(node.subtrees)]
+            todo.append((label, inner, starts))
+            todo += [(child, inner, starts) for child in bottom.children[::-1]]
     return spans
 
 
 def _descend(node: Tree) -> tuple[Tree, list[str]]:
     """Follow only children to a branching node or a preterminal, with the labels of constituents on the way."""
-    chain = []
-    while not node.is_leaf:
-        chain.append(node.label)
+    chain: list[str] = []
+    while not isinstance(child := node.children[0], str):
+        chain.append(escape(node.label))
         if len(node.children) > 1:
             break
-        node = node.subtrees[0]
+        node = child
     return node, chain
+
+
+def _parts(starts: list[int], end: int, label: str, side: str) -> list[Span]:
+    """The spans that binarization makes inside a constituent whose children start there."""
+    if side == "left":
+        return [Span(starts[0], stop, label) for stop in starts[2:]]
+    return [Span(start, end, label) for start in starts[-2:0:-1]]
 
 
 def from_spans(spans: Iterable[Span], leaves: Sequence[Tree], root: str = "TOP") -> Tree:
@@ -86,30 +80,38 @@ def from_spans(spans: Iterable[Span], leaves: Sequence[Tree], root: str = "TOP")
         raise ValueError("no leaves; a tree needs at least one word")
     stack: list[tuple[int, list[Tree]]] = []  # neighbouring stretches of the sentence: start, constituents
     shifted = 0
-    whole = Span(0, len(leaves), "")
+    whole = ""
     # spans end where their last child ends, and hold it: by end, then from short to long, is children first
-    for span in sorted(spans, key=lambda span: (span.end, -span.start)):
-        if not 0 <= span.start < span.end <= len(leaves):
-            raise ValueError(f"{span} lies outside the sentence of {len(leaves)} words")
-        while shifted < span.end:
+    shortest_first = sorted(sorted(spans, key=itemgetter(0), reverse=True), key=itemgetter(1))
+    for start, end, label in shortest_first:
+        if not 0 <= start < end <= len(leaves):
+            raise ValueError(f"{Span(start, end, label)} lies outside the sentence of {len(leaves)} words")
+        while shifted < end:
             stack.append((shifted, [leaves[shifted]]))
             shifted += 1
-        stretches: list[list[Tree]] = []
-        start = span.end
-        while start > span.start:
-            start, nodes = stack.pop()
-            stretches.append(nodes)
-        if start < span.start:
-            raise ValueError(f"{span} crosses another span that starts at {start}; expected the spans of one tree")
-        nodes = stretches.pop()
-        while stretches:
-            nodes += stretches.pop()
-        stack.append((start, _wrap(nodes, span.label)))
-        if span[:2] == whole[:2]:
-            whole = span
-    if len(leaves) == 1 and whole.label == "" and stack:
+        stack.append((start, _wrap(_take(stack, start, end), label)))
+        if end - start == len(leaves):
+            whole = label
+    if len(leaves) == 1 and stack and not whole:
         return leaves[0]
     return Tree(root, (*(node for _, nodes in stack for node in nodes), *leaves[shifted:]))
+
+
+def _take(stack: list[tuple[int, list[Tree]]], start: int, end: int) -> list[Tree]:
+    """Remove the stretches that make up a span, and return their constituents."""
+    first, nodes = stack.pop()
+    if first == start:
+        return nodes
+    stretches = [nodes]
+    while first > start:
+        first, nodes = stack.pop()
+        stretches.append(nodes)
+    if first < start:
+        raise ValueError(f"span {start}-{end} crosses another from {first}; expected the spans of one tree")
+    nodes = stretches.pop()
+    while stretches:
+        nodes += stretches.pop()
+    return nodes
 
 
 def _wrap(nodes: list[Tree], label: str) -> list[Tree]:
@@ -117,7 +119,7 @@ def _wrap(nodes: list[Tree], label: str) -> list[Tree]:
     if not label or label.startswith("("):
         return nodes
     for name in reversed(label.split(" ")):
-        nodes = [Tree(unescape(name), tuple(nodes))]
+        nodes = [unchecked(unescape(name), tuple(nodes))]
     return nodes
 
 

@@ -8,15 +8,18 @@ ordinary words and stay as they are.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-# characters that would end a word, and the start of what would read as an escape
-_UNSAFE = re.compile(r"[\s()]|\\(?=u\{[0-9a-f]*\})")
+# what would end a word, what UTF-8 cannot hold, and the start of what would read as an escape
+_UNSAFE = re.compile(r"[\s()\ud800-\udfff]|\\(?=u\{[0-9a-f]*\})")
+_UNPRINTABLE = re.compile(r"[^\S ]|[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\u\{([0-9a-f]*)\}")
 _EMPTY = r"\u{}"
 # str.split() knows more white space than brackets do: a no-break space belongs to its word
-_ODD_SPACE = re.compile(r"[^\S \t\n\r\f\v]")
 _SPACE = " \t\n\r\f\v"
+_CLOSING = _SPACE + ")"
 _WORD = re.compile(rf"[^{_SPACE}]+")
 
 
@@ -28,6 +31,9 @@ class Span(NamedTuple):
     label: str
 
 
+_UNKNOWN = Span(0, 0, "")
+
+
 class BracketError(ValueError):
     """Text that is not a bracketed tree; `offset` is where it goes wrong."""
 
@@ -36,6 +42,9 @@ class BracketError(ValueError):
         self.offset = offset
         self.line = text.count("\n", 0, offset) + 1
         super().__init__(f"{reason} (line {self.line}, column {offset - text.rfind(chr(10), 0, offset)})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BracketError.__new__, (BracketError, *self.args), self.__dict__
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,6 +60,14 @@ class Tree:
 
     label: str
     children: "tuple[Tree, ...] | tuple[str]"
+
+    def __post_init__(self) -> None:
+        children: Any = self.children
+        if not isinstance(self.label, str) or not isinstance(children, tuple):
+            raise ValueError(f"a tree of {self.label!r} and {children!r:.80}; expected a string and a tuple")
+        is_leaf = len(children) == 1 and isinstance(children[0], str)
+        if not is_leaf and not (children and all(isinstance(child, Tree) for child in children)):
+            raise ValueError(f"{self.label!r} holds {children!r:.80}; expected subtrees, or one word alone")
 
     @staticmethod
     def parse(text: str) -> "Tree":
@@ -75,7 +92,15 @@ class Tree:
 
     def leaves(self) -> "list[Tree]":
         """The preterminals, left to right."""
-        return [node for node in self.walk() if node.is_leaf]
+        leaves: list[Tree] = []
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if isinstance(node.children[0], str):
+                leaves.append(node)
+            else:
+                stack += node.children[::-1]
+        return leaves
 
     @property
     def words(self) -> list[str]:
@@ -98,18 +123,19 @@ class Tree:
     def spans(self) -> list[Span]:
         """The constituents above the preterminals, parents before children."""
         spans: list[Span] = []
-        nodes: list[Tree | int] = [self]  # a number marks the end of the constituent that `spans` holds there
+        stack: list[Tree | tuple[int, int, str]] = [self]  # or where a constituent's span goes, its start and label
         position = 0
-        while nodes:
-            node = nodes.pop()
-            if isinstance(node, int):
-                spans[node] = spans[node]._replace(end=position)
-            elif node.is_leaf:
+        while stack:
+            node = stack.pop()
+            if isinstance(node, tuple):
+                number, start, label = node
+                spans[number] = Span(start, position, label)
+            elif isinstance(node.children[0], str):
                 position += 1
             else:
-                nodes.append(len(spans))
-                spans.append(Span(position, position, node.label))
-                nodes.extend(reversed(node.subtrees))
+                stack.append((len(spans), position, node.label))
+                spans.append(_UNKNOWN)
+                stack += node.children[::-1]
         return spans
 
     def __str__(self) -> str:
@@ -126,7 +152,7 @@ class Tree:
                 # an empty label needs no spelling over subtrees: "( (S ...))"
                 parts.append(" (" + (escape(node.label) if node.label else ""))
                 stack.append(None)
-                stack += node.children[::-1]  # type: ignore[arg-type]  # str was the case above
+                stack += node.children[::-1]
         return "".join(parts)[1:]
 
     def __repr__(self) -> str:
@@ -156,8 +182,8 @@ class Tree:
         stack = [(self, "", "")]  # node, what stands before it, what stands before its children
         while stack:
             node, before, below = stack.pop()
-            word = f" {node.children[0]}" if node.is_leaf else ""
-            lines.append(before + node.label + word)
+            text = f"{node.label} {node.children[0]}" if node.is_leaf else node.label
+            lines.append(before + _UNPRINTABLE.sub(_escaped, text))
             last = len(node.subtrees) - 1
             for number in range(last, -1, -1):
                 branch, trunk = ("└── ", "    ") if number == last else ("├── ", "│   ")
@@ -167,14 +193,14 @@ class Tree:
     def to_nltk(self) -> Any:
         """The same tree as an `nltk.Tree`."""
         try:
-            from nltk import Tree as NLTKTree
+            nltk = import_module("nltk")
         except ImportError as error:
             raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
-        root = NLTKTree(self.label, [])
+        root = nltk.Tree(self.label, [])
         stack = [(self, root)]
         while stack:
             node, copy = stack.pop()
-            copy.extend(NLTKTree(child.label, []) for child in node.subtrees)
+            copy.extend(nltk.Tree(child.label, []) for child in node.subtrees)
             if node.is_leaf:
                 copy.append(node.children[0])
             stack.extend(zip(node.subtrees, copy, strict=False))  # a leaf's word has no partner
@@ -187,14 +213,14 @@ class Tree:
         stack: list[tuple[Any, bool]] = [(tree, False)]
         while stack:
             node, seen = stack.pop()
-            words = [child for child in node if isinstance(child, str)]
-            if words and len(node) == 1:
-                built.append(Tree(node.label(), (words[0],)))
-            elif words or not len(node):
-                raise ValueError(f"{node.label()!r} holds {list(node)!r:.80}; expected subtrees, or one word alone")
-            elif seen:
-                children = tuple(built[-len(node) :])
-                del built[-len(node) :]
+            if isinstance(node, str) or not hasattr(node, "label"):
+                raise ValueError(f"{node!r:.80} stands where an nltk.Tree should; a word needs a tag of its own")
+            if len(node) == 1 and isinstance(node[0], str):
+                built.append(Tree(node.label(), (node[0],)))
+            elif seen or not len(node):
+                first = len(built) - len(node)
+                children = tuple(built[first:])
+                del built[first:]
                 built.append(Tree(node.label(), children))
             else:
                 stack.append((node, True))
@@ -209,13 +235,17 @@ def escape(text: str) -> str:
     '\\\\u{28}'
     """
     if _UNSAFE.search(text):
-        return _UNSAFE.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
+        return _UNSAFE.sub(_escaped, text)
     return text or _EMPTY
 
 
 def unescape(text: str) -> str:
     """What `escape` was given."""
     return _ESCAPE.sub(_character, text) if "\\u{" in text else text
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\u{{{ord(match[0]):x}}}"
 
 
 def _character(match: re.Match[str]) -> str:
@@ -226,12 +256,12 @@ def _character(match: re.Match[str]) -> str:
 
 
 _new = Tree.__new__
-_set_label = Tree.label.__set__  # type: ignore[attr-defined]  # slots are descriptors
-_set_children = Tree.children.__set__  # type: ignore[attr-defined]
+_set_label = Tree.__dict__["label"].__set__  # slots are descriptors
+_set_children = Tree.__dict__["children"].__set__
 
 
-def _tree(label: str, children: tuple[Any, ...]) -> Tree:
-    # a third of the time that the checks of a frozen __init__ take
+def unchecked(label: str, children: tuple[Any, ...]) -> Tree:
+    """A tree whose children are known to be right, in a third of the time that checking them takes."""
     tree = _new(Tree)
     _set_label(tree, label)
     _set_children(tree, children)
@@ -244,36 +274,53 @@ def parse_trees(text: str) -> Iterator[Tree]:
     >>> [tree.label for tree in parse_trees("(A (B b)) (C (D d))")]
     ['A', 'C']
     """
-    split = _WORD.findall if _ODD_SPACE.search(text) else str.split
-    escaped = "\\u{" in text
     pieces = text.split("(")
     if pieces[0].strip(_SPACE):
         raise BracketError("expected '(', found a word", text, len(pieces[0]) - len(pieces[0].lstrip(_SPACE)))
-    open_nodes: list[tuple[str, list[Tree]]] = []  # label and children so far
+    stack: list[tuple[str, list[Tree]]] = []  # open constituents: the label, the children of the one around it
+    children: list[Tree] = []  # of the innermost open constituent
     for number in range(1, len(pieces)):
         # what follows each "(": a label, perhaps a word, then as many ")" as constituents end here
-        head, *closing = pieces[number].split(")")
-        fields = split(head)
-        if escaped:
-            fields = [unescape(field) for field in fields]
-        if not closing and len(fields) <= 1:
-            open_nodes.append((fields[0] if fields else "", []))
-            continue
-        if len(fields) != 2 or not closing or any(closing) and "".join(closing).strip(_SPACE):
-            raise _diagnose(text, pieces, number)
-        node = _tree(fields[0], (fields[1],))
-        for _ in closing[1:]:
-            if not open_nodes:
+        head, closed, rest = pieces[number].partition(")")
+        if not closed:
+            label = _read_label(head)
+            if label is None:
                 raise _diagnose(text, pieces, number)
-            label, children = open_nodes.pop()
+            stack.append((label, children))
+            children = []
+            continue
+        leaf = _read_leaf(head)
+        if leaf is None:
+            raise _diagnose(text, pieces, number)
+        children.append(leaf)
+        if rest == " " and stack:
+            continue
+        ends = rest.count(")")
+        if ends > len(stack) or rest.strip(_CLOSING):
+            raise _diagnose(text, pieces, number)
+        for _ in range(ends):
+            node = _new(Tree)
+            _set_children(node, tuple(children))
+            label, children = stack.pop()
+            _set_label(node, label)
             children.append(node)
-            node = _tree(label, tuple(children))
-        if open_nodes:
-            open_nodes[-1][1].append(node)
-        else:
-            yield node
-    if open_nodes:
-        raise BracketError(f"{len(open_nodes)} ')' missing at the end", text, len(text))
+        if not stack:
+            yield children.pop()
+    if stack:
+        raise BracketError(f"{len(stack)} ')' missing at the end", text, len(text))
+
+
+# a treebank spells the same tagged words and labels again and again
+@lru_cache(maxsize=1 << 14)
+def _read_leaf(text: str) -> Tree | None:
+    fields = _WORD.findall(text)
+    return unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
+
+
+@lru_cache(maxsize=1 << 12)
+def _read_label(text: str) -> str | None:
+    fields = _WORD.findall(text)
+    return None if len(fields) > 1 else unescape("".join(fields))
 
 
 def _diagnose(text: str, pieces: list[str], number: int) -> BracketError:
@@ -291,7 +338,7 @@ def _diagnose(text: str, pieces: list[str], number: int) -> BracketError:
     offset = start + len(head) + 1
     for piece in closing:
         if piece.strip(_SPACE):
-            word = piece.split()[0]
+            word = _WORD.findall(piece)[0]
             return BracketError(f"word {word!r:.60} after a constituent; expected '(' or ')'", text, offset)
         offset += len(piece) + 1
     return BracketError("')' without its '('", text, offset - 1)
