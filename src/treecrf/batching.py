@@ -1,0 +1,98 @@
+"""Which sentences go into a batch together: alike in length, and no more than memory holds.
+
+What a batch costs is its words, and, for the charts, the square of its longest sentence times its sentences. Both are
+bounded, so that a single long sentence does not multiply what a batch of short ones needs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How much a batch may hold; a sentence that is over it makes a batch of its own."""
+
+    words: int = 5000
+    cells: int = 1_000_000  # of padded charts, (n + 1)^2 for each sentence
+
+    def __post_init__(self) -> None:
+        if self.words < 1 or self.cells < 1:
+            raise ValueError(
+                f"a batch of {self.words} words and {self.cells} chart cells holds nothing; expected 1 or more"
+            )
+
+
+def buckets(lengths: Sequence[int], *, count: int = 32) -> list[Indices]:
+    """Sentences grouped by length into at most `count` clusters (k-means), shortest first."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    if not len(sizes):
+        return []
+    distinct, frequency = np.unique(sizes, return_counts=True)
+    middles = distinct[np.linspace(0, len(distinct) - 1, min(count, len(distinct))).round().astype(int)].astype(float)
+    while True:
+        nearest = np.abs(distinct[:, None] - middles).argmin(1)
+        totals = np.bincount(nearest, frequency, len(middles))
+        sums = np.bincount(nearest, distinct * frequency, len(middles))
+        moved = np.divide(sums, totals, out=middles.copy(), where=totals > 0)
+        if np.array_equal(moved, middles):
+            break
+        middles = moved
+    cluster = nearest[np.searchsorted(distinct, sizes)]
+    groups = [np.flatnonzero(cluster == number) for number in range(len(middles))]
+    return [group for group in groups if len(group)]
+
+
+def shuffled_batches(
+    lengths: Sequence[int], groups: Sequence[Indices], *, budget: Budget, generator: torch.Generator
+) -> list[list[int]]:
+    """One epoch: each bucket's sentences dealt at random into batches within the budget, in random order.
+
+    A bucket makes as many batches as its words fill on average, and more only where its charts would be too large.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64)
+    batches: list[list[int]] = []
+    for group in groups:
+        members = group[_permutation(len(group), generator)]
+        wanted = min(max(1, round(float(sizes[group].sum()) / budget.words)), len(group))
+        for part in np.array_split(members, wanted):
+            batches += _within_cells(part, sizes, budget.cells)
+    return [batches[place] for place in _permutation(len(batches), generator)]
+
+
+def _within_cells(members: Indices, sizes: Indices, cells: int) -> list[list[int]]:
+    """A batch, cut into as few as keep each one's charts within `cells`, longest sentences first."""
+    if len(members) * (int(sizes[members].max()) + 1) ** 2 <= cells:
+        return [[int(member) for member in members]]
+    return _fill(members[np.argsort(-sizes[members], kind="stable")], sizes, Budget(words=2**62, cells=cells))
+
+
+def sorted_batches(lengths: Sequence[int], *, budget: Budget) -> list[list[int]]:
+    """Every sentence once, the longest first: for parsing, where nothing is random."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    return _fill(np.argsort(-sizes, kind="stable"), sizes, budget)
+
+
+def _fill(members: Indices, sizes: Indices, budget: Budget) -> list[list[int]]:
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    words = longest = 0
+    for member in members:
+        size = int(sizes[member])
+        widest = max(longest, size)
+        if batch and (words + size > budget.words or (len(batch) + 1) * (widest + 1) ** 2 > budget.cells):
+            batches.append(batch)
+            batch, words, widest = [], 0, size
+        batch.append(int(member))
+        words += size
+        longest = widest
+    return [*batches, batch] if batch else batches
+
+
+def _permutation(size: int, generator: torch.Generator) -> Indices:
+    return torch.randperm(size, generator=generator).numpy()

@@ -1,0 +1,111 @@
+"""Sentences as the numbers that a network reads.
+
+Positions are the words of a sentence with a start before and an end after them: n + 2. Ragged things are flat: what
+belongs to a sentence or word is said by an index, computed where the strings were, so that the device never has to look
+for anything. All integers travel in one piece.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+IGNORED = -100  # the class of what has no gold class that the network knows: left out of every loss
+
+# ids of what stands for padding, unknown things, and the start and end of a sentence; real ones follow
+PAD, UNK, BOS, EOS = SPECIAL = range(4)
+
+_HOST = ("counts", "char_counts", "flat")  # cuDNN wants to know on the host how many sequences reach each step
+
+
+class Packing(NamedTuple):
+    """Positions sorted by step, longest sentence first, without padding: the order that an LSTM runs in."""
+
+    rows: Tensor  # (t,) where each packed position stands among the b * (n + 2) padded ones
+    places: Tensor  # (b, n + 2) where each padded position is among the packed; 0 for padding
+    counts: Tensor  # (n + 2,) how many sentences reach each step; on the host
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How many ids there are of each kind; those of words and characters include the special ones."""
+
+    words: int
+    chars: int
+    labels: int
+    tags: int  # as classes; as input there are special ones besides
+    vectors: int = 0  # rows of the pretrained table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """b sentences of at most n words; what is None was not asked for."""
+
+    size: int  # sentences
+    total_words: int
+    unseen_labels: int = 0  # gold spans whose label the vocabulary lacks; their label is IGNORED
+
+    lengths: Tensor  # (b,) words
+    words: Tensor  # (b, n + 2)
+    rows: Tensor  # see Packing
+    places: Tensor
+    counts: Tensor
+    vectors: Tensor | None = None  # (b, n + 2) rows of the pretrained table
+    tags: Tensor | None = None  # (b, n + 2) given tags
+
+    spellings: Tensor | None = None  # (b, n + 2) which distinct word stands there
+    chars: Tensor | None = (
+        None  # the distinct words' characters, packed: first those that begin words, longest word first
+    )
+    char_counts: Tensor | None = None  # how many words have each character; on the host
+
+    pieces: Tensor | None = None  # (w, p) windows over the sentences' pieces
+    piece_lengths: Tensor | None = None  # (w,) pieces in each window
+    piece_rows: Tensor | None = None  # (k,) each piece's place among the w * p, in the window that sees most around it
+    piece_words: Tensor | None = None  # (k,) the position, among b * (n + 2), that it is a piece of
+    piece_shares: Tensor | None = None  # (k,) into how many pieces that word is cut
+
+    spans: Tensor | None = (
+        None  # (m,) cells of the gold spans in a flat chart: (sentence * (n + 1) + start) * (n + 1) + end
+    )
+    labels: Tensor | None = None  # (m,)
+    gold_tags: Tensor | None = None  # (b, n), IGNORED in padding
+
+    flat: Tensor | None = None  # what travelled: the tensors above are views of it
+
+    @property
+    def longest(self) -> int:
+        """n, the words of the longest sentence."""
+        return self.words.shape[1] - 2
+
+    @property
+    def packing(self) -> Packing:
+        return Packing(self.rows, self.places, self.counts)
+
+    @property
+    def device(self) -> torch.device:
+        return self.words.device
+
+    @property
+    def total_labels(self) -> int:
+        """Gold spans that a label loss counts."""
+        return 2 * self.total_words - self.size - self.unseen_labels
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = True) -> "Batch":
+        """The batch on a device, in one transfer."""
+        return self._moved(lambda flat: flat.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> "Batch":
+        """The batch in memory that a device copies from without waiting."""
+        return self._moved(Tensor.pin_memory)
+
+    def _moved(self, move: Callable[[Tensor], Tensor]) -> "Batch":
+        named = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _HOST}
+        parts = {name: value for name, value in named.items() if isinstance(value, Tensor)}
+        flat = self.flat if self.flat is not None else torch.cat([part.flatten() for part in parts.values()])
+        flat = move(flat)
+        pieces = torch.split(flat, [part.numel() for part in parts.values()])
+        views = {name: piece.view(parts[name].shape) for name, piece in zip(parts, pieces, strict=True)}
+        return replace(self, flat=flat, **views)  # type: ignore[arg-type]  # each field gets its own kind back

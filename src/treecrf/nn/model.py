@@ -1,0 +1,233 @@
+"""The parser's network: sentences to the scores of spans, labels and tags, and the losses that train it."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args, get_type_hints
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from treecrf.chart.crf import SpanCRF
+from treecrf.chart.margin import margin_loss
+from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes
+from treecrf.nn.embed import CharLSTM, Inputs, WordVectors
+from treecrf.nn.lstm import BiLSTM, Dropout, Recurrent, SharedDropout
+from treecrf.nn.scorer import Biaffine, Minus
+from treecrf.nn.scores import Scores
+from treecrf.nn.transformer import Transformer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The shape of the network; a size of 0 leaves that part out."""
+
+    loss: Literal["two-stage", "one-stage-crf", "one-stage-margin"] = "two-stage"
+    scorer: Literal["biaffine", "minus"] = "biaffine"
+    encoder: Literal["lstm", "transformer"] = "lstm"
+    word_size: int = 100
+    char_embedding_size: int = 50
+    char_size: int = 100
+    tag_size: int = 0  # given part-of-speech tags as input
+    lstm_size: int = 400
+    lstm_layers: int = 3
+    transformer: str = ""  # name or folder: frozen, beside the words, for the LSTM; fine-tuned where it is the encoder
+    transformer_size: int = 100  # of the frozen feature
+    transformer_layers: int = 4  # mixed, from the last
+    span_size: int = 500
+    label_size: int = 100
+    dropout: float = 0.33
+    dropout_kind: Dropout = "shared"
+    recurrent: Recurrent = "batch"
+    tag_head: bool = False  # predict part-of-speech tags as well
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for name, value in vars(self).items():
+            choices = get_args(hints[name])
+            if choices and value not in choices:
+                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
+            if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
+                raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
+        if self.char_size % 2:
+            raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
+        if self.encoder == "transformer" and not self.transformer:
+            raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
+
+    @property
+    def one_stage(self) -> bool:
+        """Whether labelled spans are scored at once, rather than brackets first."""
+        return self.loss != "two-stage"
+
+
+_OPTIONAL = ("char_size", "tag_size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Summed losses of a batch, and how many things each was summed over."""
+
+    spans: Tensor
+    labels: Tensor
+    tags: Tensor
+    words: int
+    labelled: int
+
+    def total(self, *, words: int | None = None, labelled: int | None = None) -> Tensor:
+        """The training objective: each part per item, then added.
+
+        A part of a larger batch is given the counts of the whole, so that the parts add up to it.
+        """
+        per_word = (self.spans + self.tags) / max(1, self.words if words is None else words)
+        return per_word + self.labels / max(1, self.labelled if labelled is None else labelled)
+
+
+class SpanModel(nn.Module):
+    """Words in context to boundary vectors, and those to the scores of spans, labels and tags.
+
+    `encoder` is the Hugging Face encoder that the config names. `pretrained` holds `sizes.vectors` word vectors;
+    without it that table is zero, for weights that are loaded later.
+    """
+
+    def __init__(
+        self, config: ModelConfig, sizes: Sizes, *, pretrained: Tensor | None = None, encoder: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.transformer = _transformer(config, encoder)
+        self.inputs = _inputs(config, sizes, pretrained) if config.encoder == "lstm" else None
+        self.lstm = _lstm(config) if config.encoder == "lstm" else None
+        width = self.transformer.size if self.transformer and not self.lstm else 2 * config.lstm_size
+        self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
+        self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
+        self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
+        self.tagger = nn.Linear(width, sizes.tags) if config.tag_head else None
+
+    def forward(self, batch: Batch) -> Scores:
+        """Scores of all spans, and what those of labels are computed from."""
+        words = self._context(batch)  # (b, n + 2, d)
+        half = words.shape[-1] // 2
+        fenceposts = torch.cat(
+            [words[:, :-1, :half], words[:, 1:, half:]], -1
+        )  # what was read before and is read after
+        left, right = (ends.float() for ends in self.label_scorer.project(fenceposts))
+        tags = None if self.tagger is None else self.tagger(words[:, 1:-1]).float()
+        labels = None
+        with torch.autocast(words.device.type, enabled=False):
+            if self.span_scorer is not None:
+                spans = self.span_scorer(*(ends.float() for ends in self.span_scorer.project(fenceposts)))[..., 0]
+            else:
+                labels = self.label_scorer(left, right)
+                spans = labels.logsumexp(-1) if self._is_crf else labels.amax(-1)
+        return Scores(
+            total_words=batch.total_words,
+            is_crf=self._is_crf,
+            lengths=batch.lengths,
+            spans=spans,
+            left=left,
+            right=right,
+            label_scorer=self.label_scorer,
+            labels=labels,
+            tags=tags,
+        )
+
+    @property
+    def _is_crf(self) -> bool:
+        return self.config.loss != "one-stage-margin"
+
+    def _context(self, batch: Batch) -> Tensor:
+        features = None if self.transformer is None else self.transformer(batch)
+        if self.inputs is None or self.lstm is None:
+            return self.dropout(features)  # type: ignore[no-any-return]
+        vectors = self.inputs(batch, features)
+        return self.dropout(self.lstm(vectors, batch.lengths + 2, batch.packing))  # type: ignore[no-any-return]
+
+    def loss(self, batch: Batch) -> Loss:
+        """The losses of the gold trees; nothing waits for the device."""
+        if batch.spans is None or batch.labels is None:
+            raise ValueError("the batch has no gold trees to compute a loss from; collate it with gold=...")
+        scores = self(batch)
+        if self.config.loss == "one-stage-margin":
+            spans, labels = _margin(scores, batch.spans, batch.labels), scores.spans.new_zeros(())
+        else:
+            spans = _bracket_loss(scores, batch.spans)
+            labels = F.cross_entropy(scores.labels_at(batch.spans), batch.labels, ignore_index=IGNORED, reduction="sum")
+        if self.config.loss == "one-stage-crf":
+            # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
+            spans, labels = spans + labels, torch.zeros_like(labels)
+        return Loss(
+            spans=spans,
+            labels=labels,
+            tags=self._tag_loss(scores, batch),
+            words=batch.total_words,
+            labelled=batch.total_labels,
+        )
+
+    def _tag_loss(self, scores: Scores, batch: Batch) -> Tensor:
+        if scores.tags is None:
+            return scores.spans.new_zeros(())
+        if batch.gold_tags is None:
+            raise ValueError("the model has a tag head and the batch has no gold tags; collate it with gold=...")
+        return F.cross_entropy(
+            scores.tags.flatten(0, 1), batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+
+
+def _bracket_loss(scores: Scores, cells: Tensor) -> Tensor:
+    """-log p(gold brackets), summed over sentences."""
+    trees = torch.zeros_like(scores.spans, dtype=torch.bool)
+    trees.view(-1).index_fill_(0, cells, True)
+    return -SpanCRF(scores.spans, scores.lengths, validate=False).log_prob(trees).sum()
+
+
+def _margin(scores: Scores, cells: Tensor, labels: Tensor) -> Tensor:
+    """The max-margin loss, summed over sentences; where the gold label is not known, the best one will do."""
+    assert scores.labels is not None
+    labels = torch.where(labels == IGNORED, scores.labels_at(cells).detach().argmax(-1), labels)
+    gold = torch.full_like(scores.spans, -1, dtype=torch.int64)
+    gold.view(-1).index_copy_(0, cells, labels)
+    return margin_loss(scores.labels, scores.lengths, gold).sum()
+
+
+def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer | None:
+    if bool(config.transformer) != (encoder is not None):
+        raise ValueError(
+            f"transformer is {config.transformer!r} and {'no' if encoder is None else 'an'} encoder was given; "
+            "expected both or neither"
+        )
+    if encoder is None:
+        return None
+    is_feature = config.encoder == "lstm"
+    size = config.transformer_size if is_feature else 0
+    return Transformer(encoder, layers=config.transformer_layers, size=size, frozen=is_feature)
+
+
+def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Inputs:
+    return Inputs(
+        words=WordVectors(sizes.words, config.word_size, vectors=sizes.vectors, pretrained=pretrained),
+        chars=CharLSTM(sizes.chars, config.char_embedding_size, config.char_size) if config.char_size else None,
+        tags=nn.Embedding(len(SPECIAL) + sizes.tags, config.tag_size) if config.tag_size else None,
+        dropout=config.dropout,
+        kind=config.dropout_kind,
+    )
+
+
+def _lstm(config: ModelConfig) -> BiLSTM:
+    width = config.word_size + config.char_size + config.tag_size + config.transformer_size * bool(config.transformer)
+    return BiLSTM(
+        width,
+        config.lstm_size,
+        config.lstm_layers,
+        dropout=config.dropout,
+        kind=config.dropout_kind,
+        recurrent=config.recurrent,
+    )
+
+
+def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> Biaffine | Minus:
+    """The scorer of labels, or without any, that of spans."""
+    if config.scorer == "minus":
+        return Minus(width, size, labels or 1, dropout=config.dropout, kind=config.dropout_kind)
+    bias_right = labels > 0
+    return Biaffine(width, size, labels or 1, bias_right=bias_right, dropout=config.dropout, kind=config.dropout_kind)

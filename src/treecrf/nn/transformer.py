@@ -1,0 +1,116 @@
+"""A Hugging Face encoder as one vector per word."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from treecrf.nn.batch import Batch
+
+
+class Transformer(nn.Module):
+    """The mean over a word's pieces of the mixed last layers of an encoder, (b, n + 2, size).
+
+    A frozen encoder stays as it came, without dropout, whatever mode the model is in.
+    """
+
+    def __init__(self, encoder: nn.Module, *, layers: int, size: int = 0, frozen: bool) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.frozen = frozen
+        self.mix = ScalarMix(layers)
+        width = hidden_size(encoder)
+        self.linear = nn.Linear(width, size, bias=False) if size else None
+        self.size = size or width
+        encoder.requires_grad_(not frozen)
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> "Transformer":
+        super().train(mode)
+        if self.frozen:
+            self.encoder.eval()
+        return self
+
+    def forward(self, batch: Batch) -> Tensor:
+        if batch.pieces is None or batch.piece_lengths is None:
+            raise ValueError("the model reads word pieces and the batch has none; encode it with the model's tokenizer")
+        mask = torch.arange(batch.pieces.shape[1], device=batch.device) < batch.piece_lengths[:, None]
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            output = self.encoder(input_ids=batch.pieces, attention_mask=mask.long(), output_hidden_states=True)
+        vectors = self._pool(self.mix(output.hidden_states), batch)
+        return vectors if self.linear is None else self.linear(vectors)
+
+    def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
+        """The mean over each word's pieces, of windows (w, p, d)."""
+        assert batch.piece_rows is not None and batch.piece_words is not None and batch.piece_shares is not None
+        pieces = hidden.flatten(0, 1).float().index_select(0, batch.piece_rows) / batch.piece_shares[:, None]
+        means = pieces.new_zeros(batch.words.numel(), pieces.shape[1]).index_add(0, batch.piece_words, pieces)
+        return means.view(*batch.words.shape, -1)
+
+
+class ScalarMix(nn.Module):
+    """A weighted mean of an encoder's last layers, scaled; at first the plain mean."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, hidden: tuple[Tensor, ...]) -> Tensor:
+        shares = self.weights.softmax(0)
+        last = hidden[-len(shares) :]
+        total = shares[0] * last[0]
+        for share, layer in zip(shares[1:], last[1:], strict=True):
+            total = total + share * layer
+        return self.scale * total
+
+
+def load_encoder(name: str | Path) -> nn.Module:
+    """The pretrained encoder of a folder, or of a name on the Hugging Face hub."""
+    transformers = _import_transformers()
+    try:
+        encoder = transformers.AutoModel.from_pretrained(str(name))
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
+            "or a name on huggingface.co that is cached or can be reached"
+        ) from error
+    return _bare(encoder)
+
+
+def build_encoder(folder: str | Path) -> nn.Module:
+    """The encoder that a folder's config.json describes, its weights yet to be loaded."""
+    transformers = _import_transformers()
+    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True)
+    return _bare(transformers.AutoModel.from_config(config))
+
+
+def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
+    """Write the config.json from which `build_encoder` builds the same encoder."""
+    config: Any = encoder.config
+    config.save_pretrained(str(folder))
+
+
+def hidden_size(encoder: nn.Module) -> int:
+    """How many numbers an encoder gives for each piece."""
+    return int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]  # as all of theirs have
+
+
+def _bare(encoder: Any) -> nn.Module:
+    """The encoder without what only other tasks use, so that every parameter gets a gradient."""
+    if encoder.config.is_encoder_decoder:
+        encoder = encoder.get_encoder()
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder  # type: ignore[no-any-return]
+
+
+def _import_transformers() -> Any:
+    try:
+        import transformers
+    except ImportError as error:
+        raise ImportError(
+            "a transformer encoder needs the package transformers: pip install 'treecrf[transformers]'"
+        ) from error
+    return transformers

@@ -1,0 +1,125 @@
+"""Words as the pieces that a Hugging Face encoder reads."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+_PIECES_PER_WORD = 20  # a longer word is known by its beginning
+_WINDOW = 512  # where neither the tokenizer nor the encoder sets a limit
+
+
+class WordPieces:
+    """A tokenizer that cuts each word by itself.
+
+    `window` is how many pieces the encoder reads at once, the special ones at both ends included.
+    """
+
+    def __init__(self, tokenizer: Any, *, window: int) -> None:
+        self._tokenizer = tokenizer
+        self.window = window
+        self.begin = _first_id(tokenizer.cls_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)
+        self.end = _first_id(tokenizer.sep_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id)
+        self.pad = _first_id(tokenizer.pad_token_id, tokenizer.eos_token_id)
+        self.unknown = _first_id(tokenizer.unk_token_id, tokenizer.pad_token_id)
+        self._prefix = " " if _wants_space(tokenizer) else ""
+
+    @staticmethod
+    def load(name: str | Path, *, window: int | None = None) -> "WordPieces":
+        """The tokenizer of a folder, or of a name on the Hugging Face hub."""
+        try:
+            import transformers
+        except ImportError as error:
+            raise ImportError(
+                "a transformer encoder needs the package transformers: pip install 'treecrf[transformers]'"
+            ) from error
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(str(name))
+            limit = window or _limit(tokenizer, transformers.AutoConfig.from_pretrained(str(name)))
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"no tokenizer could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
+                "huggingface.co that is cached or can be reached"
+            ) from error
+        return WordPieces(tokenizer, window=limit)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the files from which `load` loads the same tokenizer, given the encoder's config.json beside them."""
+        self._tokenizer.save_pretrained(str(folder))
+
+    def split(self, words: Sequence[str]) -> list[list[int]]:
+        """The pieces of each word, one at least: what the tokenizer sees nothing in is unknown to it."""
+        texts = [self._prefix + word for word in words]
+        if not texts:
+            return []
+        pieces = self._tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)[
+            "input_ids"
+        ]
+        return [ids[:_PIECES_PER_WORD] or [self.unknown] for ids in pieces]
+
+
+def _first_id(*ids: int | None) -> int:
+    return next((id_ for id_ in ids if id_ is not None), 0)
+
+
+def _wants_space(tokenizer: Any) -> bool:
+    """Whether the tokenizer tells the start of a word by the space before it, and does not put one there itself."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    before = repr(backend.pre_tokenizer) if backend is not None else ""
+    return "ByteLevel" in before and "add_prefix_space=False" in before
+
+
+def _limit(tokenizer: Any, config: Any) -> int:
+    positions = getattr(config, "max_position_embeddings", None) or _WINDOW
+    # position numbers of the RoBERTa family start after the padding's
+    offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type or config.model_type == "camembert" else 0
+    return int(min(positions - offset, tokenizer.model_max_length))
+
+
+def windows(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: WordPieces) -> dict[str, Ints]:
+    """The windows through which an encoder reads sentences, and where it sees each word: a batch's piece fields.
+
+    `pieces` has a row for each word of all sentences, of which `counts` are filled; `lengths` counts their words.
+    A sentence that does not fit is read through overlapping windows, and each piece is taken from the one that sees
+    most on both of its sides.
+    """
+    flat = pieces[np.arange(pieces.shape[1]) < counts[:, None]]
+    ends = np.cumsum(counts)[np.cumsum(lengths) - 1]  # where each sentence's pieces end
+    cuts = np.array(_cuts([0, *ends.tolist()], tokenizer.window - 2), dtype=np.int64)
+    sentence, start, end, own_start, own_end = cuts.T
+    at = start[:, None] + np.arange((end - start).max())  # (w, p - 2)
+    inside, own = at < end[:, None], (at >= own_start[:, None]) & (at < own_end[:, None])
+    grid = np.full((len(cuts), at.shape[1] + 2), tokenizer.pad, dtype=np.int64)
+    grid[:, 0] = tokenizer.begin
+    grid[:, 1:-1][inside] = flat[at[inside]]
+    grid[np.arange(len(cuts)), end - start + 1] = tokenizer.end
+    cells = np.arange(grid.size).reshape(grid.shape)
+    numbers = np.arange(len(lengths))
+    first, last = np.searchsorted(sentence, numbers), np.searchsorted(sentence, numbers, side="right") - 1
+    begins = numbers * (int(lengths.max()) + 2)
+    words = np.repeat(begins + 1 - np.cumsum(lengths) + lengths, lengths) + np.arange(len(counts))
+    return {
+        "pieces": grid,
+        "piece_lengths": end - start + 2,
+        "piece_rows": np.concatenate([cells[:, 1:-1][own], cells[first, 0], cells[last, (end - start + 1)[last]]]),
+        "piece_words": np.concatenate([np.repeat(words, counts), begins, begins + lengths + 1]),
+        "piece_shares": np.concatenate([np.repeat(counts, counts), np.ones(2 * len(lengths), np.int64)]),
+    }
+
+
+def _cuts(borders: list[int], room: int) -> list[tuple[int, int, int, int, int]]:
+    """Windows as (sentence, start, end, start and end of what is taken from it), half of each over the one before."""
+    cuts = []
+    for sentence, (start, end) in enumerate(pairwise(borders)):
+        taken = start
+        while end - start > room:
+            middle = start + room // 2 + room // 4
+            cuts.append((sentence, start, start + room, taken, middle))
+            start, taken = start + room // 2, middle
+        cuts.append((sentence, start, end, taken, end))
+    return cuts
