@@ -1,0 +1,103 @@
+"""How much of a score is chance: intervals, and a paired test of two systems, by resampling the sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from treecrf.evalb.match import Status
+from treecrf.evalb.score import Score
+from treecrf.evalb.summary import Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 2000
+
+
+class Interval(NamedTuple):
+    """Where 95 of 100 resamples lie."""
+
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """Two systems' F on the same sentences, and whether the difference could be chance."""
+
+    f1: float
+    other_f1: float
+    difference: float
+    interval: Interval  # of the difference
+    p_value: float  # two-sided
+
+
+def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Interval]:
+    """95% intervals of the percentages that matter; none without a valid sentence."""
+    if not score.all.valid:
+        return {}
+    totals = _resample([score], resamples, seed)[0]
+    return {name: _interval(values) for name, values in _percentages(totals).items()}
+
+
+def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Comparison:
+    """Test whether `score` and `other`, of the same gold trees, differ in F by more than chance.
+
+    Sentences are drawn together for both systems. The p-value is the share of resamples whose difference strays from
+    the one observed at least as far as that one strays from zero.
+    """
+    if not len(score.sentences) == len(other.sentences) > 0:
+        raise ValueError(
+            f"cannot compare scores of {len(score.sentences)} and {len(other.sentences)} sentences; "
+            "expected both to be of the same gold trees"
+        )
+    ours, theirs = (_percentages(totals)["f1"] for totals in _resample([score, other], resamples, seed))
+    observed = score.f1 - other.f1
+    strays = int((abs(ours - theirs - observed) >= abs(observed)).sum())
+    return Comparison(score.f1, other.f1, observed, _interval(ours - theirs), (strays + 1) / (resamples + 1))
+
+
+def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
+    """For each score, the counts of its valid sentences summed over resamples: (count, resample)."""
+    import numpy as np
+
+    size = len(scores[0].sentences)
+    counts = np.array([[_counts(sentence) for sentence in score.sentences] for score in scores], dtype=np.float64)
+    counts = counts.reshape(len(scores), size, -1)
+    totals = np.empty((len(scores), counts.shape[2], resamples))
+    generator = np.random.default_rng(seed)
+    for number in range(resamples):
+        weights = np.bincount(generator.integers(size, size=size), minlength=size)
+        totals[:, :, number] = weights @ counts
+    return list(totals)
+
+
+def _counts(sentence: Sentence) -> list[int]:
+    counts = sentence.counts
+    complete = counts.gold == counts.predicted == counts.matched
+    values = [1, counts.gold, counts.predicted, counts.matched, counts.unlabelled, complete, counts.words, counts.tags]
+    return [value * (sentence.status == Status.VALID) for value in values]
+
+
+def _percentages(totals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    valid, gold, predicted, matched, unlabelled, complete, words, tags = totals
+    return {
+        "recall": _percent(matched, gold),
+        "precision": _percent(matched, predicted),
+        "f1": _percent(2 * matched, gold + predicted),
+        "unlabelled_f1": _percent(2 * unlabelled, gold + predicted),
+        "complete_match": _percent(complete, valid),
+        "tagging_accuracy": _percent(tags, words),
+    }
+
+
+def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares: NDArray[np.float64] = 100 * part / whole.clip(min=1)
+    return shares
+
+
+def _interval(values: NDArray[np.float64]) -> Interval:
+    import numpy as np
+
+    low, high = np.percentile(values, [2.5, 97.5])
+    return Interval(float(low), float(high))

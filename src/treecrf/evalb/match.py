@@ -1,0 +1,234 @@
+"""One gold tree against one predicted tree, step by step as EVALB compares them."""
+
+from collections.abc import Set
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import accumulate
+from operator import itemgetter
+from typing import NamedTuple
+
+from treecrf.evalb.brackets import UNCLOSED, Brackets
+from treecrf.evalb.rules import Rules
+from treecrf.tree import Span
+
+
+class Status(IntEnum):
+    """How a sentence counts; only `VALID` sentences enter a summary's scores."""
+
+    VALID = 0
+    ERROR = 1
+    SKIP = 2
+
+
+class Counts(NamedTuple):
+    """What EVALB counts in a sentence."""
+
+    gold: int = 0  # brackets that are not deleted, in the gold tree
+    predicted: int = 0
+    matched: int = 0
+    unlabelled: int = 0  # matched if labels did not matter
+    crossing: int = 0  # predicted brackets that cross a gold one
+    words: int = 0
+    tags: int = 0  # correct ones
+
+
+_NOTHING = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The outcome for a pair of trees: its counts, and the labels of the brackets behind them."""
+
+    status: Status
+    counts: Counts = _NOTHING
+    faults: tuple[str, ...] = ()
+    gold: list[str] = field(default_factory=list)
+    predicted: list[str] = field(default_factory=list)
+    recalled: list[str] = field(default_factory=list)  # matched, as the gold tree labels them
+    correct: list[str] = field(default_factory=list)  # matched, as the predicted tree labels them
+
+
+@dataclass(slots=True)
+class _Quote:
+    tag: str
+    word: str
+    position: int
+    opened: int
+    around: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is left of a tree when the words with deleted tags are gone."""
+
+    tags: list[str]
+    words: list[str]
+    labels: list[str]
+    starts: list[int]
+    ends: list[int]
+    quotes: list[_Quote]
+
+
+class Matcher:
+    """Compares trees by fixed rules."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._equal_labels = _both_ways(rules.equal_labels)
+        self._equal_words = _both_ways(rules.equal_words)
+        # brackets go by labels equal to deleted ones too; words only by the very tag
+        self._deleted = rules.delete_labels | {a for a, b in self._equal_labels if b in rules.delete_labels}
+        self._trimmed: dict[str, str | None] = {}  # None: deleted
+
+    def length(self, tree: Brackets) -> int:
+        """A sentence's length."""
+        uncounted = self._rules.delete_labels_for_length
+        if uncounted.isdisjoint(tree.tags):
+            return len(tree.tags)
+        return sum(tag not in uncounted for tag in tree.tags)
+
+    def compare(self, gold_tree: Brackets, predicted_tree: Brackets) -> Match:
+        """The outcome for a gold and a predicted tree."""
+        faults = (*gold_tree.faults, *predicted_tree.faults)
+        if not gold_tree.readable or not predicted_tree.readable:
+            return Match(Status.ERROR, faults=faults)
+        gold, predicted = self._keep(gold_tree), self._keep(predicted_tree)
+        if not predicted.words:
+            return Match(Status.SKIP, faults=faults)
+        if len(gold.words) != len(predicted.words):
+            self._restore_quotes(gold, predicted)
+        difference = self._difference(gold.words, predicted.words)
+        if difference:
+            return Match(Status.ERROR, faults=(*faults, difference))
+        tags = _count_equal(gold.tags, predicted.tags, self._equal_labels)
+        return self._score(self._spans(gold), self._spans(predicted), len(gold.words), tags, faults)
+
+    def _keep(self, tree: Brackets) -> _Kept:
+        deleted = self._rules.delete_labels
+        tags, words, starts, ends = tree.tags, tree.words, tree.starts, tree.ends
+        positions: list[int] | range = range(len(words) + 1)
+        if not deleted.isdisjoint(tags):
+            positions = [*accumulate((tag not in deleted for tag in tags), initial=0), UNCLOSED]
+            starts = [positions[start] for start in starts]
+            ends = [positions[end] for end in ends]  # UNCLOSED, being -1, finds itself at the end of the list
+            words = [word for tag, word in zip(tags, words, strict=True) if tag not in deleted]
+            tags = [tag for tag in tags if tag not in deleted]
+        quotes = [
+            _Quote(tree.tags[word], tree.words[word], positions[word], opened, around)
+            for word, opened, around in tree.quotes
+            if tree.tags[word] in self._rules.quote_labels
+        ]
+        return _Kept(tags, words, tree.labels, starts, ends, quotes)
+
+    def _restore_quotes(self, gold: _Kept, predicted: _Kept) -> None:
+        """Put a deleted quotation mark back where the other tree kept it under another tag."""
+        deleted = self._rules.delete_labels
+        for number, theirs in enumerate(predicted.quotes):
+            position = theirs.position
+            for other, ours in enumerate(gold.quotes):
+                # the positions of both lists move as marks come back, but not that of the mark we look at
+                if ours.position != position or ours.tag == theirs.tag:
+                    continue
+                if ours.tag in deleted and theirs.tag not in deleted:
+                    _restore(gold, other)
+                elif theirs.tag in deleted and ours.tag not in deleted:
+                    _restore(predicted, number)
+
+    def _difference(self, gold: list[str], predicted: list[str]) -> str:
+        if len(gold) != len(predicted):
+            return f"Length unmatch ({len(gold)}|{len(predicted)})"
+        if gold != predicted:
+            for a, b in zip(gold, predicted, strict=True):
+                if a != b and (a, b) not in self._equal_words:
+                    return f"Words unmatch ({a}|{b})"
+        return ""
+
+    def _spans(self, tree: _Kept) -> list[Span]:
+        """The brackets that count, their labels without function tags and indices."""
+        trimmed = self._trimmed
+        spans = []
+        for label, start, end in zip(tree.labels, tree.starts, tree.ends, strict=True):
+            if start == end:
+                continue
+            if label not in trimmed:
+                trimmed[label] = self._trim(label)
+            short = trimmed[label]
+            if short is not None:
+                spans.append(Span(start, end, short))
+        return spans
+
+    def _trim(self, label: str) -> str | None:
+        label = label.partition("-")[0].partition("=")[0]
+        return None if label in self._deleted else label
+
+    def _score(self, gold: list[Span], predicted: list[Span], words: int, tags: int, faults: tuple[str, ...]) -> Match:
+        recalled, correct, unlabelled = self._match(gold, predicted)
+        crossing = _count_crossing(gold, predicted, words)
+        counts = Counts(len(gold), len(predicted), len(recalled), unlabelled, crossing, words, tags)
+        status = Status.ERROR if faults else Status.VALID
+        return Match(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
+
+    def _match(self, gold: list[Span], predicted: list[Span]) -> tuple[list[str], list[str], int]:
+        """The labels of matched brackets, in the gold and in the predicted tree, and the matches whatever the label."""
+        if gold == predicted:
+            return _labels(gold), _labels(gold), len(gold)
+        free: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in predicted:
+            free.setdefault((start, end), []).append(label)
+        recalled, correct, missed = [], [], []
+        for start, end, label in gold:
+            labels = free.get((start, end), ())
+            place = next((place for place, other in enumerate(labels) if self._is_equal(label, other)), None)
+            if place is None:
+                missed.append(labels)
+            else:
+                recalled.append(label)
+                correct.append(free[start, end].pop(place))
+        unlabelled = len(recalled)
+        for labels in missed:
+            if labels:
+                labels.pop()
+                unlabelled += 1
+        return recalled, correct, unlabelled
+
+    def _is_equal(self, label: str, other: str) -> bool:
+        return label == other or not self._rules.labeled or (label, other) in self._equal_labels
+
+
+def _both_ways(pairs: Set[tuple[str, str]]) -> set[tuple[str, str]]:
+    return {(a, b) for pair in pairs for a, b in (pair, pair[::-1])}
+
+
+def _restore(tree: _Kept, number: int) -> None:
+    quote = tree.quotes[number]
+    place = quote.position
+    tree.tags = [*tree.tags[:place], quote.tag, *tree.tags[place:]]
+    tree.words = [*tree.words[:place], quote.word, *tree.words[place:]]
+    later = range(quote.opened, len(tree.labels))
+    tree.starts = [start + (bracket in later) for bracket, start in enumerate(tree.starts)]
+    tree.ends = [end + (bracket in later) + (bracket in quote.around) for bracket, end in enumerate(tree.ends)]
+    for moved in tree.quotes[number:]:
+        moved.position += 1
+
+
+def _count_equal(gold: list[str], predicted: list[str], equal: set[tuple[str, str]]) -> int:
+    if gold == predicted:
+        return len(gold)
+    return sum(a == b or (a, b) in equal for a, b in zip(gold, predicted, strict=True))
+
+
+def _labels(spans: list[Span]) -> list[str]:
+    return [span.label for span in spans]
+
+
+def _count_crossing(gold: list[Span], predicted: list[Span], words: int) -> int:
+    """How many predicted brackets cross a gold one."""
+    brackets = {(start, end) for start, end, _ in gold if end > start + 1}
+    # of the gold brackets around each position: the first end and the last start, which the last assignment leaves
+    first_end = [words] * (words + 1)
+    for start, end in sorted(brackets, key=itemgetter(1), reverse=True):
+        first_end[start + 1 : end] = [end] * (end - start - 1)
+    last_start = [0] * (words + 1)
+    for start, end in sorted(brackets):
+        last_start[start + 1 : end] = [start] * (end - start - 1)
+    return sum(first_end[start] < end or last_start[end] > start for start, end, _ in predicted if end > start)
