@@ -2,10 +2,10 @@ import math
 
 import pytest
 import torch
-from chart.charts import charts, clean, every_tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chart.charts import charts, clean, every_tree
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 
@@ -145,7 +145,9 @@ def test_equal_scores_count_the_trees(score):
     lengths = torch.tensor([1, 2, 3, 10, 100])
     crf = SpanCRF(torch.full((5, 101, 101), score, dtype=torch.float64), lengths)
     catalan = [math.log(math.comb(2 * n - 2, n - 1) // n) for n in lengths.tolist()]
-    close(crf.log_partition - score * (2 * lengths - 1), torch.tensor(catalan, dtype=torch.float64), atol=1e-6, rtol=1e-9)
+    close(
+        crf.log_partition - score * (2 * lengths - 1), torch.tensor(catalan, dtype=torch.float64), atol=1e-6, rtol=1e-9
+    )
     close(crf.entropy, torch.tensor(catalan, dtype=torch.float64), atol=1e-6, rtol=1e-9)
 
 
@@ -187,13 +189,21 @@ def test_results_compose():
 BAD = {
     "sentence 1: length 5; expected 1 to 4": lambda s: SpanCRF(s, [4, 5]),
     "sentence 0: length 0": lambda s: SpanCRF(s, [0, 4]),
-    r"sentence 1: the score of span \(0, 2\) is nan": lambda s: SpanCRF(s.index_put((torch.tensor(1), torch.tensor(0), torch.tensor(2)), torch.tensor(torch.nan)), [4, 3]),
-    r"sentence 0: the score of span \(1, 4\) is inf": lambda s: SpanCRF(s.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(4)), torch.tensor(torch.inf)), [4, 3]),
+    r"sentence 1: the score of span \(0, 2\) is nan": lambda s: SpanCRF(
+        s.index_put((torch.tensor(1), torch.tensor(0), torch.tensor(2)), torch.tensor(torch.nan)), [4, 3]
+    ),
+    r"sentence 0: the score of span \(1, 4\) is inf": lambda s: SpanCRF(
+        s.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(4)), torch.tensor(torch.inf)), [4, 3]
+    ),
     "expected floating point": lambda s: SpanCRF(s[0], [4]),
     "expected 2 integers": lambda s: SpanCRF(s, [4]),
     "of torch.bool, like scores": lambda s: SpanCRF(s, [4, 3], allowed=s),
-    "sentence 1: no tree is left": lambda s: SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax,
-    "sentence 0: 5 spans that are not a binary tree over 4 words": lambda s: SpanCRF(s, [4, 3]).log_prob(SpanCRF(s, [3, 3]).argmax),
+    "sentence 1: no tree is left": lambda s: (
+        SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax
+    ),
+    "sentence 0: 5 spans that are not a binary tree over 4 words": lambda s: SpanCRF(s, [4, 3]).log_prob(
+        SpanCRF(s, [3, 3]).argmax
+    ),
     r"trees are \(5, 5\)": lambda s: SpanCRF(s, [4, 3]).log_prob(SpanCRF(s, [4, 3]).argmax[0]),
     "the other distribution is over": lambda s: SpanCRF(s, [4, 3]).kl(SpanCRF(s, [4, 4])),
     "k is 0": lambda s: SpanCRF(s, [4, 3]).kbest(0),

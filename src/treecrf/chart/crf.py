@@ -56,7 +56,8 @@ class SpanCRF:
 
     @cached_property
     def _log_z(self) -> Tensor:
-        return ops.LogPartition.apply(self.scores, self.lengths, *self._inside)  # type: ignore[no-any-return]
+        log_z: Tensor = ops.LogPartition.apply(self.scores, self.lengths, *self._inside)
+        return log_z
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -70,7 +71,8 @@ class SpanCRF:
     @cached_property
     def marginals(self) -> Tensor:
         """The probability of every span."""
-        return ops.Marginals.apply(self.scores, self.lengths, self._inside[0])  # type: ignore[no-any-return]
+        marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[0])
+        return marginals
 
     @cached_property
     def argmax(self) -> Tensor:
@@ -85,7 +87,8 @@ class SpanCRF:
         if self._constrained:
             _ = self._inside  # which is where a constraint without a tree is found
         with torch.no_grad():
-            return ops.backend(chart).cky(chart, self.lengths)  # type: ignore[no-any-return]
+            tree: Tensor = ops.backend(chart).cky(chart, self.lengths)
+        return tree
 
     def score(self, trees: Tensor) -> Tensor:
         """The summed scores of trees, (..., b)."""
@@ -137,8 +140,8 @@ class SpanCRF:
     def _check_trees(self, trees: Tensor) -> None:
         if trees.dtype != torch.bool or trees.shape[-3:] != self.scores.shape:
             raise ValueError(
-                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected (..., {', '.join(map(str, self.scores.shape))}) "
-                "of torch.bool, one chart for each sentence"
+                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected charts of torch.bool shaped like scores, "
+                f"{tuple(self.scores.shape)}, with any dimensions before"
             )
         if self._validate:
             _check_trees(trees, self.lengths)
@@ -154,25 +157,28 @@ class SpanCRF:
 def _check_shapes(scores: Tensor, lengths: Tensor, allowed: Tensor | None) -> None:
     shape = tuple(scores.shape)
     if scores.dim() != 3 or shape[1] != shape[2] or shape[0] < 1 or shape[1] < 2 or not scores.is_floating_point():
-        raise ValueError(f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1), n words at most")
+        raise ValueError(
+            f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1), n words at most"
+        )
     if tuple(lengths.shape) != shape[:1] or lengths.is_floating_point():
         raise ValueError(
-            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one for each sentence"
+            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one a sentence"
         )
     if allowed is not None and (allowed.shape != scores.shape or allowed.dtype != torch.bool):
-        raise ValueError(f"allowed is {tuple(allowed.shape)} of {allowed.dtype}; expected {shape} of torch.bool, like scores")
+        raise ValueError(
+            f"allowed is {tuple(allowed.shape)} of {allowed.dtype}; expected {shape} of torch.bool, like scores"
+        )
 
 
 def _check_values(scores: Tensor, lengths: Tensor) -> bool:
-    """Refuse what no answer can be given for; say whether any score is -inf. Waits for the device once."""
+    """Refuse what no answer can be given for; say whether any score is -inf."""
     size = scores.shape[-1]
-    extremes = torch.stack([*torch.aminmax(scores.detach()), *torch.aminmax(lengths)])
-    low, high, shortest, longest = extremes.double().tolist()
-    if shortest < 1 or longest >= size:
-        sentence = int(((lengths < 1) | (lengths >= size)).nonzero()[0])
-        raise ValueError(
-            f"sentence {sentence}: length {int(lengths[sentence])}; expected 1 to {size - 1}, as scores are for {size - 1} words"
-        )
+    for sentence, length in enumerate(lengths.tolist()):
+        if not 1 <= length < size:
+            raise ValueError(
+                f"sentence {sentence}: length {length}; expected 1 to {size - 1}, as scores are for {size - 1} words"
+            )
+    low, high = (extreme.item() for extreme in torch.aminmax(scores.detach()))
     if not high < torch.inf:
         odd = (~(scores < torch.inf) & inside.within(lengths, size)).nonzero()
         if len(odd):
@@ -195,6 +201,6 @@ def _check_trees(trees: Tensor, lengths: Tensor) -> None:
         tree = int(wrong.nonzero()[0])
         length = int(repeated[tree])
         raise ValueError(
-            f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over {length} words; "
-            f"expected {2 * length - 1} spans, none crossing another"
+            f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
+            f"{length} words; expected {2 * length - 1} spans, none crossing another"
         )

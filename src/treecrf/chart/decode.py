@@ -123,7 +123,9 @@ class LazyTrees:
     def _exhausted(self, start: int, end: int, ranking: _Ranking) -> bool:
         return not ranking.waiting and (ranking.grown == len(ranking.ranked) or end == start + 1)
 
-    def _grow(self, start: int, end: int, ranking: _Ranking, taken: _Candidate, left: _Ranking, right: _Ranking) -> None:
+    def _grow(
+        self, start: int, end: int, ranking: _Ranking, taken: _Candidate, left: _Ranking, right: _Ranking
+    ) -> None:
         for a, b in ((taken.a + 1, taken.b), (taken.a, taken.b + 1)):
             key = (taken.split, a, b)
             if a < len(left.ranked) and b < len(right.ranked) and key not in ranking.seen:

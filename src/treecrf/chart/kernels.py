@@ -12,6 +12,7 @@ A sentence belongs to one program, or, where sentences are few and long, to seve
 meet before the next; such a grid is launched cooperatively, so that all its programs are on the device at once.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -34,14 +35,26 @@ class Plan(NamedTuple):
 
 
 def plan(batch: int, size: int, device: torch.device) -> Plan:
-    """The cut that fills the device for this batch."""
+    """The cut that fills the device for this batch; thresholds measured on an H200."""
     if INTERPRETED:
         return Plan(parts=2, spans=16, splits=8, warps=4)
-    processors = torch.cuda.get_device_properties(device).multi_processor_count
-    if size <= 33 or batch >= processors:
-        return Plan(parts=1, spans=32, splits=16, warps=4)
-    parts = max(1, min(processors // batch, triton.cdiv(size, 32)))
-    return Plan(parts=parts, spans=32, splits=32, warps=8)
+    processors = _processors(device)
+    crowded = batch > 2 * processors
+    if size <= 49:
+        return Plan(1, 32, 8, 2) if crowded else Plan(1, 32, 16, 4)
+    if size <= 97:
+        return Plan(1, 64, 8, 4) if crowded else Plan(1, 64, 16, 8)
+    parts = processors // batch  # all on the device at once, as meeting needs
+    if parts <= 1:
+        return Plan(1, 128, 8, 8)
+    if 16 * parts < size:
+        return Plan(parts, 16, 64, 8)
+    return Plan(min(parts, triton.cdiv(size, 8)), 8, 128, 8)
+
+
+@cache
+def _processors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count
 
 
 @triton.jit
@@ -59,6 +72,16 @@ def _meet(meeting, rounds, PARTS: tl.constexpr):
 def _load_scores(scores, start, width, stride_i, stride_j, there):
     start = start.to(tl.int64)
     return tl.load(scores + start * stride_i + (start + width) * stride_j, mask=there, other=0.0).to(tl.float64)
+
+
+@triton.jit
+def _split_terms(chart, size, start, width, begin, there, SPLITS: tl.constexpr):
+    """beta(k, i) + beta(w - k, i + k) for SPLITS values of k from `begin` on: (SPLITS, SPANS)."""
+    k = begin + tl.arange(0, SPLITS)[:, None]
+    both = there[None, :] & (k < width)
+    left = tl.load(chart + k * size + start[None, :], mask=both, other=float("-inf"))
+    right = tl.load(chart + (width - k) * size + (start[None, :] + k), mask=both, other=float("-inf"))
+    return left + right
 
 
 # inside: beta(w, i) = s(i, i + w) + logsumexp_k beta(k, i) + beta(w - k, i + k)
@@ -91,18 +114,17 @@ def inside_fwd_kernel(
         for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
             start = block + tl.arange(0, SPANS)
             there = start <= length - width
-            top = tl.full((SPANS,), float("-inf"), tl.float64)
-            total = tl.zeros((SPANS,), REAL)
+            tops = tl.full((SPLITS, SPANS), float("-inf"), tl.float64)
+            totals = tl.zeros((SPLITS, SPANS), REAL)
             for begin in range(1, width, SPLITS):
-                k = begin + tl.arange(0, SPLITS)[:, None]  # (SPLITS, 1)
-                both = there[None, :] & (k < width)
-                left = tl.load(chart + k * size + start[None, :], mask=both, other=float("-inf"))
-                right = tl.load(chart + (width - k) * size + (start[None, :] + k), mask=both, other=float("-inf"))
-                terms = left + right  # (SPLITS, SPANS)
-                new_top = tl.maximum(top, tl.max(terms, 0))
-                shift = tl.where(new_top == float("-inf"), 0.0, new_top)
-                total = total * tl.exp((top - shift).to(REAL)) + tl.sum(tl.exp((terms - shift[None, :]).to(REAL)), 0)
-                top = new_top
+                terms = _split_terms(chart, size, start, width, begin, there, SPLITS)
+                new_tops = tl.maximum(tops, terms)
+                shifts = tl.where(new_tops == float("-inf"), 0.0, new_tops)
+                totals = totals * tl.exp((tops - shifts).to(REAL)) + tl.exp((terms - shifts).to(REAL))
+                tops = new_tops
+            top = tl.max(tops, 0)
+            shift = tl.where(top == float("-inf"), 0.0, top)
+            total = tl.sum(totals * tl.exp((tops - shift[None, :]).to(REAL)), 0)
             below = tl.where(total == 0, float("-inf"), top + tl.log(tl.where(total == 0, 1.0, total)).to(tl.float64))
             beta = tl.where(width == 1, 0.0, below) + _load_scores(scores, start, width, stride_i, stride_j, there)
             tl.store(chart + width * size + start, beta, mask=there)
@@ -148,7 +170,7 @@ def outside_bwd_kernel(
             start = block + tl.arange(0, SPANS)
             there = start <= length - width
             beta = tl.load(chart + width * size + start, mask=there, other=float("-inf"))
-            total = tl.zeros((SPANS,), REAL)
+            totals = tl.zeros((SPLITS, SPANS), REAL)
             for begin in range(1, length - width + 1, SPLITS):
                 k = begin + tl.arange(0, SPLITS)[:, None]
                 row, parent = k * size, (width + k) * size
@@ -156,14 +178,14 @@ def outside_bwd_kernel(
                 rightward = there[None, :] & (end + k <= length)
                 terms = tl.load(chart + row + end, mask=rightward, other=float("-inf"))
                 terms += tl.load(above + parent + start[None, :], mask=rightward, other=float("-inf"))
-                total += tl.sum(tl.exp((terms + beta[None, :]).to(REAL)), 0)
+                totals += tl.exp((terms + beta[None, :]).to(REAL))
                 before = start[None, :] - k
                 leftward = there[None, :] & (before >= 0)
                 terms = tl.load(chart + row + before, mask=leftward, other=float("-inf"))
                 terms += tl.load(above + parent + before, mask=leftward, other=float("-inf"))
-                total += tl.sum(tl.exp((terms + beta[None, :]).to(REAL)), 0)
+                totals += tl.exp((terms + beta[None, :]).to(REAL))
             whole = (start == 0) & (start + width == length) & (beta > float("-inf"))
-            mu = tl.where(whole, 1.0, total)
+            mu = tl.where(whole, 1.0, tl.sum(totals, 0))
             below = beta - _load_scores(scores, start, width, stride_i, stride_j, there)
             log_mu = tl.log(tl.where(mu > 0, mu, 1.0)).to(tl.float64)
             tl.store(above + width * size + start, tl.where(mu > 0, log_mu - below, float("-inf")), mask=there)
@@ -201,18 +223,15 @@ def cky_fwd_kernel(
         for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
             start = block + tl.arange(0, SPANS)
             there = start <= length - width
-            top = tl.full((SPANS,), float("-inf"), tl.float64)
-            split = tl.full((SPANS,), 1, tl.int32)
+            tops = tl.full((SPLITS, SPANS), float("-inf"), tl.float64)
+            splits_of = tl.full((SPLITS, SPANS), 1, tl.int32)
             for begin in range(1, width, SPLITS):
-                k = begin + tl.arange(0, SPLITS)[:, None]
-                both = there[None, :] & (k < width)
-                left = tl.load(chart + k * size + start[None, :], mask=both, other=float("-inf"))
-                right = tl.load(chart + (width - k) * size + (start[None, :] + k), mask=both, other=float("-inf"))
-                terms = left + right
-                block_top = tl.max(terms, 0)
-                first_k = tl.min(tl.where(terms == block_top[None, :], k, width - 1), 0)
-                split = tl.where(block_top > top, first_k, split)
-                top = tl.maximum(top, block_top)
+                terms = _split_terms(chart, size, start, width, begin, there, SPLITS)
+                better = terms > tops
+                splits_of = tl.where(better, begin + tl.arange(0, SPLITS)[:, None], splits_of)
+                tops = tl.where(better, terms, tops)
+            top = tl.max(tops, 0)
+            split = tl.min(tl.where(tops == top[None, :], splits_of, width), 0)
             below = tl.where(width == 1, 0.0, top)
             best = below + _load_scores(scores, start, width, stride_i, stride_j, there)
             tl.store(chart + width * size + start, best, mask=there)
@@ -243,10 +262,13 @@ def trace_kernel(lengths, splits, trees, size, SPANS: tl.constexpr):
         tl.debug_barrier()
 
 
-def _launch(kernel: Any, cut: Plan, scores: Tensor, lengths: Tensor, *work: Tensor, descending: bool = False, **constants: Any) -> None:
+def _launch(
+    kernel: Any, cut: Plan, scores: Tensor, lengths: Tensor, *work: Tensor, descending: bool = False, **constants: Any
+) -> None:
     batch, size = scores.shape[:2]
     grid = (batch, cut.parts)
-    meetings = torch.zeros(batch if cut.parts > 1 else 1, dtype=torch.int32, device=scores.device)
+    # a program that is alone with its sentence meets nobody
+    meetings = torch.zeros(batch, dtype=torch.int32, device=scores.device) if cut.parts > 1 else lengths
     widths = [(1, size)]
     if INTERPRETED and cut.parts > 1:
         widths = [(width, width + 1) for width in range(1, size)]

@@ -9,8 +9,8 @@ from treecrf.chart.crf import SpanCRF
 def margin_loss(scores: Tensor, lengths: Tensor, gold: Tensor, *, margin: float = 1.0) -> Tensor:
     """How far the gold tree falls short of beating every other tree by its Hamming cost, (b,).
 
-    `scores` is (b, n + 1, n + 1, labels); `gold` is (b, n + 1, n + 1) with the label of each gold span and -1 elsewhere.
-    Each labelled span that is not gold costs `margin`. Labels are maximised out before the cubic loop.
+    `scores` is (b, n + 1, n + 1, labels); `gold` is (b, n + 1, n + 1): the label of each gold span, -1 elsewhere. Each
+    labelled span that is not gold costs `margin`. Labels are maximised out before the cubic loop.
     """
     is_gold = gold >= 0
     gold_scores = scores.gather(-1, gold.clamp(min=0)[..., None])[..., 0]

@@ -35,7 +35,7 @@ class LogPartition(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        marginals = Marginals.apply(*ctx.saved_tensors)
+        marginals: Tensor = Marginals.apply(*ctx.saved_tensors)
         return (grads[0][:, None, None] * marginals).to(ctx.saved_tensors[0].dtype), None, None, None
 
 
@@ -45,10 +45,11 @@ class Marginals(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
         ctx.save_for_backward(scores, lengths)
-        return backend(scores).outside(scores, lengths, chart)  # type: ignore[no-any-return]  # a module's function
+        marginals: Tensor = backend(scores).outside(scores, lengths, chart)
+        return marginals
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         scores, lengths = ctx.saved_tensors
         with torch.enable_grad():
