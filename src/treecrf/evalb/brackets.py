@@ -6,25 +6,15 @@ of a file has the numbers that EVALB gives it; what was wrong is kept in `faults
 
 import re
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from treecrf.tree import Tree
 
-QUOTES = frozenset({"'", '"', "/"})
 UNCLOSED = -1  # the end of a bracket that nothing closes
 UNREADABLE = "Reading sentence"  # EVALB never gets past a word outside brackets
 
 _SPACE = r" \t\n\r\f\v"
 # a label after "(", and where it is a tag, its word with all the ")" behind; a ")" of its own; anything else
 _TOKEN = re.compile(rf"\(([^{_SPACE}()]*)(?:[{_SPACE}]+([^{_SPACE}()]*)(\)[{_SPACE})]*))?|(\))|([^{_SPACE}])")
-
-
-class Quote(NamedTuple):
-    """A quotation mark among the words, which EVALB may put back after its tag deleted it."""
-
-    word: int
-    opened: int  # the brackets that open before it
-    around: tuple[int, ...]  # those of them that close after it
 
 
 @dataclass(slots=True)
@@ -36,7 +26,6 @@ class Brackets:
     labels: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    quotes: list[Quote] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     readable: bool = True
 
@@ -52,8 +41,6 @@ def tree_brackets(tree: Tree | None) -> Brackets:
         if node is None:
             ends[opened.pop()] = len(words)
         elif isinstance(word := node.children[0], str):
-            if word in QUOTES:
-                result.quotes.append(Quote(len(words), len(labels), tuple(opened)))
             tags.append(node.label)
             words.append(word)
         else:
@@ -74,8 +61,6 @@ def read_brackets(line: str) -> Brackets:
     surplus: list[int] = []  # where a ")" came too many
     for label, word, closing, lone, stray in _TOKEN.findall(line):
         if closing:
-            if word in QUOTES:
-                result.quotes.append(Quote(len(words), len(labels), tuple(opened)))
             tags.append(label)
             words.append(word)
         elif stray:

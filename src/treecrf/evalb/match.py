@@ -11,6 +11,8 @@ from treecrf.evalb.brackets import UNCLOSED, Brackets
 from treecrf.evalb.rules import Rules
 from treecrf.tree import Span
 
+_QUOTES = frozenset({"'", '"', "/"})
+
 
 class Status(IntEnum):
     """How a sentence counts; only `VALID` sentences enter a summary's scores."""
@@ -49,24 +51,24 @@ class Match:
 
 
 @dataclass(slots=True)
-class _Quote:
-    tag: str
-    word: str
-    position: int
-    opened: int
-    around: tuple[int, ...]
-
-
-@dataclass(slots=True)
 class _Kept:
     """What is left of a tree when the words with deleted tags are gone."""
 
+    tree: Brackets
     tags: list[str]
     words: list[str]
-    labels: list[str]
     starts: list[int]
     ends: list[int]
-    quotes: list[_Quote]
+
+
+@dataclass(slots=True)
+class _Quote:
+    """A quotation mark, deleted or not."""
+
+    tag: str
+    word: str
+    number: int  # of the word in its tree
+    position: int  # among the words that are left
 
 
 class Matcher:
@@ -75,6 +77,9 @@ class Matcher:
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
         self._equal_labels = _both_ways(rules.equal_labels)
+        self._partners = {
+            label: {b for a, b in self._equal_labels if a == label} | {label} for label, _ in self._equal_labels
+        }
         self._equal_words = _both_ways(rules.equal_words)
         # brackets go by labels equal to deleted ones too; words only by the very tag
         self._deleted = rules.delete_labels | {a for a, b in self._equal_labels if b in rules.delete_labels}
@@ -105,34 +110,39 @@ class Matcher:
 
     def _keep(self, tree: Brackets) -> _Kept:
         deleted = self._rules.delete_labels
-        tags, words, starts, ends = tree.tags, tree.words, tree.starts, tree.ends
-        positions: list[int] | range = range(len(words) + 1)
-        if not deleted.isdisjoint(tags):
-            positions = [*accumulate((tag not in deleted for tag in tags), initial=0), UNCLOSED]
-            starts = [positions[start] for start in starts]
-            ends = [positions[end] for end in ends]  # UNCLOSED, being -1, finds itself at the end of the list
-            words = [word for tag, word in zip(tags, words, strict=True) if tag not in deleted]
-            tags = [tag for tag in tags if tag not in deleted]
-        quotes = [
-            _Quote(tree.tags[word], tree.words[word], positions[word], opened, around)
-            for word, opened, around in tree.quotes
-            if tree.tags[word] in self._rules.quote_labels
-        ]
-        return _Kept(tags, words, tree.labels, starts, ends, quotes)
+        if deleted.isdisjoint(tree.tags):
+            return _Kept(tree, tree.tags, tree.words, tree.starts, tree.ends)
+        positions = [*accumulate((tag not in deleted for tag in tree.tags), initial=0), UNCLOSED]
+        return _Kept(
+            tree,
+            [tag for tag in tree.tags if tag not in deleted],
+            [word for tag, word in zip(tree.tags, tree.words, strict=True) if tag not in deleted],
+            [positions[start] for start in tree.starts],
+            [positions[end] for end in tree.ends],  # UNCLOSED, being -1, finds itself at the end of the list
+        )
 
     def _restore_quotes(self, gold: _Kept, predicted: _Kept) -> None:
         """Put a deleted quotation mark back where the other tree kept it under another tag."""
         deleted = self._rules.delete_labels
-        for number, theirs in enumerate(predicted.quotes):
-            position = theirs.position
-            for other, ours in enumerate(gold.quotes):
-                # the positions of both lists move as marks come back, but not that of the mark we look at
+        gold_quotes, predicted_quotes = self._quotes(gold.tree), self._quotes(predicted.tree)
+        for j, theirs in enumerate(predicted_quotes):
+            position = theirs.position  # stays, while marks that come back move the positions in both lists
+            for i, ours in enumerate(gold_quotes):
                 if ours.position != position or ours.tag == theirs.tag:
                     continue
                 if ours.tag in deleted and theirs.tag not in deleted:
-                    _restore(gold, other)
+                    _restore(gold, gold_quotes[i:])
                 elif theirs.tag in deleted and ours.tag not in deleted:
-                    _restore(predicted, number)
+                    _restore(predicted, predicted_quotes[j:])
+
+    def _quotes(self, tree: Brackets) -> list[_Quote]:
+        quotes = []
+        position = 0
+        for number, (tag, word) in enumerate(zip(tree.tags, tree.words, strict=True)):
+            if word in _QUOTES and tag in self._rules.quote_labels:
+                quotes.append(_Quote(tag, word, number, position))
+            position += tag not in self._rules.delete_labels
+        return quotes
 
     def _difference(self, gold: list[str], predicted: list[str]) -> str:
         if len(gold) != len(predicted):
@@ -147,7 +157,7 @@ class Matcher:
         """The brackets that count, their labels without function tags and indices."""
         trimmed = self._trimmed
         spans = []
-        for label, start, end in zip(tree.labels, tree.starts, tree.ends, strict=True):
+        for label, start, end in zip(tree.tree.labels, tree.starts, tree.ends, strict=True):
             if start == end:
                 continue
             if label not in trimmed:
@@ -175,15 +185,17 @@ class Matcher:
         free: dict[tuple[int, int], list[str]] = {}
         for start, end, label in predicted:
             free.setdefault((start, end), []).append(label)
-        recalled, correct, missed = [], [], []
+        recalled: list[str] = []
+        correct: list[str] = []
+        missed: list[list[str]] = []  # for each gold bracket without a match, the labels left on its span
         for start, end, label in gold:
-            labels = free.get((start, end), ())
-            place = next((place for place, other in enumerate(labels) if self._is_equal(label, other)), None)
+            labels = free.get((start, end), [])
+            place = self._find(label, labels)
             if place is None:
                 missed.append(labels)
             else:
                 recalled.append(label)
-                correct.append(free[start, end].pop(place))
+                correct.append(labels.pop(place))
         unlabelled = len(recalled)
         for labels in missed:
             if labels:
@@ -191,23 +203,29 @@ class Matcher:
                 unlabelled += 1
         return recalled, correct, unlabelled
 
-    def _is_equal(self, label: str, other: str) -> bool:
-        return label == other or not self._rules.labeled or (label, other) in self._equal_labels
+    def _find(self, label: str, labels: list[str]) -> int | None:
+        """Where the first of `labels` is that equals `label`."""
+        if not self._rules.labeled:
+            return 0 if labels else None
+        if label in self._partners:
+            return next((place for place, other in enumerate(labels) if other in self._partners[label]), None)
+        return labels.index(label) if label in labels else None
 
 
 def _both_ways(pairs: Set[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(a, b) for pair in pairs for a, b in (pair, pair[::-1])}
 
 
-def _restore(tree: _Kept, number: int) -> None:
-    quote = tree.quotes[number]
-    place = quote.position
-    tree.tags = [*tree.tags[:place], quote.tag, *tree.tags[place:]]
-    tree.words = [*tree.words[:place], quote.word, *tree.words[place:]]
-    later = range(quote.opened, len(tree.labels))
-    tree.starts = [start + (bracket in later) for bracket, start in enumerate(tree.starts)]
-    tree.ends = [end + (bracket in later) + (bracket in quote.around) for bracket, end in enumerate(tree.ends)]
-    for moved in tree.quotes[number:]:
+def _restore(tree: _Kept, quotes: list[_Quote]) -> None:
+    """Put the first of these quotation marks, the rest of which come later, back into its tree."""
+    quote = quotes[0]
+    before, after = slice(quote.position), slice(quote.position, None)
+    tree.tags = [*tree.tags[before], quote.tag, *tree.tags[after]]
+    tree.words = [*tree.words[before], quote.word, *tree.words[after]]
+    starts, ends = tree.tree.starts, tree.tree.ends
+    tree.starts = [kept + (start > quote.number) for kept, start in zip(tree.starts, starts, strict=True)]
+    tree.ends = [kept + (end > quote.number or end == UNCLOSED) for kept, end in zip(tree.ends, ends, strict=True)]
+    for moved in quotes:
         moved.position += 1
 
 
