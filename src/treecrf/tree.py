@@ -19,8 +19,8 @@ _ESCAPE = re.compile(r"\\u\{([0-9a-f]*)\}")
 _EMPTY = r"\u{}"
 # str.split() knows more white space than brackets do: a no-break space belongs to its word
 _SPACE = " \t\n\r\f\v"
-_CLOSING = _SPACE + ")"
 _WORD = re.compile(rf"[^{_SPACE}]+")
+_TOKEN = re.compile(rf"[()]|[^{_SPACE}()]+")
 
 
 class Span(NamedTuple):
@@ -274,74 +274,84 @@ def parse_trees(text: str) -> Iterator[Tree]:
     >>> [tree.label for tree in parse_trees("(A (B b)) (C (D d))")]
     ['A', 'C']
     """
-    pieces = text.split("(")
-    if pieces[0].strip(_SPACE):
-        raise BracketError("expected '(', found a word", text, len(pieces[0]) - len(pieces[0].lstrip(_SPACE)))
+    *pieces, rest = text.split(")")
     stack: list[tuple[str, list[Tree]]] = []  # open constituents: the label, the children of the one around it
     children: list[Tree] = []  # of the innermost open constituent
-    for number in range(1, len(pieces)):
-        # what follows each "(": a label, perhaps a word, then as many ")" as constituents end here
-        head, closed, rest = pieces[number].partition(")")
-        if not closed:
-            label = _read_label(head)
-            if label is None:
-                raise _diagnose(text, pieces, number)
-            stack.append((label, children))
-            children = []
-            continue
-        leaf = _read_leaf(head)
-        if leaf is None:
-            raise _diagnose(text, pieces, number)
-        children.append(leaf)
-        if rest == " " and stack:
-            continue
-        ends = rest.count(")")
-        if ends > len(stack) or rest.strip(_CLOSING):
-            raise _diagnose(text, pieces, number)
-        for _ in range(ends):
+    for piece in pieces:
+        # what precedes each ")": labels and a tagged word that begin here, or nothing where a constituent ends
+        if piece and (parts := piece.rpartition("("))[1]:
+            before, _, tagged = parts
+            if before != " ":
+                labels = _known_labels(before) if len(before) < _LONG else _read_labels(before)
+                if labels is None:
+                    raise _diagnose(text)
+                for label in labels:
+                    stack.append((label, children))
+                    children = []
+            leaf = _known_leaf(tagged) if len(tagged) < _LONG else _read_leaf(tagged)
+            if leaf is None:
+                raise _diagnose(text)
+            children.append(leaf)
+        elif stack and not (piece and piece.strip(_SPACE)):
             node = _new(Tree)
             _set_children(node, tuple(children))
             label, children = stack.pop()
             _set_label(node, label)
             children.append(node)
+        else:
+            raise _diagnose(text)
         if not stack:
             yield children.pop()
-    if stack:
-        raise BracketError(f"{len(stack)} ')' missing at the end", text, len(text))
+    if stack or rest.strip(_SPACE):
+        raise _diagnose(text)
 
 
-# a treebank spells the same tagged words and labels again and again
-@lru_cache(maxsize=1 << 14)
 def _read_leaf(text: str) -> Tree | None:
     fields = _WORD.findall(text)
     return unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
 
 
-@lru_cache(maxsize=1 << 12)
-def _read_label(text: str) -> str | None:
-    fields = _WORD.findall(text)
-    return None if len(fields) > 1 else unescape("".join(fields))
+def _read_labels(text: str) -> tuple[str, ...] | None:
+    """The labels of constituents that open one inside the other, with "(" before each but the first's space."""
+    before, *labels = text.split("(")
+    fields = [_WORD.findall(label) for label in labels]
+    if before.strip(_SPACE) or any(len(field) > 1 for field in fields):
+        return None
+    return tuple(unescape("".join(field)) for field in fields)
 
 
-def _diagnose(text: str, pieces: list[str], number: int) -> BracketError:
-    """Say what is wrong with a piece that `parse_trees` could not use."""
-    start = sum(len(piece) + 1 for piece in pieces[:number])
-    head, *closing = pieces[number].split(")")
-    fields = _WORD.findall(head)
-    if not closing:
-        return BracketError(f"word {fields[1]!r:.60} beside a constituent; expected one or the other", text, start)
-    if len(fields) < 2:
-        name = repr(fields[0])[:60] if fields else "a constituent"
-        return BracketError(f"{name} is empty; expected a word or constituents in it", text, start)
-    if len(fields) > 2:
-        return BracketError(f"{fields[0]!r:.60} holds {len(fields) - 1} words; expected one", text, start)
-    offset = start + len(head) + 1
-    for piece in closing:
-        if piece.strip(_SPACE):
-            word = _WORD.findall(piece)[0]
-            return BracketError(f"word {word!r:.60} after a constituent; expected '(' or ')'", text, offset)
-        offset += len(piece) + 1
-    return BracketError("')' without its '('", text, offset - 1)
+# a treebank spells the same tagged words and labels again and again; the long ones are not worth keeping
+_LONG = 64
+_known_leaf = lru_cache(maxsize=1 << 14)(_read_leaf)
+_known_labels = lru_cache(maxsize=1 << 14)(_read_labels)
+
+
+def _diagnose(text: str) -> BracketError:
+    """Say what is wrong with text that `parse_trees` could not read."""
+    stack: list[tuple[int, list[str], list[int]]] = []  # open brackets: where, the words and the constituents in them
+    for match in _TOKEN.finditer(text):
+        token, offset = match[0], match.start()
+        start, words, constituents = stack[-1] if stack else (0, [], [])
+        if token == "(" and len(words) > 1:
+            return BracketError(f"word {words[1]!r:.60} beside a constituent; expected one or the other", text, start)
+        if token == "(":
+            constituents.append(offset)
+            stack.append((offset, [], []))
+        elif not stack:
+            reason = "')' without its '('" if token == ")" else f"expected '(', found {token!r:.60}"
+            return BracketError(reason, text, offset)
+        elif token != ")" and constituents:
+            return BracketError(f"word {token!r:.60} after a constituent; expected '(' or ')'", text, offset)
+        elif token != ")":
+            words.append(token)
+        elif not constituents and len(words) < 2:
+            name = f"{words[0]!r:.60}" if words else "a constituent"
+            return BracketError(f"{name} is empty; expected a word or constituents in it", text, start)
+        elif len(words) > 2:
+            return BracketError(f"{words[0]!r:.60} holds {len(words) - 1} words; expected one", text, start)
+        else:
+            stack.pop()
+    return BracketError(f"{len(stack)} ')' missing at the end", text, len(text))
 
 
 def _end_of_first(text: str) -> int:

@@ -1,0 +1,89 @@
+"""Trees from files, as a stream: no more than the tree at hand is in memory."""
+
+import gzip
+import logging
+import zlib
+from collections.abc import Iterator
+from typing import Literal
+
+from treecrf.tree import BracketError, Tree, parse_trees
+from treecrf.treebank.lines import Line, Source, checked_encoding, name_of, read_lines
+from treecrf.treebank.splitter import split_trees
+
+OnError = Literal["raise", "skip"]
+
+_logger = logging.getLogger(__name__)
+
+
+class TreebankError(ValueError):
+    """A tree that cannot be read: the file's `name`, the `line`, and the `reason`."""
+
+    def __init__(self, name: str, line: int, reason: str) -> None:
+        super().__init__(name, line, reason)
+        self.name = name
+        self.line = line
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.line}: {self.reason}"
+
+
+class TreeReader(Iterator[Tree]):
+    """The trees of one file, read as they are asked for; `skipped` counts those left out so far."""
+
+    def __init__(self, source: Source, *, encoding: str | None = None, on_error: OnError = "raise") -> None:
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error is {on_error!r}; expected 'raise' or 'skip'")
+        self.name = name_of(source)
+        self.skipped = 0
+        self._on_error = on_error
+        self._trees = self._read(read_lines(source, encoding and checked_encoding(encoding)))
+
+    def __next__(self) -> Tree:
+        return next(self._trees)
+
+    def _read(self, lines: Iterator[Line]) -> Iterator[Tree]:
+        for first, text, problem in split_trees(self._guarded(lines)):
+            if problem:
+                self._fail(*problem)
+                continue
+            try:
+                trees = list(parse_trees(text))
+            except BracketError as error:
+                self._fail(first + error.line - 1, error.reason)
+                continue
+            yield from trees
+
+    def _guarded(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """The lines, with an error of ours for a stream that cannot go on, whatever the caller wants skipped."""
+        number = 0
+        try:
+            for line in lines:
+                yield line
+                number += 1
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise TreebankError(self.name, number + 1, f"the compressed data is damaged: {error}") from error
+        except UnicodeDecodeError as error:
+            raise TreebankError(self.name, number + 1, str(error)) from error
+
+    def _fail(self, line: int, reason: str) -> None:
+        error = TreebankError(self.name, line, reason)
+        if self._on_error == "raise":
+            raise error
+        self.skipped += 1
+        _logger.warning("skipped %s", error)
+
+
+def read_trees(source: Source, *, encoding: str | None = None, on_error: OnError = "raise") -> TreeReader:
+    """The trees of a file: a path, an open stream, or "-" for standard input.
+
+    Trees may fill one line or many, with the SGML lines of the Chinese Treebank between them. Compressed files are
+    known by their first bytes, and UTF-8 from GB18030 by what they hold unless `encoding` is given. A tree that cannot
+    be read raises `TreebankError`, or, by the caller's choice, is left out, logged and counted.
+
+    >>> import io
+    >>> trees = read_trees(io.StringIO("(TOP (NN cat))\\n(TOP (NN dog)\\n(TOP (NN cow))\\n"), on_error="skip")
+    >>> [tree.words for tree in trees], trees.skipped
+    ([['cat'], ['cow']], 1)
+    """
+    return TreeReader(source, encoding=encoding, on_error=on_error)
