@@ -46,18 +46,16 @@ class SpanCRF:
 
     @cached_property
     def _inside(self) -> tuple[Tensor, Tensor]:
-        """The inside chart and log Z, outside of autograd."""
-        with torch.no_grad():
-            chart, log_z = ops.backend(self.scores).inside(self.scores, self.lengths)
+        """log Z in float64, and the inside chart."""
+        log_z, chart = ops.LogPartition.apply(self.scores, self.lengths)
         if self._constrained and (log_z == -torch.inf).any():
             sentence = int((log_z == -torch.inf).nonzero()[0])
             raise ValueError(f"sentence {sentence}: no tree is left by the spans that are allowed; allow more of them")
-        return chart, log_z
+        return log_z, chart
 
-    @cached_property
+    @property
     def _log_z(self) -> Tensor:
-        log_z: Tensor = ops.LogPartition.apply(self.scores, self.lengths, *self._inside)
-        return log_z
+        return self._inside[0]
 
     @property
     def _dtype(self) -> torch.dtype:
@@ -71,7 +69,7 @@ class SpanCRF:
     @cached_property
     def marginals(self) -> Tensor:
         """The probability of every span."""
-        marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[0])
+        marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[1])
         return marginals
 
     @cached_property

@@ -23,6 +23,8 @@ from triton import knobs
 
 # in Triton's interpreter programs run one after another and cannot meet: each width is a launch of its own
 INTERPRETED = bool(knobs.runtime.interpret)
+# one compilation serves every shape of batch
+SHAPES = ["first", "last", "size", "stride_b", "stride_i", "stride_j"]
 
 
 class Plan(NamedTuple):
@@ -86,7 +88,7 @@ def _split_terms(chart, size, start, width, begin, there, SPLITS: tl.constexpr):
 
 # inside: beta(w, i) = s(i, i + w) + logsumexp_k beta(k, i) + beta(w - k, i + k)
 # grid (batch, PARTS); a program owns every PARTS-th block of SPANS starts, for all widths in [first, last)
-@triton.jit
+@triton.jit(do_not_specialize=SHAPES)
 def inside_fwd_kernel(
     scores,
     lengths,
@@ -136,7 +138,7 @@ def inside_fwd_kernel(
 # outside: mu(w, i) = sum_k exp(beta(w, i) + beta(k, i + w) + above(w + k, i))
 #                   + sum_k exp(beta(w, i) + beta(k, i - k) + above(w + k, i - k)),   above = log mu + s - beta
 # grid as above; widths from last - 1 down to first
-@triton.jit
+@triton.jit(do_not_specialize=SHAPES)
 def outside_bwd_kernel(
     scores,
     lengths,
@@ -195,7 +197,7 @@ def outside_bwd_kernel(
 
 
 # CKY: best(w, i) = s(i, i + w) + max_k best(k, i) + best(w - k, i + k), the leftmost k on a tie; grid as above
-@triton.jit
+@triton.jit(do_not_specialize=SHAPES)
 def cky_fwd_kernel(
     scores,
     lengths,
@@ -241,7 +243,7 @@ def cky_fwd_kernel(
 
 
 # back-trace: a marked span marks its two children, widest spans first; one program a sentence
-@triton.jit
+@triton.jit(do_not_specialize=["size"])
 def trace_kernel(lengths, splits, trees, size, SPANS: tl.constexpr):
     sentence = tl.program_id(0).to(tl.int64)
     size = size.to(tl.int64)

@@ -26,17 +26,19 @@ def backend(scores: Tensor) -> ModuleType:
 
 
 class LogPartition(torch.autograd.Function):
-    """log Z, given the inside chart that holds it."""
+    """log Z, with the inside chart that led to it."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor, log_z: Tensor) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        chart, log_z = backend(scores).inside(scores, lengths)
         ctx.save_for_backward(scores, lengths, chart)
-        return log_z.clone()
+        ctx.mark_non_differentiable(chart)
+        return log_z, chart
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         marginals: Tensor = Marginals.apply(*ctx.saved_tensors)
-        return (grads[0][:, None, None] * marginals).to(ctx.saved_tensors[0].dtype), None, None, None
+        return (grads[0][:, None, None] * marginals).to(ctx.saved_tensors[0].dtype), None
 
 
 class Marginals(torch.autograd.Function):
