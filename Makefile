@@ -1,0 +1,30 @@
+# Each target sets up its own environment on a fresh machine: `make demo`, `make test`, `make lint`, `make bench`.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	$(BIN)/python examples/demo.py
+
+test: $(READY)
+	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/python benchmarks/trees.py tests/data/small.mrg
+	$(BIN)/python benchmarks/chart.py
+
+clean:
+	rm -rf .venv build src/*.egg-info src/treecrf/chart/*.so
+
+$(READY): pyproject.toml setup.py constraints.txt src/treecrf/chart/compiled.c
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@

@@ -1,0 +1,42 @@
+"""Every `python` and `sh` block of the README and the docs runs, top to bottom, page by page."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_blocks_run(page, tmp_path, monkeypatch):
+    for data in (ROOT / "tests" / "data").glob("*.mrg"):
+        shutil.copy(data, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
+        language, code = match.groups()
+        if language == "python":
+            exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
+        else:
+            run(code, tmp_path)
+
+
+def run(code: str, folder: Path) -> None:
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code],
+        cwd=folder,
+        env={**os.environ, "PATH": tools},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
