@@ -33,9 +33,16 @@ class Processes:
         flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
         with self._company():
             dist.all_reduce(flat)
-        parts = torch.split(flat, [tensor.numel() for tensor in tensors])
-        for tensor, part in zip(tensors, parts, strict=True):
-            tensor.copy_(part.view_as(tensor))
+        _scatter(flat, tensors)
+
+    def share_first(self, tensors: Sequence[Tensor]) -> None:
+        """Replace tensors of one type by those of the first process."""
+        if self.world == 1:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+        with self._company():
+            dist.broadcast(flat, src=0)
+        _scatter(flat, tensors)
 
     def from_first(self, value: float) -> float:
         """The value that the first process has."""
@@ -57,6 +64,12 @@ class Processes:
             ) from error
 
 
+def _scatter(flat: Tensor, tensors: Sequence[Tensor]) -> None:
+    parts = torch.split(flat, [tensor.numel() for tensor in tensors])
+    for tensor, part in zip(tensors, parts, strict=True):
+        tensor.copy_(part.view_as(tensor))
+
+
 @contextmanager
 def join_processes(device: str | None = None) -> Iterator[Processes]:
     """Meet the processes that `torchrun` started with this one; the device is one GPU each, if there is one."""
@@ -65,9 +78,10 @@ def join_processes(device: str | None = None) -> Iterator[Processes]:
     if world == 1:
         yield Processes(device=place)
         return
-    if place.type == "cuda":
+    on_gpu = place.type == "cuda"
+    if on_gpu:
         torch.cuda.set_device(place)
-    dist.init_process_group("nccl" if place.type == "cuda" else "gloo", device_id=place if place.index else None)
+    dist.init_process_group("nccl" if on_gpu else "gloo", device_id=place if on_gpu else None)
     try:
         yield Processes(rank=rank, world=world, device=place)
     finally:
@@ -75,8 +89,13 @@ def join_processes(device: str | None = None) -> Iterator[Processes]:
 
 
 def _place(device: str | None) -> torch.device:
-    if device is not None:
+    if device not in (None, "cuda"):
         return torch.device(device)
-    if not torch.cuda.is_available():
+    if device is None and not torch.cuda.is_available():
         return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    number, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if number >= gpus:
+        raise ValueError(
+            f"process {number + 1} on this machine has no GPU, as there are {gpus}; start one process a GPU"
+        )
+    return torch.device("cuda", number)

@@ -75,7 +75,7 @@ class Encoder:
             if unmet:
                 self._meet(sorted(unmet))
             rows = np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
-            distinct, which = np.unique(rows, return_inverse=True)
+            distinct, which = _distinct(rows)
             features = {name: column[distinct] for name, column in self._table.items()}
         special = _special_features(features)
         return which, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
@@ -101,6 +101,18 @@ class Encoder:
                 )
         ids = [self._input_tags.get(tag, UNK) for tag in chain.from_iterable(tags)]
         return _grid(np.array(ids, dtype=np.int64), lengths, begin=BOS, end=EOS, padding=PAD)
+
+
+def _distinct(rows: Ints) -> tuple[Ints, Ints]:
+    """The different numbers, as they first occur, and which of them stands at each place.
+
+    Not in the order of rows: that depends on what was met before, and a batch must not.
+    """
+    numbers, first, which = np.unique(rows, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order))
+    return numbers[order], ranks[which]
 
 
 def _special_features(features: Mapping[str, Ints]) -> dict[str, Ints]:

@@ -1,0 +1,140 @@
+"""Training data on its way to the device: which sentences each step reads, and the next steps' batches made ahead."""
+
+import hashlib
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import torch
+
+from treecrf.batching import Budget, buckets, shuffled_batches
+from treecrf.data import Gold, Vocabulary
+from treecrf.encode import Encoder
+from treecrf.nn import Batch
+from treecrf.tree import Tree
+
+T = TypeVar("T")
+
+_AHEAD = 4  # steps whose batches are ready before they are asked for
+
+
+class Step(NamedTuple):
+    """What one step of the optimizer reads: this process's parts, and the counts of the whole over all processes."""
+
+    sentences: int
+    words: int
+    labelled: int
+    parts: list[tuple[int, Batch]]  # with the number of each part in the whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Training sentences with their trees in numbers."""
+
+    words: list[list[str]]
+    tags: list[list[str]]
+    gold: list[Gold]
+    lengths: list[int]
+
+    @staticmethod
+    def encode(trees: Iterable[Tree], vocabulary: Vocabulary) -> "Corpus":
+        """The trees as the vocabulary numbers them, once for the whole run."""
+        trees = list(trees)
+        words = [tree.words for tree in trees]
+        return Corpus(
+            words=words,
+            tags=[tree.tags for tree in trees],
+            gold=[vocabulary.gold(tree) for tree in trees],
+            lengths=[len(sentence) for sentence in words],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feed:
+    """The steps of every epoch. They follow from the seed alone, however many processes share them."""
+
+    corpus: Corpus
+    encoder: Encoder
+    budget: Budget
+    seed: int
+    accumulate: int = 1
+    rank: int = 0
+    world: int = 1
+    read_tags: bool = False
+    pin_memory: bool = False
+
+    def epoch(self, number: int) -> list[list[int]]:
+        """The sentences of each batch of an epoch."""
+        generator = torch.Generator().manual_seed(mix_seed(self.seed, "epoch", number))
+        lengths = self.corpus.lengths
+        return shuffled_batches(lengths, buckets(lengths), budget=self.budget, generator=generator)
+
+    def steps(self, batches: Sequence[list[int]]) -> Iterator[Step]:
+        """The steps of these batches, made ahead of use in a thread of their own."""
+        return ahead(map(self._step, batches), _AHEAD)
+
+    def _step(self, members: list[int]) -> Step:
+        words = sum(self.corpus.lengths[member] for member in members)
+        count = -(-max(self.accumulate, self.world) // self.world) * self.world
+        parts = [(number, members[number::count]) for number in range(self.rank, count, self.world)]
+        return Step(
+            sentences=len(members),
+            words=words,
+            labelled=2 * words - len(members),
+            parts=[(number, self._batch(part)) for number, part in parts if part],
+        )
+
+    def _batch(self, members: list[int]) -> Batch:
+        corpus = self.corpus
+        batch = self.encoder.collate(
+            [corpus.words[member] for member in members],
+            tags=[corpus.tags[member] for member in members] if self.read_tags else None,
+            gold=[corpus.gold[member] for member in members],
+        )
+        return batch.pin_memory() if self.pin_memory else batch
+
+
+def mix_seed(*parts: int | str) -> int:
+    """One seed from several, so that no two places in a run draw the same numbers."""
+    return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=7).digest(), "big")
+
+
+def ahead(items: Iterable[T], number: int) -> Iterator[T]:
+    """The same items, up to `number` of them made before they are asked for; an error comes where its item would."""
+    ready: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(number)
+    stopped = threading.Event()
+
+    def make() -> None:
+        try:
+            for item in items:
+                if not _offer(ready, (True, item), stopped):
+                    return
+            _offer(ready, (False, None), stopped)
+        except BaseException as error:
+            _offer(ready, (False, error), stopped)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    try:
+        while True:
+            more, item = ready.get()
+            if not more:
+                if isinstance(item, BaseException):
+                    raise item
+                return
+            yield item  # type: ignore[misc]  # what is not the end is an item
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def _offer(ready: "queue.Queue[T]", item: T, stopped: threading.Event) -> bool:
+    while not stopped.is_set():
+        try:
+            ready.put(item, timeout=0.1)
+        except queue.Full:
+            continue
+        return True
+    return False
