@@ -64,7 +64,7 @@ def _rules(args: argparse.Namespace) -> Rules:
 
 def _print_messages(score: Score, source: str = "") -> None:
     for message in score.messages:
-        print(f"{source}{message.sentence} : {message.text}", file=sys.stderr)
+        print(f"{source}{message.sentence} : {_printable(message.text)}", file=sys.stderr)
         if message is score.stopped:
             return
 
@@ -77,9 +77,12 @@ def _print_all(score: Score, other: Score | None, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(details.as_dict(score, intervals, comparison)))
         return
-    # bytes that are no UTF-8 count as they are, but cannot be printed
-    below = details.text(score, intervals, comparison).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    sys.stdout.write(str(score) + below)
+    sys.stdout.write(str(score) + _printable(details.text(score, intervals, comparison)))
+
+
+def _printable(text: str) -> str:
+    # bytes that are no UTF-8 are compared as they are, but cannot be printed
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _read_lines(name: str) -> list[str]:

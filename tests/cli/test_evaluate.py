@@ -1,0 +1,182 @@
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treecrf.cli import main
+from treecrf.evalb import Rules, evaluate_lines
+
+DATA = Path(__file__).parents[1] / "data" / "evalb"
+GOLD, PREDICTED, RULES = (str(DATA / name) for name in ("gold.mrg", "predicted.mrg", "rules.prm"))
+EXPECTED = (DATA / "expected.txt").read_text(encoding="utf-8")
+TREE = "(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept)) (. .)))"
+
+
+@pytest.fixture
+def run(capsys):
+    """The command's exit status, output and messages."""
+
+    def run_command(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(["evaluate", *map(str, arguments)])
+        return exit_.value.code, *capsys.readouterr()
+
+    return run_command
+
+
+def write(path, text):
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def test_evalbs_lines_come_first_and_ours_below(run):
+    status, output, messages = run(GOLD, PREDICTED, "--rules", RULES)
+    assert status == 0
+    assert output.startswith(EXPECTED + "\n-- Unlabelled --\n")
+    for title in ("95% intervals", "By length", "By label"):
+        assert f"\n-- {title} --\n" in output
+    assert messages.split("\n")[0] == "9 : Length unmatch (7|8)"
+
+
+def test_plain_output_is_evalbs(run):
+    assert run(GOLD, PREDICTED, "-p", RULES, "--plain")[1] == EXPECTED
+
+
+def test_json_holds_every_number(run):
+    _, output, _ = run(GOLD, PREDICTED, "--rules", RULES, "--json", "--compare", GOLD)
+    scores = json.loads(output)
+    assert round(scores["all"]["brackets"]["f1"], 2) == 83.64
+    assert (scores["all"]["errors"], scores["all"]["skipped"], scores["all"]["valid"]) == (6, 3, 13)
+    assert scores["short"]["cutoff"] == 12
+    assert scores["labels"]["ADVP"] == {
+        "gold": 0,
+        "predicted": 1,
+        "recalled": 0,
+        "correct": 1,
+        "recall": 0.0,
+        "precision": 100.0,
+        "f1": 0.0,
+    }
+    assert [sentence["status"] for sentence in scores["sentences"][8:13]] == ["error"] * 3 + ["skip"] * 2
+    assert scores["messages"][0] == {"sentence": 9, "text": "Length unmatch (7|8)"}
+    low, high = scores["intervals"]["f1"]
+    assert low < 83.64 < high
+    assert scores["comparison"]["difference"] < 0
+    assert scores["stopped"] is None
+
+
+def test_two_systems_are_compared(run, tmp_path):
+    gold = write(tmp_path / "gold", f"{TREE}\n" * 50)
+    worse = write(tmp_path / "worse", f"{TREE.replace('VP', 'PP')}\n" * 50)
+    output = run(gold, gold, "--compare", worse)[1]
+    assert "Difference                = +33.33\n" in output
+    assert "p (paired bootstrap)      = 0.0005\n" in output
+
+
+def test_errors_of_the_other_system_are_told_with_its_name(run, tmp_path):
+    gold, other = write(tmp_path / "gold", TREE), write(tmp_path / "other", "(S (NN dog))")
+    assert run(gold, gold, "--compare", other)[2] == f"{other}: 1 : Length unmatch (3|1)\n"
+
+
+def test_giving_up_prints_the_rows_so_far_and_fails(run, tmp_path):
+    gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
+    predicted = write(tmp_path / "predicted", f"{TREE}\n(TOP (NN cat) dog)\n{TREE}\n")
+    status, output, messages = run(gold, predicted)
+    assert status == 1
+    assert output.split("\n")[3:] == [
+        "   1    4    0  100.00 100.00     3      3    3      0      3     3   100.00",
+        "",
+    ]
+    assert "2 : Reading sentence" in messages
+    assert "--keep-going" in messages
+
+
+def test_keeping_going_counts_what_cannot_be_read_as_an_error(run, tmp_path):
+    gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
+    predicted = write(tmp_path / "predicted", f"{TREE}\n(TOP (NN cat) dog)\n{TREE}\n")
+    status, output, _ = run(gold, predicted, "--keep-going")
+    assert status == 0
+    assert "Number of Error sentence  =      1\nNumber of Skip  sentence  =      0\n" in output
+
+
+@pytest.mark.parametrize(("limit", "status"), [(0, 1), (1, 0)])
+def test_the_limit_of_errors_can_be_set(run, tmp_path, limit, status):
+    gold = write(tmp_path / "gold", f"{TREE}\n" * 2)
+    predicted = write(tmp_path / "predicted", "(S (NN dog))\n" * 2)
+    assert run(gold, predicted, "--max-error", limit)[0] == status
+
+
+def test_the_cutoff_can_be_set(run):
+    assert "\n-- len<=5 --\nNumber of sentence        =     10\n" in run(GOLD, PREDICTED, "-p", RULES, "-c", 5)[1]
+
+
+def test_named_rules_are_known(run, tmp_path):
+    gold = write(tmp_path / "gold", TREE)
+    assert run(gold, gold, "--rules", "spmrl", "--plain")[1] == str(
+        evaluate_lines([TREE], [TREE], rules=Rules.named("spmrl"))
+    )
+
+
+def test_unknown_rules_are_named_in_the_message(run):
+    assert "no rules are named 'colins'" in run(GOLD, PREDICTED, "--rules", "colins")[0]
+
+
+def test_a_missing_file_is_named_in_the_message(run):
+    assert "nowhere.mrg" in run(GOLD, "nowhere.mrg")[0]
+
+
+def test_gzipped_files_are_read(run, tmp_path):
+    packed = tmp_path / "gold.gz"
+    packed.write_bytes(gzip.compress(Path(GOLD).read_bytes()))
+    assert run(packed, PREDICTED, "-p", RULES, "--plain")[1] == EXPECTED
+    packed.write_bytes(packed.read_bytes()[:40])
+    assert "damaged gzip file" in run(packed, PREDICTED)[0]
+
+
+def test_standard_input_is_read(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(PREDICTED).read_bytes())))
+    assert run(GOLD, "-", "-p", RULES, "--plain")[1] == EXPECTED
+
+
+def test_indented_trees_are_brought_onto_a_line(run, tmp_path):
+    spread = write(tmp_path / "spread.mrg", "\n" + f"{TREE}\n\n".replace(" (", "\n    (") * 3)
+    lines = write(tmp_path / "lines.mrg", f"{TREE}\n" * 3)
+    assert run(spread, lines, "--plain")[1] == run(lines, lines, "--plain")[1]
+
+
+@pytest.mark.parametrize("broken", [TREE[:-1], TREE + ")", ""])
+def test_a_broken_line_does_not_make_a_file_of_lines_an_indented_one(run, tmp_path, broken):
+    gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
+    predicted = write(tmp_path / "predicted", f"{TREE}\n{broken}\n{TREE}\n")
+    assert "Number of Valid sentence  =      2\n" in run(gold, predicted)[1]
+
+
+def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(run, tmp_path):
+    lines = write(tmp_path / "lines", f"{TREE}\n" * 2)
+    odd = write(tmp_path / "odd", "\ufeff" + f"{TREE}\r\n" * 2)
+    assert run(odd, odd, "--plain")[1] == run(lines, lines, "--plain")[1]
+
+
+def test_bytes_that_are_no_utf8_are_compared_as_they_are(run, tmp_path):
+    gold = write(tmp_path / "gold", "(S (\udce9 (NN \udcff)))\n")
+    other = write(tmp_path / "other", "(S (\udce9 (NN \udcfe)))\n")
+    status, output, _ = run(gold, gold)
+    assert status == 0
+    assert "Bracketing FMeasure       = 100.00" in output
+    assert "Words unmatch" in run(gold, other)[2]
+
+
+def test_empty_files_are_scored(run, tmp_path):
+    empty = write(tmp_path / "empty", "")
+    assert "Number of sentence        =      0" in run(empty, empty)[1]
+
+
+def test_help_loads_neither_pytorch_nor_numpy():
+    code = "import sys; sys.argv[1:] = ['evaluate', '--help']\nimport atexit, treecrf.cli\n"
+    code += "atexit.register(lambda: print({'torch', 'numpy'} & set(sys.modules)))\ntreecrf.cli.main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.endswith("set()\n")
