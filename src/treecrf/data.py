@@ -50,8 +50,8 @@ class Vocabulary:
     vectors: tuple[str, ...] | None = None  # words that only the pretrained table has; None where there is no table
 
     @staticmethod
-    def build(trees: Iterable[Tree], *, vectors: Vectors | None = None, unknown: str = "unk") -> "Vocabulary":
-        """The vocabulary of training trees; `unknown` is the word that stands for all others in the vectors' file."""
+    def build(trees: Iterable[Tree], *, vectors: Vectors | None = None, unknown: str = "") -> "Vocabulary":
+        """The vocabulary of training trees; `unknown` is the word in the vectors' file that stands for all others."""
         words, chars, labels, tags = Counter[str](), set[str](), set[str](), set[str]()
         for tree in trees:
             leaves = tree.words
@@ -84,11 +84,12 @@ class Vocabulary:
             vectors=0 if self.vectors is None else words + len(self.vectors),
         )
 
-    def vector_table(self, vectors: Vectors, *, unknown: str = "unk") -> Tensor:
+    def vector_table(self, vectors: Vectors, *, unknown: str = "") -> Tensor:
         """The pretrained vectors in the order of ids, zero for words that have none."""
         table = np.zeros((self.sizes.vectors, vectors.size), dtype=np.float32)
         ids = {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}
-        ids[unknown] = UNK
+        if unknown:
+            ids[unknown] = UNK
         pairs = [(ids[word], row) for row, word in enumerate(vectors.words) if word in ids]
         targets, rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         table[targets] = vectors.matrix[rows]

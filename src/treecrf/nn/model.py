@@ -111,12 +111,13 @@ class SpanModel(nn.Module):
         fenceposts = torch.cat(
             [words[:, :-1, :half], words[:, 1:, half:]], -1
         )  # what was read before and is read after
-        left, right = (ends.float() for ends in self.label_scorer.project(fenceposts))
-        tags = None if self.tagger is None else self.tagger(words[:, 1:-1]).float()
+        left, right = _in_full(self.label_scorer.project(fenceposts))
+        ends = None if self.span_scorer is None else _in_full(self.span_scorer.project(fenceposts))
+        tags = None if self.tagger is None else self.tagger(words[:, 1:-1])
         labels = None
         with torch.autocast(words.device.type, enabled=False):
-            if self.span_scorer is not None:
-                spans = self.span_scorer(*(ends.float() for ends in self.span_scorer.project(fenceposts)))[..., 0]
+            if self.span_scorer is not None and ends is not None:
+                spans = self.span_scorer(*ends)[..., 0]
             else:
                 labels = self.label_scorer(left, right)
                 spans = labels.logsumexp(-1) if self._is_crf else labels.amax(-1)
@@ -172,6 +173,12 @@ class SpanModel(nn.Module):
         return F.cross_entropy(
             scores.tags.flatten(0, 1), batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum"
         )
+
+
+def _in_full(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Boundaries in float32 at least: scores add up over a tree, and so would their rounding."""
+    dtype = torch.promote_types(pair[0].dtype, torch.float32)
+    return pair[0].to(dtype), pair[1].to(dtype)
 
 
 def _bracket_loss(scores: Scores, cells: Tensor) -> Tensor:

@@ -1,0 +1,259 @@
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+
+from nn.batches import ENCODER, SMALL, TREES, VOCABULARY, batch_of, small_model
+from treecrf.chart import naive
+from treecrf.nn import IGNORED, ModelConfig, SpanModel, decode
+from treecrf.nn.scores import where
+
+LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
+SCORERS = ["biaffine", "minus"]
+SHORT = [tree for tree in TREES if len(tree.words) <= 4][:3]
+
+
+def labelled_scores(scores, sentence):
+    """The label scores of every span of a sentence: {(start, end): (labels,)}."""
+    size = scores.spans.shape[1]
+    length = int(scores.lengths[sentence])
+    spans = [(i, j) for i in range(length) for j in range(i + 1, length + 1)]
+    cells = torch.tensor([(sentence * size + i) * size + j for i, j in spans])
+    return dict(zip(spans, scores.labels_at(cells), strict=True))
+
+
+def trees_of(length):
+    """Every binary tree over a sentence, as the list of its spans."""
+
+    def below(start, end):
+        if end - start == 1:
+            return [[(start, end)]]
+        return [
+            [(start, end), *a, *b]
+            for middle in range(start + 1, end)
+            for a, b in product(below(start, middle), below(middle, end))
+        ]
+
+    return below(0, length)
+
+
+def gold_spans(batch, sentence):
+    size = batch.longest + 1
+    return {
+        (cell // size % size, cell % size): label
+        for cell, label in zip(batch.spans.tolist(), batch.labels.tolist(), strict=True)
+        if cell // (size * size) == sentence
+    }
+
+
+def test_short_sentences_are_there_to_enumerate():
+    assert len(SHORT) == 3 and len({len(tree.words) for tree in SHORT}) > 1
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_two_stage_loss_is_that_of_enumeration(scorer):
+    model, batch = small_model(scorer=scorer), batch_of(SHORT)
+    scores, loss = model(batch), model.loss(batch)
+    brackets = labels = 0
+    for sentence in range(batch.size):
+        gold, spans = gold_spans(batch, sentence), scores.spans[sentence]
+        totals = torch.stack([sum(spans[i, j] for i, j in tree) for tree in trees_of(int(batch.lengths[sentence]))])
+        brackets = brackets + totals.logsumexp(0) - sum(spans[i, j] for i, j in gold)
+        by_span = labelled_scores(scores, sentence)
+        labels = labels - sum(by_span[span].log_softmax(0)[label] for span, label in gold.items())
+    torch.testing.assert_close(loss.spans, brackets)
+    torch.testing.assert_close(loss.labels, labels)
+    words = sum(len(tree.words) for tree in SHORT)
+    torch.testing.assert_close(loss.total(), brackets / words + labels / (2 * words - len(SHORT)))
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_one_stage_crf_loss_is_that_of_enumeration(scorer):
+    model, batch = small_model(loss="one-stage-crf", scorer=scorer), batch_of(SHORT)
+    scores = model(batch)
+    expected = 0
+    for sentence in range(batch.size):
+        gold, by_span = gold_spans(batch, sentence), labelled_scores(scores, sentence)
+        # the sum over labellings of a tree is the product over its spans of sums over labels
+        trees = trees_of(int(batch.lengths[sentence]))
+        totals = torch.stack([sum(by_span[span].logsumexp(0) for span in tree) for tree in trees])
+        expected = expected + totals.logsumexp(0) - sum(by_span[span][label] for span, label in gold.items())
+    loss = model.loss(batch)
+    torch.testing.assert_close(loss.spans, expected)
+    torch.testing.assert_close(loss.total(), expected / sum(len(tree.words) for tree in SHORT))
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_margin_loss_is_that_of_enumeration(scorer):
+    model, batch = small_model(loss="one-stage-margin", scorer=scorer), batch_of(SHORT)
+    scores = model(batch)
+    expected = 0
+    for sentence in range(batch.size):
+        gold, by_span = gold_spans(batch, sentence), labelled_scores(scores, sentence)
+        costly = {
+            span: torch.stack([s + (gold.get(span) != label) for label, s in enumerate(values)]).max()
+            for span, values in by_span.items()
+        }
+        trees = trees_of(int(batch.lengths[sentence]))
+        rival = torch.stack([sum(costly[span] for span in tree) for tree in trees]).max()
+        expected = expected + rival - sum(by_span[span][label] for span, label in gold.items())
+    torch.testing.assert_close(model.loss(batch).spans, expected)
+
+
+@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+def test_every_parameter_gets_a_gradient(loss, scorer):
+    model = small_model(loss=loss, scorer=scorer, tag_size=3, tag_head=True, dropout=0.33)
+    model.loss(batch_of(TREES, with_tags=True)).total().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.any(), name
+
+
+@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+def test_company_does_not_change_a_sentence(loss, scorer):
+    model = small_model(loss=loss, scorer=scorer, tag_head=True).double().eval()
+    together = model(batch_of(TREES))
+    for number, tree in enumerate(TREES):
+        alone, size = model(batch_of([tree])), len(tree.words) + 1
+        torch.testing.assert_close(alone.spans[0], together.spans[number, :size, :size])
+        torch.testing.assert_close(alone.tags[0], together.tags[number, : size - 1])
+        for span, values in labelled_scores(alone, 0).items():
+            torch.testing.assert_close(values, labelled_scores(together, number)[span])
+
+
+@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+def test_losses_of_parts_with_the_counts_of_the_whole_add_up(loss, scorer):
+    model = small_model(loss=loss, scorer=scorer, tag_head=True).eval()
+    whole = model.loss(batch_of(TREES))
+    parts = [model.loss(batch_of(part)) for part in (TREES[:5], TREES[5:])]
+    total = sum(part.total(words=whole.words, labelled=whole.labelled) for part in parts)
+    torch.testing.assert_close(total, whole.total())
+
+
+@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+def test_five_trees_can_be_learned_by_heart(loss, scorer):
+    torch.manual_seed(0)
+    config = replace(SMALL, loss=loss, scorer=scorer, tag_head=True, lstm_size=24, span_size=24, label_size=16)
+    model, batch = SpanModel(config, VOCABULARY.sizes), batch_of(TREES[:5])
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(120):
+        optimizer.zero_grad()
+        loss_now = model.loss(batch).total()
+        loss_now.backward()
+        optimizer.step()
+    assert loss_now.item() < 0.02
+    decoded = decode(model.eval()(batch))
+    size = batch.longest + 1
+    assert sorted(zip((batch.spans % (size * size)).tolist(), batch.labels.tolist(), strict=True)) == sorted(
+        zip((decoded.starts * size + decoded.ends).tolist(), decoded.labels.tolist(), strict=True)
+    )
+    assert decoded.tags.tolist() == [VOCABULARY.tag_ids[tag] for tree in TREES[:5] for tag in tree.tags]
+
+
+def best_by_enumeration(values, length):
+    return max(trees_of(length), key=lambda tree: sum(values[span].item() for span in tree))
+
+
+@pytest.mark.parametrize("mbr", [True, False])
+def test_one_stage_decoding_finds_the_best_labelled_tree(mbr):
+    model, batch = small_model(loss="one-stage-crf").eval(), batch_of(SHORT)
+    scores = model(batch)
+    decoded = decode(scores, mbr=mbr)
+    marginals = naive.marginals(scores.spans, scores.lengths)
+    done = 0
+    for sentence, length in enumerate(batch.lengths.tolist()):
+        by_span = labelled_scores(scores, sentence)
+        if mbr:
+            value = {s: marginals[(sentence, *s)] * v.softmax(0).max() for s, v in by_span.items()}
+        else:
+            value = {s: v.max() for s, v in by_span.items()}
+        expected = sorted(best_by_enumeration(value, length))
+        part = slice(done, done + 2 * length - 1)
+        spans = list(zip(decoded.starts[part].tolist(), decoded.ends[part].tolist(), strict=True))
+        assert spans == expected
+        assert decoded.labels[part].tolist() == [int(by_span[span].argmax()) for span in expected]
+        done += 2 * length - 1
+
+
+def test_decoding_respects_what_is_allowed():
+    batch = ENCODER.collate([["the", "cat", "slept", "."]])
+    allowed = torch.ones(1, 5, 5, dtype=torch.bool)
+    allowed[0, 0, 3] = allowed[0, 1, 4] = False
+    decoded = decode(small_model().eval()(batch), allowed=allowed)
+    spans = list(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True))
+    assert spans == [(0, 1), (0, 2), (0, 4), (1, 2), (2, 3), (2, 4), (3, 4)]
+
+
+def test_decoded_trees_come_to_the_host_unchanged():
+    decoded = decode(small_model(tag_head=True).eval()(batch_of(TREES)))
+    moved = decoded.cpu()
+    for name, value in vars(decoded).items():
+        assert torch.equal(getattr(moved, name), value)
+    assert decode(small_model().eval()(batch_of(TREES))).cpu().tags is None
+
+
+def test_true_values_are_found_in_order():
+    mask = torch.tensor([False, True, True, False, True, False])
+    assert where(mask, 3).tolist() == [1, 2, 4]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_label_unseen_in_training_counts_in_no_loss(loss):
+    model, batch = small_model(loss=loss).eval(), batch_of(SHORT)
+    labels = batch.labels.clone()
+    labels[1] = IGNORED
+    open_label = replace(batch, labels=labels, unseen_labels=1)
+    assert model.loss(open_label).total().isfinite()
+    assert open_label.total_labels == batch.total_labels - 1
+    for other in range(len(VOCABULARY.labels)):
+        labels = batch.labels.clone()
+        labels[1] = other
+        assert model.loss(replace(batch, labels=labels)).total() >= model.loss(open_label).total() * 0.9 - 1
+
+
+def test_a_batch_of_unseen_labels_alone_has_a_finite_loss():
+    model, batch = small_model(), batch_of(SHORT)
+    nothing = replace(batch, labels=torch.full_like(batch.labels, IGNORED), unseen_labels=len(batch.labels))
+    assert model.loss(nothing).labels == 0 and model.loss(nothing).total().isfinite()
+
+
+def test_scores_reach_the_chart_in_full_precision_under_autocast():
+    model = small_model(tag_head=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        scores = model(batch_of(TREES))
+        assert model.loss(batch_of(TREES)).total().dtype == torch.float32
+    assert {scores.spans.dtype, scores.left.dtype, scores.labels_at(torch.arange(3)).dtype} == {torch.float32}
+
+
+def test_a_model_can_be_built_empty_and_filled_from_weights():
+    model = small_model().eval()
+    with torch.device("meta"):
+        empty = SpanModel(model.config, VOCABULARY.sizes)
+    empty.load_state_dict(model.state_dict(), assign=True)
+    assert torch.equal(empty.eval()(batch_of(TREES)).spans, model(batch_of(TREES)).spans)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'two-stage', 'one-stage-crf', 'one-stage-margin'"),
+        ({"lstm_size": 0}, "lstm_size is 0; expected 1 or more"),
+        ({"tag_size": -1}, "tag_size is -1; expected 0 or more"),
+        ({"dropout": 1.0}, "dropout is 1.0; expected at least 0 and less than 1"),
+        ({"char_size": 7}, "char_size is 7; expected an even number"),
+        ({"encoder": "transformer"}, "set it to a model's name or folder"),
+    ],
+)
+def test_an_impossible_setting_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        ModelConfig(**changes)
+
+
+def test_losses_need_gold_trees():
+    with pytest.raises(ValueError, match="no gold trees"):
+        small_model().loss(ENCODER.collate([["the", "cat"]]))
+
+
+def test_an_encoder_and_its_setting_come_together():
+    with pytest.raises(ValueError, match="no encoder was given"):
+        SpanModel(replace(SMALL, transformer="x"), VOCABULARY.sizes)
