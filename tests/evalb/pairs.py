@@ -7,28 +7,29 @@ from treecrf import Tree
 LABELS = st.sampled_from(["TOP", "S", "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT", "-LRB-", ""])
 TAGS = st.sampled_from(["NN", "VB", ",", ".", "-NONE-", "''", "POS", "RP"])
 WORDS = st.sampled_from(["a", "b", "'", '"', ",", "-LRB-", "é", "貓"])
+PLAIN_LABELS = st.sampled_from("ABCDEFGH")
 
 
 @st.composite
-def brackets(draw: st.DrawFn, leaves: list[Tree]) -> Tree:
+def brackets(draw: st.DrawFn, leaves: list[Tree], labels: st.SearchStrategy[str] = LABELS) -> Tree:
     """A tree over these leaves."""
     level = leaves
     while len(level) > 1 or draw(st.booleans()):
         start = draw(st.integers(0, len(level) - 1))
         end = draw(st.integers(start + 1, min(start + 4, len(level))))
-        level = [*level[:start], Tree(draw(LABELS), tuple(level[start:end])), *level[end:]]
+        level = [*level[:start], Tree(draw(labels), tuple(level[start:end])), *level[end:]]
     return Tree("TOP", (level[0],))
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> Tree:
+def trees(draw: st.DrawFn, labels: st.SearchStrategy[str] = LABELS) -> Tree:
     """A tree of up to eight words."""
     leaves = draw(st.lists(st.builds(lambda tag, word: Tree(tag, (word,)), TAGS, WORDS), min_size=1, max_size=8))
-    return draw(brackets(leaves))
+    return draw(brackets(leaves, labels))
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[Tree, Tree]:
+def pairs(draw: st.DrawFn, labels: st.SearchStrategy[str] = LABELS) -> tuple[Tree, Tree]:
     """Two trees over the same words and tags."""
-    gold = draw(trees())
-    return gold, draw(brackets(gold.leaves()))
+    gold = draw(trees(labels))
+    return gold, draw(brackets(gold.leaves(), labels))
