@@ -82,10 +82,8 @@ def join_processes(device: str | None = None) -> Iterator[Processes]:
     if on_gpu:
         torch.cuda.set_device(place)
     dist.init_process_group("nccl" if on_gpu else "gloo", device_id=place if on_gpu else None)
-    try:
-        yield Processes(rank=rank, world=world, device=place)
-    finally:
-        dist.destroy_process_group()
+    yield Processes(rank=rank, world=world, device=place)
+    dist.destroy_process_group()  # not where something failed: it would wait for processes that are gone
 
 
 def _place(device: str | None) -> torch.device:

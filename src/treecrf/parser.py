@@ -195,14 +195,22 @@ def _find(source: str | Path) -> Path:
 def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
     try:
         return Vocabulary.from_dict(json.loads(data))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise DamagedFileError(f"{path} is no vocabulary: {error}") from None
 
 
 def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
     try:
         tensors = load_tensors(data)
-        weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-        model.load_state_dict(weights, strict=True, assign=True)
-    except (SafetensorError, RuntimeError) as error:
-        raise DamagedFileError(f"{path} does not hold the weights of this model: {error}") from None
+    except SafetensorError as error:
+        raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None
+    expected = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: list(tensor.shape) for name, tensor in tensors.items()}
+    wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    if wrong:
+        raise DamagedFileError(
+            f"{path} does not hold the weights of this model: '{wrong[0]}' has shape {found.get(wrong[0], 'none')}, "
+            f"expected {expected.get(wrong[0], 'none')}; {len(wrong)} of {len(expected)} differ"
+        )
+    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+    model.load_state_dict(weights, strict=True, assign=True)

@@ -28,7 +28,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             module = import_module(f"treecrf.cli.{name}")
             module.add_arguments(verb)
             verb.set_defaults(run=module.run)
-    args = parser.parse_args(argv)
+    args, late = parser.parse_known_args(argv)
+    if late and (not hasattr(args, "settings") or any(word.startswith("-") for word in late)):
+        parser.error(f"unrecognized arguments: {' '.join(late)}")
+    if late:
+        args.settings += late  # argparse takes a list of positional arguments only where it stands in one piece
     try:
         sys.exit(args.run(args))
     except BrokenPipeError:

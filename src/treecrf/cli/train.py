@@ -1,0 +1,115 @@
+"""`treecrf train`: a recipe in, a parser out."""
+
+import argparse
+import logging
+import math
+import os
+import sys
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from treecrf.config import read_config
+from treecrf.recipe import Recipe
+from treecrf.train import Outcome, Progress, fit
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `treecrf train`."""
+    parser.add_argument("recipe", type=Path, metavar="RECIPE", help="a .toml file with [data], [model] and [train]")
+    parser.add_argument(
+        "settings", nargs="*", metavar="KEY=VALUE", help="a setting in place of the recipe's, such as train.seed=3"
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="for the parser and its run")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER, if there is one")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train, tell how it goes, and print what came of it."""
+    logging.basicConfig(format="treecrf train: %(message)s")
+    recipe = read_config(Recipe, args.recipe, args.settings)
+    try:
+        with Display(epochs=recipe.train.epochs) as display:
+            outcome = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
+    except (ValueError, OSError) as error:
+        if "RANK" not in os.environ:
+            raise
+        number, total = int(os.environ["RANK"]) + 1, os.environ["WORLD_SIZE"]
+        sys.exit(f"treecrf train, process {number} of {total}: {error}")
+    if os.environ.get("RANK", "0") == "0":
+        _print_outcome(outcome, args.output)
+
+
+class Display:
+    """A line for each epoch, and on a terminal a bar below them."""
+
+    def __init__(self, *, epochs: int) -> None:
+        self._epochs = epochs
+        self._bar = _bar()
+
+    def __enter__(self) -> "Display":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, progress: Progress) -> None:
+        """Bring the bar up to date, and print a record that came with it."""
+        if self._bar is not None:
+            self._bar.total = progress.batches
+            self._bar.n = progress.batch
+            self._bar.set_description(f"epoch {progress.epoch}/{self._epochs}", refresh=False)
+            self._bar.set_postfix_str(_summary(progress), refresh=False)
+            self._bar.update(0)
+        line = _line(progress)
+        if line and self._bar is not None:
+            self._bar.write(line)
+        elif line:
+            print(line, flush=True)
+
+
+def _bar() -> Any:
+    if not sys.stderr.isatty():
+        return None
+    try:
+        tqdm = import_module("tqdm")
+    except ImportError:
+        return None
+    return tqdm.tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt} {postfix}")
+
+
+def _summary(progress: Progress) -> str:
+    parts = [f"loss {progress.loss:.3f}"] if math.isfinite(progress.loss) else []
+    if progress.best_f >= 0:
+        parts.append(f"best dev F {progress.best_f:.2f}")
+    if math.isfinite(progress.sentences_per_second):
+        parts.append(f"{progress.sentences_per_second:,.0f} sentences/s")
+    if math.isfinite(progress.seconds_left):
+        parts.append(f"{timedelta(seconds=round(progress.seconds_left))} left")
+    return ", ".join(parts)
+
+
+def _line(progress: Progress) -> str:
+    record = progress.record
+    if record is None:
+        return ""
+    if record["event"] == "start":
+        return (
+            f"{record['train']:,} sentences to train on, {record['dev']:,} to choose by; {record['weights']:,} weights"
+        )
+    if record["event"] == "epoch":
+        mark = "*" if record["best"] else " "
+        scores = f"dev P {record['dev_p']:.2f} R {record['dev_r']:.2f} F {record['dev_f']:.2f}{mark}"
+        speed = f"{record['sentences_per_second']:,.0f} sentences/s"
+        return f"epoch {record['epoch']:4}  loss {record['loss']:.4f}  {scores}  {speed}"
+    return ""
+
+
+def _print_outcome(outcome: Outcome, folder: Path) -> None:
+    print(f"best on dev: epoch {outcome.best_epoch}, F {outcome.dev_f:.2f}; saved in {folder}")
+    if outcome.test is not None:
+        score = outcome.test
+        print(f"test: P {score.precision:.2f} R {score.recall:.2f} F {score.f1:.2f}")

@@ -1,0 +1,46 @@
+"""A parser small enough to train in seconds, and a treebank for it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from treecrf.data import Vocabulary
+from treecrf.nn import ModelConfig, SpanModel
+from treecrf.parser import Parser
+from treecrf.recipe import DataConfig, Recipe, TrainConfig
+
+FIFTY = str(Path(__file__).parent / "data" / "fifty.mrg")
+
+MODEL = ModelConfig(
+    word_size=16,
+    char_embedding_size=8,
+    char_size=16,
+    lstm_size=24,
+    lstm_layers=1,
+    span_size=24,
+    label_size=24,
+    dropout=0.1,
+)
+TRAIN = TrainConfig(epochs=3, batch_words=100, learning_rate=0.01, log_steps=1)
+
+
+def small_recipe(*, data: dict[str, Any] | None = None, model: dict[str, Any] | None = None, **train: Any) -> Recipe:
+    """A recipe that trains on the fifty trees, with some settings changed."""
+    return Recipe(
+        data=replace(DataConfig(train=(FIFTY,), dev=(FIFTY,)), **(data or {})),
+        model=replace(MODEL, **(model or {})),
+        train=replace(TRAIN, **train),
+    )
+
+
+def random_parser(trees: list[Any], **model: Any) -> Parser:
+    """A parser with random weights: its trees are odd, but none of its scores are tied."""
+    vocabulary = Vocabulary.build(trees)
+    network = SpanModel(replace(MODEL, **model), vocabulary.sizes)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.normal_(0, 0.3, generator=generator)
+    return Parser(network.eval(), vocabulary)

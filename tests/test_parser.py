@@ -1,0 +1,236 @@
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.checkpoint import MANIFEST, DamagedFileError, load_folder, pack, save_folder
+from treecrf.parser import CONFIG, VOCABULARY, WEIGHTS, Parser
+from treecrf.tree import Tree
+
+TREES = toy_trees(40, seed=3)
+SENTENCES = [tree.words for tree in TREES]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return random_parser(TREES)
+
+
+@pytest.fixture
+def folder(parser: Parser, tmp_path: Path) -> Path:
+    parser.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_tree_has_the_words_it_was_asked_for(parser: Parser) -> None:
+    tree = parser.parse(["every", "unheard-of", "(", "cat"])
+    assert tree.label == "TOP"
+    assert tree.words == ["every", "unheard-of", "(", "cat"]
+    assert tree.tags == ["_"] * 4
+
+
+def test_random_weights_give_more_than_one_kind_of_tree(parser: Parser) -> None:
+    labels = {span.label for tree in parser.parse_many(SENTENCES) for span in tree.spans()}
+    assert len(labels) > 3
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(SENTENCES), st.integers(1, 200))
+def test_trees_come_in_order_whatever_the_batches(parser: Parser, sentences: list[list[str]], batch_words: int) -> None:
+    alone = {tuple(words): parser.parse(words) for words in SENTENCES}
+    together = list(parser.parse_many(sentences, batch_words=batch_words))
+    assert together == [alone[tuple(words)] for words in sentences]
+
+
+def test_sentences_are_read_as_trees_are_asked_for(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.parser._WINDOW", 4)
+    read = 0
+
+    def stream() -> Iterator[list[str]]:
+        nonlocal read
+        for words in SENTENCES:
+            read += 1
+            yield words
+
+    trees = parser.parse_many(stream())
+    assert read == 0
+    assert [next(trees).words for _ in range(4)] == SENTENCES[:4]
+    assert read == 4
+    assert [tree.words for tree in trees] == SENTENCES[4:]
+
+
+def test_mbr_is_another_choice_than_the_best_tree(parser: Parser) -> None:
+    assert list(parser.parse_many(SENTENCES)) != list(parser.parse_many(SENTENCES, mbr=False))
+
+
+def test_given_tags_stand_in_the_tree(parser: Parser) -> None:
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in parser.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_a_tag_head_tags_and_given_tags_come_first() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    trees = list(tagger.parse_many(SENTENCES))
+    assert {tag for tree in trees for tag in tree.tags} <= set(tagger.vocabulary.tags)
+    assert len({tag for tree in trees for tag in tree.tags}) > 1
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in tagger.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
+    reader = random_parser(TREES, tag_size=8)
+    words = SENTENCES[1]
+    assert reader.parse(words, tags=["NN"] * len(words)).spans() != reader.parse(words, tags=["."] * len(words)).spans()
+    with pytest.raises(ValueError, match="sentence 0 has no tags and the model reads them"):
+        reader.parse(words)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "tags", "error", "message"),
+    [
+        ([["a"], []], None, ValueError, "sentence 1 has no words"),
+        (["a cat"], None, TypeError, "sentence 0 is a string, 'a cat'"),
+        ([["a"]], [["DT", "NN"]], ValueError, "sentence 0 has 1 words and 2 tags"),
+        ([["a"], ["b"]], [["DT"]], ValueError, "shorter"),
+    ],
+)
+def test_what_is_no_sentence_is_told(
+    parser: Parser, sentences: list[list[str]], tags: list[list[str]], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        list(parser.parse_many(sentences, tags=tags))
+
+
+def test_parsing_leaves_no_gradients_and_no_dropout(parser: Parser) -> None:
+    parser.model.train()
+    first, second = (list(parser.parse_many(SENTENCES)) for _ in range(2))
+    assert first == second and not parser.model.training
+    assert all(parameter.grad is None for parameter in parser.model.parameters())
+
+
+@pytest.mark.parametrize(
+    "model", [{}, {"scorer": "minus", "loss": "one-stage-crf"}, {"tag_head": True, "char_size": 0}]
+)
+def test_a_saved_parser_is_the_same_parser(tmp_path: Path, model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.root = "ROOT"
+    parser.save(tmp_path)
+    loaded = Parser.load(tmp_path, device="cpu")
+    assert loaded.root == "ROOT" and loaded.vocabulary == parser.vocabulary
+    assert loaded.model.config == parser.model.config
+    weights, old = loaded.model.state_dict(), parser.model.state_dict()
+    assert weights.keys() == old.keys() and all(torch.equal(weights[name], old[name]) for name in old)
+    assert not any(tensor.is_meta for tensor in (*loaded.model.parameters(), *loaded.model.buffers()))
+    assert list(loaded.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
+
+
+def test_saving_twice_gives_the_same_bytes(parser: Parser, tmp_path: Path) -> None:
+    parser.save(tmp_path / "a")
+    Parser.load(tmp_path / "a", device="cpu").save(tmp_path / "b")
+    assert load_folder(tmp_path / "a") == load_folder(tmp_path / "b")
+
+
+def test_half_precision_weights_are_read(parser: Parser, folder: Path) -> None:
+    files = load_folder(folder)
+    half = {name: tensor.half() for name, tensor in parser.model.state_dict().items()}
+    save_folder(folder, files | {WEIGHTS: pack(half)})
+    loaded = Parser.load(folder, device="cpu")
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, VOCABULARY])
+@pytest.mark.parametrize("place", [0, 0.3, 1])
+def test_a_changed_file_is_refused(folder: Path, name: str, place: float) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[int(place * (len(data) - 1))] ^= 1
+    (folder / name).write_bytes(data)
+    with pytest.raises(DamagedFileError, match=rf"{name} was cut short or changed"):
+        Parser.load(folder)
+
+
+@pytest.mark.parametrize("kept", [0, 7, 1000, -1])
+def test_a_truncated_weight_file_is_refused(folder: Path, kept: int) -> None:
+    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:kept])
+    with pytest.raises(DamagedFileError, match="was cut short or changed"):
+        Parser.load(folder)
+
+
+def test_weights_of_another_model_are_refused_even_with_a_manifest(folder: Path, tmp_path: Path) -> None:
+    random_parser(TREES, lstm_size=8).save(tmp_path / "other")
+    save_folder(folder, load_folder(folder) | {WEIGHTS: (tmp_path / "other" / WEIGHTS).read_bytes()})
+    with pytest.raises(DamagedFileError, match=r"does not hold the weights .* expected \[96, 32\]; \d+ of \d+ differ"):
+        Parser.load(folder)
+
+
+@pytest.mark.parametrize("change", ["missing", "extra"])
+def test_weights_are_taken_by_name_one_for_one(parser: Parser, folder: Path, change: str) -> None:
+    weights = dict(parser.model.state_dict())
+    if change == "missing":
+        del weights["span_scorer.weight"]
+    else:
+        weights["backdoor"] = torch.zeros(1)
+    save_folder(folder, load_folder(folder) | {WEIGHTS: pack(weights)})
+    with pytest.raises(DamagedFileError, match=r"does not hold the weights of this model: .* none"):
+        Parser.load(folder)
+
+
+def test_cut_weights_are_refused_even_with_a_manifest(folder: Path) -> None:
+    files = load_folder(folder)
+    save_folder(folder, files | {WEIGHTS: files[WEIGHTS][:-8]})
+    with pytest.raises(DamagedFileError, match="cannot be read as safetensors"):
+        Parser.load(folder)
+
+
+class Bomb:
+    """What a pickle runs when it is read."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise SystemExit('code from the folder was run')",)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY, CONFIG])
+def test_a_pickle_in_the_place_of_a_file_is_refused_and_never_run(folder: Path, name: str) -> None:
+    save_folder(folder, load_folder(folder) | {name: pickle.dumps(Bomb())})
+    with pytest.raises(ValueError, match=name):
+        Parser.load(folder)
+
+
+def test_other_files_in_the_folder_are_never_touched(folder: Path) -> None:
+    for name in ("model.py", "__init__.py", "conftest.py", "modeling.py"):
+        (folder / name).write_text("raise SystemExit('code from the folder was run')")
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb()))
+    assert Parser.load(folder, device="cpu").parse(["a", "cat"]).words == ["a", "cat"]
+
+
+@pytest.mark.parametrize(
+    "vocabulary", ["[]", "{}", '{"words": 3}', "null", "nonsense", json.dumps({"words": [], "labels": []})]
+)
+def test_what_is_no_vocabulary_is_refused(folder: Path, vocabulary: str) -> None:
+    save_folder(folder, load_folder(folder) | {VOCABULARY: vocabulary.encode()})
+    with pytest.raises(DamagedFileError, match=r"vocabulary\.json is no vocabulary"):
+        Parser.load(folder)
+
+
+def test_a_folder_without_a_parser_is_told_apart(tmp_path: Path) -> None:
+    save_folder(tmp_path, {"notes.txt": b"hello"})
+    with pytest.raises(DamagedFileError, match=rf"holds no parser: there is no {CONFIG}"):
+        Parser.load(tmp_path)
+    (tmp_path / MANIFEST).unlink()
+    with pytest.raises(OSError, match="holds no model"):
+        Parser.load(tmp_path)
+
+
+def test_a_name_that_nobody_knows_is_told() -> None:
+    with pytest.raises(FileNotFoundError, match="there is no model 'klingon'"):
+        Parser.load("klingon")
+
+
+def test_a_one_word_sentence_is_a_tree(parser: Parser) -> None:
+    assert isinstance(parser.parse(["cat"]), Tree)
