@@ -61,20 +61,17 @@ def _opened(source: Source) -> Iterator[Any]:
             yield _unpacked(file)
         return
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin) if source == "-" else source
-    if isinstance(stream.read(0), str):
-        yield stream
-    elif hasattr(stream, "peek"):
-        yield _unpacked(stream)
-    else:
-        buffered = io.BufferedReader(stream)
-        try:
-            yield _unpacked(buffered)
-        finally:
-            buffered.detach()
+    yield stream if isinstance(stream.read(0), str) else _unpacked(stream)
 
 
 def _unpacked(stream: Any) -> Any:
-    if stream.peek(2)[:2] != _GZIP_MAGIC:
+    if hasattr(stream, "peek"):
+        magic = stream.peek(2)[:2]
+    else:
+        position = stream.tell()
+        magic = stream.read(2)
+        stream.seek(position)
+    if magic != _GZIP_MAGIC:
         return stream
     unpacked: Any = gzip.GzipFile(fileobj=stream)
     return io.BufferedReader(unpacked)  # GzipFile itself is slow line by line
@@ -104,4 +101,4 @@ def detect(sample: bytes) -> str:
     right = len(re.findall(r"[^\x00-\x7f\ufffd]", text))
     high = len(re.findall(rb"[\x80-\xff]", sample))
     pairs = len(re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", sample))  # accented letters rarely come in pairs, Chinese does
-    return "gb18030" if wrong >= right and 2 * pairs > 0.9 * high else "utf-8"
+    return "gb18030" if wrong >= right and 2 * pairs > 0.8 * high else "utf-8"

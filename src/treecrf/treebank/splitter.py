@@ -11,7 +11,6 @@ _TAGS = re.compile(r"\s*(?:<[^<>]+>\s*)+")
 _CLOSING_TAGS = re.compile(r"(?<=\))\s*(?:</[^<>()]+>\s*)+$")
 _LABEL = re.compile(r"\s*\(\s*([^\s()]*)")
 
-
 # the first line's number, the lines of one tree, or of several that share lines, and where and why they are no tree
 Chunk = tuple[int, str, tuple[int, str] | None]
 
@@ -19,40 +18,54 @@ Chunk = tuple[int, str, tuple[int, str] | None]
 def split_trees(lines: Iterable[Line]) -> Iterator[Chunk]:
     """Group lines into trees; lines of markup and headers between trees are left out.
 
-    A tree goes on until its brackets are closed. One that lacks some ends where another begins: at a line of markup, or
-    at an opening bracket as far left as its own.
+    A tree goes on until its brackets are closed. In a file with mistakes the lines themselves tell more: a tree ends
+    before markup and before an opening bracket as far left as its own, and has the lines that are indented below it.
     """
-    tree = _OpenTree()
+    tree = _TreeLines()
     for number, (text, problem) in enumerate(lines, 1):
         is_whole = text.startswith("(") and text.endswith((")\n", ")")) and text.count("(") == text.count(")")
-        if is_whole and not problem and not tree.lines:
+        if is_whole and not problem and tree.is_empty:
             yield number, text, None
             continue
-        if tree.is_over_at(text):
-            yield tree.take(f"line {number}")
-        if not tree.lines:
-            text = tree.without_markup(text)
-            if not text:
-                continue
-        tree.add(number, text, problem)
-        if tree.depth <= 0:
+        if tree.ends_before(number, text):
             yield tree.take()
-    if tree.lines:
-        yield tree.take("the end of the file")
+        if tree.is_empty:
+            text = tree.without_markup(text)
+        if text:
+            tree.add(number, text, problem)
+        if tree.is_complete:
+            yield tree.take()
+    tree.end("the end of the file")
+    if not tree.is_empty:
+        yield tree.take()
 
 
-class _OpenTree:
-    """The lines since the last tree was complete."""
+class _TreeLines:
+    """The lines of the tree at hand."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.depth = 0
+        self._has_markup = False
+        self._clear()
+
+    def _clear(self) -> None:
+        self._lines: list[str] = []
         self._first = 0
+        self._margin = 0  # the indentation of the first line
+        self._depth = 0  # of brackets after the last line
         self._problem: tuple[int, str] | None = None
         self._has_words = False
+        self._is_indented = False  # lines after the first stand further right
+        self._is_flat = False  # they do not, and are of the tree all the same
         self._after_blank = False
-        self._is_flat = False  # its lines have no indentation
-        self._in_markup = False  # the file has markup
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._lines
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no line that follows can belong to the tree."""
+        return bool(self._lines) and self._depth == 0 and not self._is_indented and self._lines[0].lstrip()[0] == "("
 
     def without_markup(self, line: str) -> str:
         """What a line between trees holds of one."""
@@ -60,48 +73,66 @@ class _OpenTree:
             return line
         tags = _TAGS.match(line)
         if tags:
-            self._in_markup = True
+            self._has_markup = True
             rest = line[tags.end() :]
             return rest if rest.startswith("(") else ""
-        is_header = self._in_markup and "(" not in line and ")" not in line
+        is_header = self._has_markup and "(" not in line and ")" not in line
         return "" if is_header or line.isspace() else line
 
-    def is_over_at(self, line: str) -> bool:
-        """Whether another tree begins at a line, or markup that cannot be inside a tree."""
-        if not self.lines:
+    def ends_before(self, number: int, line: str) -> bool:
+        """Whether the tree at hand is over, and the line is not of it."""
+        if not self._lines:
             return False
-        start = line.lstrip()
-        after_blank, self._after_blank = self._after_blank, not start
-        if not start.startswith("("):
-            return start.startswith("<") and _TAGS.fullmatch(line) is not None
-        if len(line) - len(start) > len(self.lines[0]) - len(self.lines[0].lstrip()):
-            return False
+        text = line.lstrip()
+        after_blank, self._after_blank = self._after_blank, not text
+        is_below = len(line) - len(text) > self._margin
+        if self._depth <= 0:
+            if is_below and text and not after_blank and not text.startswith("<"):
+                self._problem = self._problem or (number, f"the tree of line {self._first} is closed before this line")
+                return False
+            return True
+        if text.startswith("("):
+            is_over = not is_below and (after_blank or self._is_another_at(line))
+        else:
+            is_over = text.startswith("<") and _TAGS.fullmatch(line) is not None
+        if is_over:
+            self.end(f"line {number}")
+        return is_over
+
+    def _is_another_at(self, line: str) -> bool:
+        """Whether a bracket as far left as the tree's own opens another tree."""
         label = _label(line)
-        if after_blank or (label in ROOTS and label == _label(self.lines[0])):
+        if label in ROOTS and label == _label(self._lines[0]):
             return True
         self._is_flat = self._is_flat or not self._has_words
         return not self._is_flat
 
+    def end(self, where: str) -> None:
+        """Note what a tree lacks that should have been closed by now."""
+        if self._depth > 0 and not self._problem:
+            reason = f"{self._depth} ')' missing; the tree that starts here is still open at {where}"
+            self._problem = self._first, reason
+
     def add(self, number: int, line: str, problem: str) -> None:
-        if not self.lines:
-            self._first = number
+        """Take a line into the tree."""
+        indentation = len(line) - len(line.lstrip())
+        if not self._lines:
+            self._first, self._margin = number, indentation
+        elif line.strip():
+            self._is_indented = self._is_indented or indentation > self._margin
         if problem and not self._problem:
             self._problem = number, problem
         if line.rstrip().endswith(">"):
             line = _CLOSING_TAGS.sub("\n", line)
-        self.lines.append(line)
-        closed = line.count(")")
-        self._has_words = self._has_words or closed > 0
-        self.depth += line.count("(") - closed
+        self._lines.append(line)
+        closing = line.count(")")
+        self._has_words = self._has_words or closing > 0
+        self._depth += line.count("(") - closing
 
-    def take(self, end: str = "") -> Chunk:
-        """The lines so far, which make a tree, or, where there is an `end`, should have made one before it."""
-        problem = self._problem
-        if end and not problem:
-            problem = self._first, f"{self.depth} ')' missing; the tree that starts here is still open at {end}"
-        chunk = self._first, "".join(self.lines), problem
-        self.lines, self.depth, self._problem = [], 0, None
-        self._has_words = self._after_blank = self._is_flat = False
+    def take(self) -> Chunk:
+        """The lines of the tree, which make room for the next."""
+        chunk = self._first, "".join(self._lines), self._problem
+        self._clear()
         return chunk
 
 

@@ -1,0 +1,80 @@
+"""Trees as parsers are trained on them."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from strategies import deep_tree, trees
+from treecrf.tree import Tree
+from treecrf.treebank import clean, read_trees
+from treecrf.treebank.cleaning import bare_label
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.mark.parametrize("name", ["english.mrg", "chinese.fid"])
+def test_our_small_treebank_is_cleaned(name: str) -> None:
+    cleaned = [tree for raw in read_trees(DATA / name) if (tree := clean(raw))]
+    assert cleaned == list(read_trees((DATA / name).with_suffix(".clean.mrg")))
+
+
+@pytest.mark.parametrize(
+    ("raw", "cleaned"),
+    [
+        ("( (S (A a)))", "(TOP (S (A a)))"),
+        ("(S (A a))", "(TOP (S (A a)))"),
+        ("(TOP (S (A a)))", "(TOP (S (A a)))"),
+        ("(ROOT (S1 (S (A a))))", "(TOP (S (A a)))"),
+        ("(VROOT (S (A a)) (B b))", "(TOP (S (A a)) (B b))"),
+        ("( (S (A a)) (. .))", "(TOP (S (A a)) (. .))"),
+        ("(NN cat)", "(TOP (NN cat))"),
+        ("( (S (NP-SBJ (-NONE- *)) (VP (VB go))))", "(TOP (S (VP (VB go))))"),
+        ("( (NP (NP (-NONE- *)) (NP (NN x))))", "(TOP (NP (NP (NN x))))"),
+        ("( (NP-SBJ-1 (NN x)))", "(TOP (NP (NN x)))"),
+        ("( (NP=2 (NN x)))", "(TOP (NP (NN x)))"),
+        ("( (NP-SBJ=2 (NN x)))", "(TOP (NP (NN x)))"),
+        ("( (ADVP|PRT (RP x)))", "(TOP (ADVP (RP x)))"),
+        ("( (PRN (-LRB- -LRB-) (PRP$ x) (-RRB- -RRB-)))", "(TOP (PRN (-LRB- -LRB-) (PRP$ x) (-RRB- -RRB-)))"),
+        ("( (IP (NN-SHORT x) (NR-PN y) (NT-SHORT z)))", "(TOP (IP (NN x) (NR y) (NT z)))"),
+        ("( (NP (N-N x) (NPR-G y) (v-fin z)))", "(TOP (NP (N-N x) (NPR-G y) (v-fin z)))"),
+        ("( (S (NP (X a))) (S (X (-NONE- b))))", "(TOP (S (NP (X a))))"),
+    ],
+)
+def test_the_field_cleans_like_this(raw: str, cleaned: str) -> None:
+    assert str(clean(Tree.parse(raw))) == cleaned
+
+
+@pytest.mark.parametrize("raw", ["( (NP (-NONE- *)))", "(-NONE- *)", "( (S (NP (-NONE- *)) (VP (-NONE- *))))"])
+def test_a_tree_without_words_is_none(raw: str) -> None:
+    assert clean(Tree.parse(raw)) is None
+
+
+def test_labels_with_hyphens_of_their_own_can_be_kept() -> None:
+    tree = Tree.parse("(ROOT (hd-cmp_u_c (NN-SHORT a) (-NONE- b)))")
+    assert str(clean(tree, keep_labels=True)) == "(TOP (hd-cmp_u_c (NN-SHORT a)))"
+
+
+def test_constituents_that_are_no_syntax_can_be_dissolved() -> None:
+    tree = Tree.parse("( (TITLE (NP (A a) (CAPTION-1 (B b) (C c)))))")
+    assert str(clean(tree, dissolve=frozenset({"TITLE", "CAPTION"}))) == "(TOP (NP (A a) (B b) (C c)))"
+
+
+@given(trees())
+def test_cleaning_twice_changes_nothing_more(tree: Tree) -> None:
+    once = clean(tree)
+    assert once is None or clean(once) == once
+
+
+@given(trees())
+def test_words_stay_in_order_and_no_trace_stays(tree: Tree) -> None:
+    cleaned = clean(tree)
+    words = [leaf.children[0] for leaf in tree.leaves() if leaf.label != "-NONE-"]
+    assert (cleaned.words if cleaned else []) == words
+    if cleaned:
+        assert cleaned.label == "TOP"
+        assert all(node.label == bare_label(node.label) for node in cleaned.walk() if not node.is_leaf)
+
+
+def test_deep_trees_are_cleaned() -> None:
+    assert clean(deep_tree(5_000)) == deep_tree(5_000)
