@@ -6,6 +6,7 @@ from hypothesis import given, settings
 
 from chart.charts import charts
 from treecrf.chart import inside
+from treecrf.chart.crf import SpanCRF
 
 kernels = pytest.importorskip("treecrf.chart.kernels", reason="Triton is not installed")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -17,8 +18,11 @@ def check(scores, lengths, *, atol):
     chart, log_z = kernels.inside(scores, lengths)
     expected_chart, expected = inside.inside(scores, lengths)
     close(log_z, expected, rtol=1e-6, atol=atol)
-    marginals = kernels.outside(scores, lengths, chart)
-    close(marginals, inside.outside(scores, lengths, expected_chart), atol=atol, rtol=1e-4)
+    marginals = inside.outside(scores, lengths, expected_chart)
+    close(kernels.outside(scores, lengths, chart), marginals, atol=atol, rtol=1e-4)
+    _, log_z, at_once = kernels.inside_outside(scores, lengths)
+    close(log_z, expected, rtol=1e-6, atol=atol)
+    close(at_once, marginals, atol=atol, rtol=1e-4)
     assert torch.equal(kernels.cky(scores, lengths), inside.cky(scores, lengths))
 
 
@@ -30,6 +34,33 @@ def test_kernels_equal_plain_tensors_at_and_around_their_blocks(longest, dtype):
     scores = (2 * torch.randn(2, longest + 1, longest + 1, generator=generator)).to(DEVICE, dtype)
     scores[~inside.within(lengths, longest + 1)] = torch.nan
     check(scores, lengths, atol=1e-5)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU: the interpreter would take hours")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("batch", [2, 40, 300])
+@pytest.mark.parametrize("longest", [1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 256, 257, 400, 1000])
+def test_kernels_equal_plain_tensors_at_every_length_on_a_gpu(longest, batch, dtype):
+    if batch * longest**2 > 10_000_000:
+        pytest.skip("the plain tensors would not fit")
+    generator = torch.Generator().manual_seed(longest)
+    lengths = torch.randint(1, longest + 1, (batch,), generator=generator)
+    lengths[0] = longest
+    scores = torch.randn(batch, longest + 1, longest + 1, generator=generator).to(DEVICE, dtype)
+    lengths = lengths.to(DEVICE)
+    scores[~inside.within(lengths, longest + 1)] = torch.nan
+    check(scores, lengths, atol=2e-5)
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="needs a GPU")
+@pytest.mark.parametrize("longest", [25, 33, 130, 400])
+def test_gradients_on_a_gpu_equal_those_of_autograd(longest):
+    lengths = torch.tensor([longest, longest // 2], device=DEVICE)
+    scores = torch.randn(2, longest + 1, longest + 1, device=DEVICE, requires_grad=True)
+    weights = torch.rand(2, device=DEVICE)
+    (ours,) = torch.autograd.grad((SpanCRF(scores, lengths).log_partition * weights).sum(), scores)
+    (theirs,) = torch.autograd.grad((inside.inside(scores, lengths)[1] * weights).sum(), scores)
+    close(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # the interpreter's numpy, at -inf less -inf

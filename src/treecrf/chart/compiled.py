@@ -45,6 +45,12 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     return marginals
 
 
+def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inside chart, log Z and marginals."""
+    chart, log_z = inside(scores, lengths)
+    return chart, log_z, outside(scores, lengths, chart)
+
+
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
     trees = torch.empty(scores.shape, dtype=torch.bool)

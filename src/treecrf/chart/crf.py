@@ -37,10 +37,10 @@ class SpanCRF:
     ) -> None:
         lengths = torch.as_tensor(lengths)
         _check_shapes(scores, lengths, allowed)
-        self.lengths = lengths.to(scores.device, torch.int64)
         self._constrained = allowed is not None
         if validate:
-            self._constrained |= _check_values(scores, self.lengths)
+            self._constrained |= _check_values(scores, lengths)
+        self.lengths = lengths.to(scores.device, torch.int64)
         self.scores = scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)
         self._validate = validate
 
@@ -48,10 +48,13 @@ class SpanCRF:
     def _inside(self) -> tuple[Tensor, Tensor]:
         """log Z in float64, and the inside chart."""
         log_z, chart = ops.LogPartition.apply(self.scores, self.lengths)
+        self._check_feasible(log_z)
+        return log_z, chart
+
+    def _check_feasible(self, log_z: Tensor) -> None:
         if self._constrained and (log_z == -torch.inf).any():
             sentence = int((log_z == -torch.inf).nonzero()[0])
             raise ValueError(f"sentence {sentence}: no tree is left by the spans that are allowed; allow more of them")
-        return log_z, chart
 
     @property
     def _log_z(self) -> Tensor:
@@ -69,7 +72,12 @@ class SpanCRF:
     @cached_property
     def marginals(self) -> Tensor:
         """The probability of every span."""
-        marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[1])
+        if "_inside" in vars(self) or self.scores.requires_grad:
+            marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[1])
+            return marginals
+        chart, log_z, marginals = ops.backend(self.scores).inside_outside(self.scores, self.lengths)
+        self._check_feasible(log_z)
+        self._inside = log_z, chart
         return marginals
 
     @cached_property
@@ -176,9 +184,9 @@ def _check_values(scores: Tensor, lengths: Tensor) -> bool:
             raise ValueError(
                 f"sentence {sentence}: length {length}; expected 1 to {size - 1}, as scores are for {size - 1} words"
             )
-    low, high = (extreme.item() for extreme in torch.aminmax(scores.detach()))
+    low, high = torch.stack(torch.aminmax(scores.detach())).tolist()
     if not high < torch.inf:
-        odd = (~(scores < torch.inf) & inside.within(lengths, size)).nonzero()
+        odd = (~(scores < torch.inf) & inside.within(lengths.to(scores.device), size)).nonzero()
         if len(odd):
             sentence, start, end = odd[0].tolist()
             raise ValueError(

@@ -88,6 +88,12 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     return by_fencepost(mu).to(_result_dtype(scores))
 
 
+def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inside chart, log Z and marginals."""
+    chart, log_z = inside(scores, lengths)
+    return chart, log_z, outside(scores, lengths, chart)
+
+
 def _viterbi(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The score of each span's best tree and its split, by width and start; the leftmost split wins a tie."""
     size = scores.shape[-1]

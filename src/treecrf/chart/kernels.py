@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 def plan(batch: int, size: int, device: torch.device) -> Plan:
     """The cut that fills the device for this batch; thresholds measured on an H200."""
     if INTERPRETED:
-        return Plan(parts=2, spans=16, splits=8, warps=4)
+        return Plan(parts=1 + size % 2, spans=16, splits=8, warps=4)
     processors = _processors(device)
     crowded = batch > 2 * processors
     if size <= 49:
@@ -87,18 +87,17 @@ def _split_terms(chart, size, start, width, begin, there, SPLITS: tl.constexpr):
 
 
 # inside: beta(w, i) = s(i, i + w) + logsumexp_k beta(k, i) + beta(w - k, i + k)
-# grid (batch, PARTS); a program owns every PARTS-th block of SPANS starts, for all widths in [first, last)
-@triton.jit(do_not_specialize=SHAPES)
-def inside_fwd_kernel(
+@triton.jit
+def _inside(
     scores,
-    lengths,
     chart,
     log_z,
-    meetings,
+    meeting,
+    part,
+    length,
     first,
     last,
     size,
-    stride_b,
     stride_i,
     stride_j,
     PARTS: tl.constexpr,
@@ -106,12 +105,6 @@ def inside_fwd_kernel(
     SPLITS: tl.constexpr,
     REAL: tl.constexpr,
 ):
-    sentence = tl.program_id(0).to(tl.int64)
-    part = tl.program_id(1)
-    size = size.to(tl.int64)
-    length = tl.load(lengths + sentence).to(tl.int32)
-    scores += sentence * stride_b
-    chart += sentence * size * size
     for width in range(first, tl.minimum(last, length + 1)):
         for block in range(part * SPANS, length - width + 1, PARTS * SPANS):
             start = block + tl.arange(0, SPANS)
@@ -130,26 +123,26 @@ def inside_fwd_kernel(
             below = tl.where(total == 0, float("-inf"), top + tl.log(tl.where(total == 0, 1.0, total)).to(tl.float64))
             beta = tl.where(width == 1, 0.0, below) + _load_scores(scores, start, width, stride_i, stride_j, there)
             tl.store(chart + width * size + start, beta, mask=there)
-            tl.store(log_z + sentence + start, beta, mask=(start == 0) & (start + width == length))
+            tl.store(log_z + start, beta, mask=(start == 0) & (start + width == length))
         if width + 1 < last:
-            _meet(meetings + sentence, width, PARTS)
+            _meet(meeting, width, PARTS)
 
 
 # outside: mu(w, i) = sum_k exp(beta(w, i) + beta(k, i + w) + above(w + k, i))
 #                   + sum_k exp(beta(w, i) + beta(k, i - k) + above(w + k, i - k)),   above = log mu + s - beta
-# grid as above; widths from last - 1 down to first
-@triton.jit(do_not_specialize=SHAPES)
-def outside_bwd_kernel(
+@triton.jit
+def _outside(
     scores,
-    lengths,
     chart,
     above,
     marginals,
-    meetings,
+    meeting,
+    rounds,
+    part,
+    length,
     first,
     last,
     size,
-    stride_b,
     stride_i,
     stride_j,
     PARTS: tl.constexpr,
@@ -157,14 +150,6 @@ def outside_bwd_kernel(
     SPLITS: tl.constexpr,
     REAL: tl.constexpr,
 ):
-    sentence = tl.program_id(0).to(tl.int64)
-    part = tl.program_id(1)
-    size = size.to(tl.int64)
-    length = tl.load(lengths + sentence).to(tl.int32)
-    scores += sentence * stride_b
-    chart += sentence * size * size
-    above += sentence * size * size
-    marginals += sentence * size * size
     widest = tl.minimum(last - 1, length)
     for step in range(0, widest - first + 1):
         width = widest - step
@@ -193,7 +178,72 @@ def outside_bwd_kernel(
             tl.store(above + width * size + start, tl.where(mu > 0, log_mu - below, float("-inf")), mask=there)
             tl.store(marginals + start * size + start + width, mu.to(marginals.dtype.element_ty), mask=there)
         if width > first:
-            _meet(meetings + sentence, step + 1, PARTS)
+            _meet(meeting, rounds + step + 1, PARTS)
+
+
+# grid (batch, PARTS); a program owns every PARTS-th block of SPANS starts, for widths in [first, last): the inside pass
+# from narrow to wide, the outside pass from wide to narrow, or one after the other
+@triton.jit(do_not_specialize=SHAPES)
+def inside_outside_kernel(
+    scores,
+    lengths,
+    chart,
+    log_z,
+    above,
+    marginals,
+    meetings,
+    first,
+    last,
+    size,
+    stride_b,
+    stride_i,
+    stride_j,
+    INSIDE: tl.constexpr,
+    OUTSIDE: tl.constexpr,
+    PARTS: tl.constexpr,
+    SPANS: tl.constexpr,
+    SPLITS: tl.constexpr,
+    REAL: tl.constexpr,
+):
+    sentence = tl.program_id(0).to(tl.int64)
+    part = tl.program_id(1)
+    size = size.to(tl.int64)
+    length = tl.load(lengths + sentence).to(tl.int32)
+    scores += sentence * stride_b
+    chart += sentence * size * size
+    meetings += sentence
+    rounds = 0
+    if INSIDE:
+        log_z += sentence
+        _inside(
+            scores,
+            chart,
+            log_z,
+            meetings,
+            part,
+            length,
+            first,
+            last,
+            size,
+            stride_i,
+            stride_j,
+            PARTS,
+            SPANS,
+            SPLITS,
+            REAL,
+        )
+    if OUTSIDE:
+        above += sentence * size * size
+        marginals += sentence * size * size
+        if INSIDE:
+            # of a sentence as long as the chart the last width had no meeting after it, of others it had
+            rounds = length
+            if length + 1 == last:
+                _meet(meetings, length, PARTS)
+        _outside(
+            scores, chart, above, marginals, meetings, rounds, part, length, first, last, size, stride_i, stride_j,
+            PARTS, SPANS, SPLITS, REAL,
+        )  # fmt: skip
 
 
 # CKY: best(w, i) = s(i, i + w) + max_k best(k, i) + best(w - k, i + k), the leftmost k on a tie; grid as above
@@ -293,35 +343,56 @@ def _launch(
         )
 
 
-def _real(scores: Tensor) -> Any:
-    return tl.float64 if scores.dtype == torch.float64 else tl.float32
-
-
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """beta of every span, by width and start, and log Z of every sentence."""
-    batch, size = scores.shape[:2]
-    chart = torch.empty(batch, size, size, dtype=torch.float64, device=scores.device)
-    log_z = torch.empty(batch, dtype=torch.float64, device=scores.device)
-    cut = plan(batch, size, scores.device)
-    _launch(inside_fwd_kernel, cut, scores, lengths, chart, log_z, REAL=_real(scores))
+    chart, log_z = _chart(scores), _log_z(scores)
+    _launch_sums(scores, lengths, chart, log_z, chart, chart, INSIDE=True, OUTSIDE=False)
     return chart, log_z
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     """The marginal of every span, given beta."""
-    batch, size = scores.shape[:2]
-    above = torch.empty_like(chart)
-    dtype = torch.promote_types(scores.dtype, torch.float32)
-    marginals = torch.zeros(chart.shape, dtype=dtype, device=scores.device)
-    cut = plan(batch, size, scores.device)
-    _launch(outside_bwd_kernel, cut, scores, lengths, chart, above, marginals, descending=True, REAL=_real(scores))
+    marginals = _marginals(scores)
+    _launch_sums(scores, lengths, chart, chart, _chart(scores), marginals, INSIDE=False, OUTSIDE=True)
     return marginals
+
+
+def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """beta, log Z and marginals, in one launch."""
+    chart, log_z, marginals = _chart(scores), _log_z(scores), _marginals(scores)
+    _launch_sums(scores, lengths, chart, log_z, _chart(scores), marginals, INSIDE=True, OUTSIDE=True)
+    return chart, log_z, marginals
+
+
+def _chart(scores: Tensor) -> Tensor:
+    return torch.empty(scores.shape, dtype=torch.float64, device=scores.device)
+
+
+def _log_z(scores: Tensor) -> Tensor:
+    return torch.empty(len(scores), dtype=torch.float64, device=scores.device)
+
+
+def _marginals(scores: Tensor) -> Tensor:
+    return torch.zeros(scores.shape, dtype=torch.promote_types(scores.dtype, torch.float32), device=scores.device)
+
+
+def _launch_sums(scores: Tensor, lengths: Tensor, *work: Tensor, INSIDE: bool, OUTSIDE: bool) -> None:
+    real = tl.float64 if scores.dtype == torch.float64 else tl.float32
+    cut = plan(len(scores), scores.shape[-1], scores.device)
+    passes = [(INSIDE, OUTSIDE)]
+    if INTERPRETED and cut.parts > 1:
+        passes = [(True, False)] * INSIDE + [(False, True)] * OUTSIDE
+    for is_inside, is_outside in passes:
+        _launch(
+            inside_outside_kernel, cut, scores, lengths, *work,
+            descending=is_outside, INSIDE=is_inside, OUTSIDE=is_outside, REAL=real,
+        )  # fmt: skip
 
 
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
     batch, size = scores.shape[:2]
-    chart = torch.empty(batch, size, size, dtype=torch.float64, device=scores.device)
+    chart = _chart(scores)
     splits = torch.empty(chart.shape, dtype=torch.int32, device=scores.device)
     cut = plan(batch, size, scores.device)
     _launch(cky_fwd_kernel, cut, scores, lengths, chart, splits)
