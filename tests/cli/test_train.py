@@ -1,0 +1,154 @@
+import hashlib
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from small import FIFTY, small_recipe
+from treecrf.cli import main
+from treecrf.config import to_toml
+from treecrf.journal import NAME, read_journal
+from treecrf.parser import WEIGHTS
+
+ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+TREECRF = [sys.executable, "-m", "treecrf"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(to_toml(small_recipe(epochs=4, checkpoint_steps=5)))
+    return path
+
+
+def run(*command: object, **options: object) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # type: ignore[call-overload, no-any-return]
+        list(map(str, command)), env=ENVIRONMENT, capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def train(*args: object) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(["train", *map(str, args)])
+    return ended.value.code
+
+
+def losses(folder: Path) -> list[float]:
+    return [record["loss"] for record in read_journal(folder / NAME) if record["event"] == "steps"]
+
+
+def test_a_recipe_becomes_a_parser(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = train(recipe, "train.epochs=2", "-o", tmp_path / "run", f"data.test={FIFTY}", "--device", "cpu")
+    out = capsys.readouterr().out
+    assert code in (None, 0)
+    assert "50 sentences to train on, 50 to choose by" in out
+    assert len(re.findall(r"epoch +\d+  loss [\d.]+  dev P [\d.]+ R [\d.]+ F [\d.]+[* ]  [\d,]+ sentences/s", out)) == 2
+    assert re.search(r"best on dev: epoch \d, F [\d.]+; saved in .*run\ntest: P [\d.]+ R [\d.]+ F [\d.]+\n", out)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            ["train.epoch=2"],
+            "treecrf train: unknown setting 'train.epoch' in the command line; did you mean 'train.epochs'?",
+        ),
+        (["train.epochs=two"], "treecrf train: setting 'train.epochs' in the command line is two; expected an integer"),
+        (["data.train=nowhere.mrg"], "No such file or directory: 'nowhere.mrg'"),
+        (["model.loss=three-stage"], "did you mean 'two-stage'?"),
+        (["train.epochs=0"], "epochs is 0; expected 1 or more"),
+    ],
+)
+def test_a_mistake_ends_with_one_line(recipe: Path, tmp_path: Path, settings: list[str], message: str) -> None:
+    assert message in str(train(recipe, "-o", tmp_path / "run", *settings))
+
+
+def test_an_unknown_option_is_refused(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(recipe, "-o", tmp_path / "run", "--resum3") == 2
+    assert "unrecognized arguments: --resum3" in capsys.readouterr().err
+
+
+def test_a_killed_run_resumes_to_the_same_weights(recipe: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run(*TREECRF, "train", recipe, "-o", whole, "--device", "cpu").returncode == 0
+    last = read_journal(whole / NAME)[-1]["step"]
+    steps = sorted(random.sample(range(1, last), 2))
+    for step in steps:
+        _kill_at(step, [*TREECRF, "train", str(recipe), "-o", str(killed), "--device", "cpu", "--resume"], killed)
+    assert run(*TREECRF, "train", recipe, "-o", killed, "--device", "cpu", "--resume").returncode == 0
+    ours, theirs = (hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest() for folder in (killed, whole))
+    assert ours == theirs, f"killed at steps {steps}"
+    assert losses(killed) == losses(whole)
+
+
+def _kill_at(step: int, command: list[str], folder: Path) -> None:
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < until:
+        if (folder / NAME).exists() and any(record["step"] >= step for record in read_journal(folder / NAME)):
+            break
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "the run ended before it could be killed"
+
+
+def test_two_processes_have_the_losses_of_one(recipe: Path, tmp_path: Path) -> None:
+    command = ["-m", "treecrf", "train", recipe, "train.epochs=2", "--device", "cpu", "-o"]
+    together = run(*TORCHRUN, *command, tmp_path / "two")
+    assert together.returncode == 0, together.stderr
+    assert together.stdout.count("epoch    1") == 1  # one of them speaks
+    # each part of a batch draws its own dropout, so one process computes the same two parts
+    assert train(recipe, "train.epochs=2", "train.accumulate=2", "--device", "cpu", "-o", tmp_path / "one") in (None, 0)
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=1e-4)
+    undropped = ["train.epochs=2", "model.dropout=0", "--device", "cpu", "-o"]
+    assert run(*TORCHRUN, "-m", "treecrf", "train", recipe, *undropped, tmp_path / "two0").returncode == 0
+    assert train(recipe, *undropped, tmp_path / "one0") in (None, 0)
+    assert losses(tmp_path / "two0") == pytest.approx(losses(tmp_path / "one0"), rel=1e-4)
+
+
+FAILING = """
+import os, signal, sys
+from treecrf.cli import main
+from treecrf.feed import Feed
+real, kind = Feed._step, sys.argv.pop(1)
+def step(self, members):
+    step.count += 1
+    if os.environ["RANK"] == "1" and step.count == 9:
+        if kind == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise ValueError("a sentence from Mars")
+    return real(self, members)
+step.count = 0
+Feed._step = step
+main()
+"""
+
+
+@pytest.mark.parametrize("kind", ["error", "killed"])
+def test_one_process_that_fails_ends_the_run(recipe: Path, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    command = [tmp_path / "failing.py", kind, "train", recipe, "train.epochs=1000", "--device", "cpu"]
+    ended = run(*TORCHRUN, *command, "-o", tmp_path / "run")
+    assert ended.returncode != 0
+    if kind == "error":
+        assert "treecrf train, process 2 of 2: a sentence from Mars" in ended.stderr
+    else:
+        assert re.search(r"process 1 of 2 lost another one|Signal 9 \(SIGKILL\)", ended.stderr)
+
+
+def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
+    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)); " + (
+        "sys.argv[0] = 'treecrf'; runpy.run_module('treecrf', run_name='__main__')"
+    )
+    ended = run(sys.executable, "-c", limited, "train", recipe, "--device", "cpu", "-o", tmp_path / "run")
+    assert ended.returncode == 1
+    assert re.search(
+        r"^treecrf train: .*File too large, writing [\d,]+ bytes; what was there before is unchanged", ended.stderr
+    )
