@@ -93,7 +93,9 @@ def test_of_one_tree_a_line_only_damaged_ones_are_lost(forest: list[Tree], data:
     harm = [data.draw(st.none() | bracket_damages | st.just("is empty")) for _ in forest]
     lines = [damaged(str(t), d, chance) if d else str(t) for t, d in zip(forest, harm, strict=True)]
     intact = [tree for tree, damage in zip(forest, harm, strict=True) if not damage]
-    assert read("\n".join(lines), on_error="skip") == (intact, len(forest) - len(intact))
+    found, skipped = read("\n".join(lines), on_error="skip")
+    assert found == intact
+    assert (skipped > 0) == any(harm)  # two damaged trees may run into one
 
 
 @given(forests, st.data())
@@ -105,7 +107,9 @@ def test_of_trees_over_many_lines_only_damaged_ones_are_lost(forest: list[Tree],
         first, rest = indented(tree).split("\n", 1)
         texts.append(f"{first}\n{damaged(rest, damage, chance) if damage else rest}")
     intact = [tree for tree, damage in zip(forest, harm, strict=True) if not damage]
-    assert read("\n".join(texts), on_error="skip") == (intact, len(forest) - len(intact))
+    found, skipped = read("\n".join(texts), on_error="skip")
+    assert found == intact
+    assert (skipped > 0) == any(harm)
 
 
 @given(forests, damages, st.randoms(use_true_random=False), st.integers(0, 5))

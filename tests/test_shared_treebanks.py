@@ -1,0 +1,82 @@
+"""Every tree of the treebanks beside the repository, there and back again."""
+
+import gzip
+import re
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import nltk
+import pytest
+
+from treecrf.cnf import from_spans, to_spans
+from treecrf.tree import Tree
+from treecrf.treebank import clean, read_trees, write_trees
+
+TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
+FILES = sorted(TREEBANKS.glob("*/*.mrg.gz"), key=lambda path: -path.stat().st_size)  # the longest work first
+NAMES = sorted({path.parent.name for path in FILES})
+MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # constituents that icepahc and masc have in the place of a tag
+HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels have hyphens of their own
+
+pytestmark = pytest.mark.skipif(not FILES, reason="the treebanks are not in ../shared/treebanks")
+
+
+def nltk_view(tree: nltk.Tree) -> tuple[Any, ...]:
+    return tree.leaves(), [tag for _, tag in tree.pos()], [node.label() for node in tree.subtrees()]
+
+
+def our_view(tree: Tree) -> tuple[Any, ...]:
+    return tree.words, tree.tags, [node.label for node in tree.walk()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
+def test_every_tree_survives(path: Path, tmp_path: Path) -> None:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        lines = file.read().splitlines()
+    count = write_trees(tmp_path / "again.mrg", read_trees(path))
+    again = list(read_trees(tmp_path / "again.mrg"))
+    assert count == len(again) == len(lines)
+    for line, tree, first in zip(lines, again, read_trees(path), strict=True):
+        assert str(tree) == str(first) == line
+        leaves = tree.leaves()
+        for side in ("left", "right"):
+            spans = to_spans(tree, side=side)  # type: ignore[arg-type]
+            assert len(spans) == 2 * len(leaves) - 1
+            assert str(from_spans(spans, leaves, tree.label)) == line
+        assert our_view(tree) == nltk_view(nltk.Tree.fromstring(line))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_those_of_the_treebank(name: str) -> None:
+    """Sentences, tokens and labels are those that the treebank states, binarized ones by another's binarization too."""
+    readme = (TREEBANKS / name / "README.md").read_text(encoding="utf-8")
+    sentences = tokens = 0
+    labels: set[str] = set()
+    binarized: set[str] = set()
+    for tree in chain.from_iterable(map(read_trees, sorted((TREEBANKS / name).glob("*.mrg.gz")))):
+        sentences += 1
+        tokens += len(tree.words)
+        labels.update(span.label for span in tree.spans()[1:])
+        if not tree.subtrees[0].is_leaf or len(tree.subtrees) > 1:  # a word alone under the root has no label there
+            binarized.update(span.label for span in to_spans(tree))
+    assert re.search(r"\| all \| (\d+) \| (\d+) ", readme).groups() == (str(sentences), str(tokens))  # type: ignore[union-attr]
+    stated = re.search(r"Labels: (\d+) .* left binarization (\d+)\.", readme)
+    assert stated is not None
+    assert stated.groups() == (str(len(labels)), str(len(binarized)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clean_trees_stay_as_they_are(name: str) -> None:
+    for tree in read_trees(TREEBANKS / name / "dev.mrg.gz"):
+        cleaned = clean(tree, keep_labels=name in HYPHENATED)
+        assert cleaned is not None
+        changed = [leaf.label for leaf, kept in zip(tree.leaves(), cleaned.leaves(), strict=True) if leaf != kept]
+        assert set(changed) <= MISTAGGED
+        assert changed or cleaned == tree
+
+
+def test_simplified_chinese_is_told_in_its_old_encoding(tmp_path: Path) -> None:
+    trees = list(read_trees(TREEBANKS / "zhong" / "train.mrg.gz"))
+    (tmp_path / "old.mrg").write_bytes("".join(f"{tree}\n" for tree in trees).encode("gb18030"))
+    assert list(read_trees(tmp_path / "old.mrg")) == trees
