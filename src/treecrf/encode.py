@@ -167,15 +167,12 @@ def _packing(lengths: Ints) -> dict[str, Ints]:
 
 
 def _spellings(chars: Ints, lengths: Ints, grid: Ints) -> dict[str, Ints]:
-    """The distinct words' characters, packed like positions, and which of the words stands at each position."""
-    order = np.argsort(-lengths[:-1], kind="stable")  # padding is not spelled
-    ranks = np.zeros(len(lengths), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    written = np.arange(lengths.max())[:, None] < lengths[order]  # (c, u)
-    return {
-        "spellings": ranks[grid],
-        "chars": chars[order, : len(written)].T[written],
-        "char_counts": written.sum(1),
+    """The distinct words' characters, and which of the words stands at each position; padding is not spelled."""
+    packing = {f"char_{name}": part for name, part in _packing(lengths[:-1]).items()}
+    return packing | {
+        "spellings": np.where(grid == -1, 0, grid % len(lengths)),
+        "chars": chars[:-1, : lengths.max()],
+        "char_lengths": lengths[:-1],
     }
 
 

@@ -5,16 +5,18 @@ from nn.batches import ENCODER, SMALL, TREES, VOCABULARY, batch_of, small_model
 from treecrf.nn.embed import CharLSTM, Inputs, WordVectors, drop_parts
 
 
+def spell(model, batch):
+    return model(batch.chars, batch.char_lengths, batch.char_packing)[batch.spellings]
+
+
 def test_a_word_is_spelled_the_same_in_every_sentence():
     model = CharLSTM(VOCABULARY.sizes.chars, 4, 6).eval()
     batch = batch_of(TREES)
-    vectors = model(batch.chars, batch.char_counts)[batch.spellings]
+    vectors = spell(model, batch)
     for number, tree in enumerate(TREES):
         for place, word in enumerate(tree.words, 1):
             alone = ENCODER.collate([[word]])
-            torch.testing.assert_close(
-                vectors[number, place], model(alone.chars, alone.char_counts)[alone.spellings][0, 1]
-            )
+            torch.testing.assert_close(vectors[number, place], spell(model, alone)[0, 1])
 
 
 def test_the_character_vector_is_the_last_state_from_each_end():
@@ -22,8 +24,7 @@ def test_the_character_vector_is_the_last_state_from_each_end():
     batch = ENCODER.collate([["river"]])
     ids = torch.tensor([[ENCODER._char_ids[char] for char in "river"]])
     _, (last, _) = model.lstm(model.embedding(ids).transpose(0, 1))
-    actual = model(batch.chars, batch.char_counts)[batch.spellings][0, 1]
-    torch.testing.assert_close(actual, torch.cat([last[0, 0], last[1, 0]]))
+    torch.testing.assert_close(spell(model, batch)[0, 1], torch.cat([last[0, 0], last[1, 0]]))
 
 
 def test_pretrained_vectors_are_scaled_frozen_and_added_to_zeros():

@@ -3,7 +3,7 @@ import torch
 
 from nn.batches import TREES, batch_of
 from treecrf.nn import lstm
-from treecrf.nn.lstm import BiLSTM, Recurrence, SharedDropout, masked_lstm, reversal, run_lstm
+from treecrf.nn.lstm import BiLSTM, SharedDropout, run_lstm
 
 
 def by_hand(layer, x, lengths, mask):
@@ -51,31 +51,25 @@ def assert_same_with_gradients(actual, expected, inputs):
     torch.testing.assert_close(ours, theirs)
 
 
-def test_a_recurrent_mask_folded_into_the_weights_is_the_mask_at_every_step(sequences):
+@pytest.mark.parametrize("shared", [True, False], ids=["one mask for the batch", "a mask for each sentence"])
+def test_a_recurrent_mask_is_there_at_every_step(sequences, shared):
     batch, x, layer = sequences
-    mask = lstm.shared_mask(x, 2, 3, dropout=0.4)
-    data, _ = run_lstm(layer, x.flatten(0, 1)[batch.rows], batch.counts, mask=mask)
-    actual = real(cut(data[batch.places], batch.lengths + 2))
-    expected = real(by_hand(layer, x, batch.lengths + 2, mask[:, None].expand(-1, batch.size, -1)))
-    assert_same_with_gradients(actual, expected, [x, *layer.parameters()])
+    mask = lstm.shared_mask(x, 2, 1 if shared else batch.size, 3, dropout=0.4)
+    out = run_lstm(layer, x, batch.lengths + 2, batch.packing, mask=mask)
+    expected = by_hand(layer, x, batch.lengths + 2, mask.expand(-1, batch.size, -1))
+    assert_same_with_gradients(real(cut(out, batch.lengths + 2)), real(expected), [x, *layer.parameters()])
 
 
-def test_a_recurrent_mask_for_each_sentence_is_the_mask_at_every_step(sequences):
+def test_a_mask_for_each_sentence_that_is_the_same_for_all_is_one_for_the_batch(sequences):
     batch, x, layer = sequences
-    x = x.float().detach().requires_grad_()
-    layer = layer.float()
-    mask = lstm.shared_mask(x, 2, batch.size, 3, dropout=0.4)
-    out = masked_lstm(layer, x, reversal(batch.lengths + 2, x.shape[1]), mask)
-    expected = real(by_hand(layer, x, batch.lengths + 2, mask))
-    assert_same_with_gradients(real(cut(out, batch.lengths + 2)), expected, [x, *layer.parameters()])
-
-
-def test_the_recurrence_has_the_gradient_of_its_finite_differences():
-    torch.manual_seed(0)
-    gates = torch.randn(2, 4, 3, 8, dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(2, 8, 2, dtype=torch.float64, requires_grad=True)
-    mask = lstm.shared_mask(gates.detach(), 2, 3, 2, dropout=0.5)
-    assert torch.autograd.gradcheck(Recurrence.apply, (gates, weight, mask))
+    mask = lstm.shared_mask(x, 2, 1, 3, dropout=0.4)
+    runs = [(x, batch.lengths + 2, batch.packing)] * 2
+    one, each = (
+        run_lstm(layer, *run, mask=m) for run, m in zip(runs, (mask, mask.repeat(1, batch.size, 1)), strict=True)
+    )
+    assert_same_with_gradients(
+        real(cut(each, batch.lengths + 2)), real(cut(one, batch.lengths + 2)), [x, *layer.parameters()]
+    )
 
 
 def test_one_chunk_of_weights_gives_the_same_weights_and_gradients(sequences):
@@ -106,7 +100,7 @@ def test_dropout_changes_training_and_nothing_else(kind, recurrent):
 @pytest.mark.parametrize("recurrent", ["batch", "sentence", "none"])
 def test_input_masks_are_shared_by_the_positions_of_a_sentence_but_not_by_sentences(recurrent, monkeypatch):
     seen = []
-    shapes = {"batch": [(4, 5), (2, 6)], "sentence": [(4, 1, 5), (2, 4, 6)], "none": [(4, 5)]}[recurrent]
+    shapes = {"batch": [(4, 1, 5), (2, 1, 6)], "sentence": [(4, 1, 5), (2, 4, 6)], "none": [(4, 1, 5)]}[recurrent]
     original = lstm.shared_mask
 
     def spy(x, *shape, dropout):
@@ -119,16 +113,6 @@ def test_input_masks_are_shared_by_the_positions_of_a_sentence_but_not_by_senten
         torch.randn(*batch.words.shape, 5), batch.lengths + 2, batch.packing
     )
     assert seen == shapes
-
-
-def test_a_dropped_input_number_is_dropped_at_every_position_of_its_sentence():
-    batch = batch_of(TREES[:4])
-    model = BiLSTM(5, 6, 1, dropout=0.5)
-    ones = torch.ones(batch.words.numel(), 5)[batch.rows]
-    dropped = model._drop_inputs(ones, batch.rows // batch.words.shape[1], batch.size)
-    for sentence in cut(dropped[batch.places], batch.lengths + 2):
-        assert (sentence == sentence[0]).all() and set(sentence.flatten().tolist()) <= {0.0, 2.0}
-    assert len({tuple(sentence[0].tolist()) for sentence in cut(dropped[batch.places], batch.lengths + 2)}) > 1
 
 
 def test_padding_and_neighbours_do_not_change_a_sentence():

@@ -21,11 +21,11 @@ _HOST = ("counts", "char_counts", "flat")  # cuDNN wants to know on the host how
 
 
 class Packing(NamedTuple):
-    """Positions sorted by step, longest sentence first, without padding: the order that an LSTM runs in."""
+    """Positions of padded sequences sorted by step, the longest first, without padding: how torch's LSTM takes them."""
 
-    rows: Tensor  # (t,) where each packed position stands among the b * (n + 2) padded ones
-    places: Tensor  # (b, n + 2) where each padded position is among the packed; 0 for padding
-    counts: Tensor  # (n + 2,) how many sentences reach each step; on the host
+    rows: Tensor  # (t,) where each packed position stands among the b * s padded ones
+    places: Tensor  # (b, s) where each padded position is among the packed; 0 for padding
+    counts: Tensor  # (s,) how many sequences reach each step; on the host
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +56,11 @@ class Batch:
     tags: Tensor | None = None  # (b, n + 2) given tags
 
     spellings: Tensor | None = None  # (b, n + 2) which distinct word stands there
-    chars: Tensor | None = (
-        None  # the distinct words' characters, packed: first those that begin words, longest word first
-    )
-    char_counts: Tensor | None = None  # how many words have each character; on the host
+    chars: Tensor | None = None  # (u, c) the distinct words' characters
+    char_lengths: Tensor | None = None  # (u,)
+    char_rows: Tensor | None = None  # their packing
+    char_places: Tensor | None = None
+    char_counts: Tensor | None = None
 
     pieces: Tensor | None = None  # (w, p) windows over the sentences' pieces
     piece_lengths: Tensor | None = None  # (w,) pieces in each window
@@ -67,9 +68,8 @@ class Batch:
     piece_words: Tensor | None = None  # (k,) the position, among b * (n + 2), that it is a piece of
     piece_shares: Tensor | None = None  # (k,) into how many pieces that word is cut
 
-    spans: Tensor | None = (
-        None  # (m,) cells of the gold spans in a flat chart: (sentence * (n + 1) + start) * (n + 1) + end
-    )
+    # (m,) cells of the gold spans in a flat chart: (sentence * (n + 1) + start) * (n + 1) + end
+    spans: Tensor | None = None
     labels: Tensor | None = None  # (m,)
     gold_tags: Tensor | None = None  # (b, n), IGNORED in padding
 
@@ -83,6 +83,11 @@ class Batch:
     @property
     def packing(self) -> Packing:
         return Packing(self.rows, self.places, self.counts)
+
+    @property
+    def char_packing(self) -> Packing:
+        assert self.char_rows is not None and self.char_places is not None and self.char_counts is not None
+        return Packing(self.char_rows, self.char_places, self.char_counts)
 
     @property
     def device(self) -> torch.device:

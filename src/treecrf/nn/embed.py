@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.nn.batch import Batch
+from treecrf.nn.batch import Batch, Packing
 from treecrf.nn.lstm import Dropout, run_lstm
 
 
@@ -53,10 +53,12 @@ class CharLSTM(nn.Module):
         self.embedding = nn.Embedding(rows, embedding_size)
         self.lstm = nn.LSTM(embedding_size, size // 2, bidirectional=True)
 
-    def forward(self, chars: Tensor, counts: Tensor) -> Tensor:
-        """(u, size) of packed characters."""
-        _, last = run_lstm(self.lstm, self.embedding(chars), counts)
-        return torch.cat([last[0], last[1]], -1)
+    def forward(self, chars: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
+        """(u, size) of words' characters (u, c)."""
+        out = run_lstm(self.lstm, self.embedding(chars), lengths, packing)
+        half = out.shape[-1] // 2
+        ends = (lengths - 1)[:, None, None].expand(-1, 1, half)
+        return torch.cat([out[..., :half].gather(1, ends)[:, 0], out[:, 0, half:]], -1)
 
 
 class Inputs(nn.Module):
@@ -101,9 +103,9 @@ class Inputs(nn.Module):
         return torch.cat(drop_parts(parts, self.dropout), -1)
 
     def _spell(self, batch: Batch) -> Tensor:
-        if self.chars is None or batch.chars is None or batch.spellings is None:
+        if self.chars is None or batch.chars is None or batch.char_lengths is None or batch.spellings is None:
             raise ValueError("the model reads characters and the batch has none; encode it with characters=True")
-        vectors = self.chars(batch.chars, batch.char_counts)
+        vectors = self.chars(batch.chars, batch.char_lengths, batch.char_packing)
         return vectors.index_select(0, batch.spellings.flatten()).view(*batch.spellings.shape, -1)  # type: ignore[no-any-return]
 
 

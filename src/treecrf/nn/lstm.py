@@ -1,18 +1,19 @@
 """A bidirectional LSTM whose dropout masks are shared over time, without a loop over time.
 
-The input masks are multiplications between the layers. The recurrent mask multiplies the hidden state at every step:
-where the whole batch shares one, it is folded into the columns of the recurrent weights, and cuDNN never knows. A mask
-for each sentence, as in the paper's code, cannot be folded; its loop has a backward pass of its own.
+The input masks are multiplications between the layers. The recurrent mask multiplies the hidden state at every step.
+Our kernels do that, be it one mask for the batch or one for each sentence, as in the paper's code. Without them, a mask
+that the batch shares is folded into the columns of the recurrent weights, so that torch's own LSTM never knows of it.
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.nn.batch import Packing
+from treecrf.nn.recurrence import Recurrence, kernels_for
 
 Dropout = Literal["shared", "vanilla"]
 Recurrent = Literal["batch", "sentence", "none"]
@@ -54,7 +55,7 @@ class BiLSTM(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        self.kind = kind
+        self.drop_inputs = SharedDropout(dropout, kind=kind)
         self.recurrent = recurrent
         sizes = [input_size] + [2 * size] * (layers - 1)
         self.size = size
@@ -67,64 +68,67 @@ class BiLSTM(nn.Module):
 
     def forward(self, x: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
         """Context for each position; `lengths` counts the positions of each sequence, (b,)."""
-        dropping = self.training and self.dropout > 0
-        if dropping and self.kind == "shared" and self.recurrent == "sentence":
-            return self._by_sentence(x, lengths)
-        rows, places, counts = packing
-        batch, steps = x.shape[:2]
-        data = x.flatten(0, 1).index_select(0, rows)
-        sentences = rows // steps
         for layer in cast("Iterable[nn.LSTM]", self.layers):
             mask = None
-            if dropping:
-                data = self._drop_inputs(data, sentences, batch)
-                mask = self._recurrent_mask(data)
-            data, _ = run_lstm(layer, data, counts, mask=mask)
-        return data.index_select(0, places.flatten()).view(batch, steps, -1)
-
-    def _drop_inputs(self, data: Tensor, sentences: Tensor, batch: int) -> Tensor:
-        if self.kind == "vanilla":
-            return F.dropout(data, self.dropout)
-        return data * shared_mask(data, batch, data.shape[1], dropout=self.dropout).index_select(0, sentences)
-
-    def _recurrent_mask(self, data: Tensor) -> Tensor | None:
-        if self.kind == "vanilla" or self.recurrent == "none":
-            return None
-        return shared_mask(data, 2, self.size, dropout=self.dropout)
-
-    def _by_sentence(self, x: Tensor, lengths: Tensor) -> Tensor:
-        backward = reversal(lengths, x.shape[1])
-        for layer in cast("Iterable[nn.LSTM]", self.layers):
-            x = x * shared_mask(x, x.shape[0], 1, x.shape[2], dropout=self.dropout)
-            mask = shared_mask(x, 2, x.shape[0], self.size, dropout=self.dropout)
-            x = masked_lstm(layer, x, backward, mask)
+            if self.training and self.dropout:
+                x = self.drop_inputs(x)
+                mask = self._recurrent_mask(x)
+            x = run_lstm(layer, x, lengths, packing, mask=mask)
         return x
 
+    def _recurrent_mask(self, x: Tensor) -> Tensor | None:
+        if self.drop_inputs.kind == "vanilla" or self.recurrent == "none":
+            return None
+        rows = x.shape[0] if self.recurrent == "sentence" else 1
+        return shared_mask(x, 2, rows, self.size, dropout=self.dropout)
 
-def run_lstm(layer: nn.LSTM, data: Tensor, counts: Tensor, *, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """One bidirectional layer over packed positions: its outputs, and the last states (2, b, h).
 
-    `mask` (2, h) multiplies the hidden state before every step, one row for each direction.
+def run_lstm(layer: nn.LSTM, x: Tensor, lengths: Tensor, packing: Packing, *, mask: Tensor | None = None) -> Tensor:
+    """One bidirectional layer over padded sequences, (b, s, d) to (b, s, 2h).
+
+    `mask` multiplies the hidden state before every step, for each direction: (2, b, h), or (2, 1, h) for all sequences.
     """
-    dtype = data.dtype
-    if data.is_cuda and torch.is_autocast_enabled("cuda"):
+    if kernels_for(x) is not None or (mask is not None and mask.shape[1] > 1):
+        return _recurrence(layer, x, lengths, mask)
+    return _packed(layer, x, packing, mask)
+
+
+def _recurrence(layer: nn.LSTM, x: Tensor, lengths: Tensor, mask: Tensor | None) -> Tensor:
+    """The layer with the hidden state in our hands: one product for all inputs, then the steps."""
+    batch, steps, size = *x.shape[:2], layer.hidden_size
+    weight, recurrent, *biases = (torch.stack(pair) for pair in zip(*layer.all_weights, strict=True))
+    by_unit = weight.view(2, 4, size, -1).transpose(1, 2).flatten(0, 2)  # (2 * h * 4, d)
+    bias = (biases[0] + biases[1]).view(2, 4, size).transpose(1, 2).flatten()
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    gates = F.linear(x, by_unit, bias).to(dtype).view(batch, steps, 2, size, 4)
+    mask = gates.new_ones(2, 1, size) if mask is None else mask.to(dtype)
+    hidden: Tensor = Recurrence.apply(  # type: ignore[no-untyped-call]
+        gates, recurrent.view(2, 4, size, size).transpose(1, 2).contiguous(), mask.expand(2, batch, size), lengths
+    )
+    return hidden.flatten(2)
+
+
+def _packed(layer: nn.LSTM, x: Tensor, packing: Packing, mask: Tensor | None) -> Tensor:
+    """The layer as torch runs it, on packed sequences."""
+    dtype = x.dtype
+    if x.is_cuda and torch.is_autocast_enabled("cuda"):
         dtype = torch.get_autocast_dtype("cuda")  # autocast itself would choose fp16, whose gradients vanish unscaled
-    with torch.autocast(data.device.type, enabled=False):
+    rows, places, counts = packing
+    with torch.autocast(x.device.type, enabled=False):
+        data = x.flatten(0, 1).index_select(0, rows).to(dtype)
         weights = _weights(layer, mask)
-        if data.is_cuda:
+        if x.is_cuda:
             weights = _one_chunk(weights, dtype)
-        data = data.to(dtype)
-        zeros = data.new_zeros(2, int(counts[0]), layer.hidden_size)
-        out, last, _ = torch.lstm(data, counts, (zeros, zeros), weights, True, 1, 0.0, layer.training, True)
-    return out, last
+        zeros = data.new_zeros(2, len(x), layer.hidden_size)
+        out, _, _ = torch.lstm(data, counts, (zeros, zeros), weights, True, 1, 0.0, layer.training, True)
+        return out.index_select(0, places.flatten()).view(*places.shape, -1)
 
 
 def _weights(layer: nn.LSTM, mask: Tensor | None) -> list[Tensor]:
-    weights: list[Tensor] = [
-        weight for direction in layer.all_weights for weight in direction
-    ]  # input, recurrent, two biases; twice
+    # input, recurrent, two biases; twice
+    weights: list[Tensor] = [weight for direction in layer.all_weights for weight in direction]
     if mask is not None:
-        weights[1] = weights[1] * mask[0]
+        weights[1] = weights[1] * mask[0]  # (4h, h) by (1, h): a masked unit's column
         weights[5] = weights[5] * mask[1]
     return weights
 
@@ -136,81 +140,3 @@ def _one_chunk(weights: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
     parts = torch.split(chunk, [weights[place].numel() for place in order])
     views = {place: part.view_as(weights[place]) for place, part in zip(order, parts, strict=True)}
     return [views[place] for place in range(8)]
-
-
-def reversal(lengths: Tensor, steps: int) -> Tensor:
-    """Where each position stands when every sequence is reversed within its length: (b, s), its own inverse."""
-    position = torch.arange(steps, device=lengths.device)
-    ends = lengths[:, None]
-    return torch.where(position < ends, ends - 1 - position, position)
-
-
-def masked_lstm(layer: nn.LSTM, x: Tensor, backward: Tensor, mask: Tensor) -> Tensor:
-    """One bidirectional layer over padded (b, s, d) with a recurrent mask for each sentence, (2, b, h).
-
-    Both directions run left to right, one over reversed sequences, so that padding always comes last.
-    """
-    batch, steps = x.shape[:2]
-    forward, reverse = layer.all_weights
-    with torch.autocast(x.device.type, enabled=False):
-        inputs = torch.stack([x.float(), _reverse(x.float(), backward)]).transpose(1, 2).flatten(1, 2)  # (2, s * b, d)
-        weight, recurrent, *biases = (torch.stack(pair) for pair in zip(forward, reverse, strict=True))
-        gates = torch.baddbmm((biases[0] + biases[1])[:, None], inputs, weight.mT).view(2, steps, batch, -1)
-        hidden = Recurrence.apply(gates, recurrent, mask.float())  # type: ignore[no-untyped-call]  # (2, s, b, h)
-    ahead, back = hidden.transpose(1, 2)
-    return torch.cat([ahead, _reverse(back, backward)], -1)
-
-
-def _reverse(x: Tensor, backward: Tensor) -> Tensor:
-    return x.gather(1, backward[:, :, None].expand(-1, -1, x.shape[2]))
-
-
-class Recurrence(torch.autograd.Function):
-    """h_t = LSTM(gates_t + W (mask * h_{t-1})): gates (2, s, b, 4h), W (2, 4h, h), mask (2, b, h) to (2, s, b, h).
-
-    The gradient of W is one product over all steps at the end, so each step of the way back has one product, not two.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, gates: Tensor, weight: Tensor, mask: Tensor) -> Tensor:
-        size = weight.shape[2]
-        hidden = gates.new_empty(
-            2, gates.shape[1] + 1, gates.shape[2], size
-        )  # with the zero state before the first step
-        hidden[:, 0] = 0
-        cells = torch.empty_like(hidden)
-        cells[:, 0] = 0
-        active = torch.empty_like(gates)
-        for t in range(gates.shape[1]):
-            a = torch.baddbmm(gates[:, t], hidden[:, t] * mask, weight.mT)
-            a[..., : 2 * size].sigmoid_()
-            a[..., 2 * size : 3 * size].tanh_()
-            a[..., 3 * size :].sigmoid_()
-            enter, keep, new, leave = a.chunk(4, -1)
-            cells[:, t + 1] = torch.addcmul(enter * new, keep, cells[:, t])
-            torch.mul(leave, cells[:, t + 1].tanh(), out=hidden[:, t + 1])
-            active[:, t] = a
-        ctx.save_for_backward(weight, mask, hidden, cells, active)
-        return hidden[:, 1:]
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, mask, hidden, cells, active = ctx.saved_tensors
-        size = weight.shape[2]
-        gates = torch.empty_like(active)
-        to_hidden = to_cell = torch.zeros_like(mask)
-        for t in range(active.shape[1] - 1, -1, -1):
-            enter, keep, new, leave = active[:, t].chunk(4, -1)
-            squashed = cells[:, t + 1].tanh()
-            to_output = grad[:, t] + to_hidden
-            to_cell = to_cell + to_output * leave * (1 - squashed * squashed)
-            step = gates[:, t]
-            torch.mul(to_cell * new, enter * (1 - enter), out=step[..., :size])
-            torch.mul(to_cell * cells[:, t], keep * (1 - keep), out=step[..., size : 2 * size])
-            torch.mul(to_cell * enter, 1 - new * new, out=step[..., 2 * size : 3 * size])
-            torch.mul(to_output * squashed, leave * (1 - leave), out=step[..., 3 * size :])
-            to_cell = to_cell * keep
-            to_hidden = torch.bmm(step, weight) * mask
-        before = (hidden[:, :-1] * mask[:, None]).flatten(1, 2)
-        return gates, torch.bmm(gates.flatten(1, 2).mT, before), None

@@ -1,0 +1,317 @@
+"""The speed: a whole LSTM layer's recurrence, forward and back, in one Triton launch each.
+
+A direction's hidden units are shared out among programs that meet after every step, so that each one's columns of the
+recurrent weights stay close to it, in half precision: ten bits of mantissa, as many as TF32 has. A grid whose programs
+meet is launched cooperatively, so that all of them are on the device at once. The tensors are those of `recurrence.py`.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+from triton import knobs
+
+# in Triton's interpreter programs run one after another and cannot meet: each step is a launch of its own
+INTERPRETED = bool(knobs.runtime.interpret)
+# one compilation serves every shape of batch
+SHAPES = ["first", "last", "batch", "steps", "stride_direction", "stride_row"]
+# gradients are scaled so that the largest that comes in is this, far from both ends of half precision
+SCALED = 256.0
+LARGEST = tl.constexpr(60000.0)
+
+
+class Plan(NamedTuple):
+    """How one launch cuts its work."""
+
+    units: int  # hidden units of a program
+    rows: int  # sequences of a program
+    warps: int
+
+    def parts(self, size: int) -> int:
+        return -(-size // self.units)
+
+
+def plan(batch: int, size: int, device: torch.device, *, back: bool) -> Plan:
+    """The cut that keeps all programs on the device at once; preferences measured on an H200."""
+    if INTERPRETED:
+        return Plan(units=16, rows=16, warps=4)
+    if size <= 64:
+        return Plan(units=max(16, triton.next_power_of_2(size)), rows=32, warps=4)
+    processors = _processors(device)
+    units = 32 if back else 16
+    while 2 * triton.cdiv(size, units) > processors:
+        units *= 2
+    groups = processors // (2 * triton.cdiv(size, units))
+    rows = max(16, triton.next_power_of_2(triton.cdiv(batch, groups)))
+    return Plan(units, rows, 8)
+
+
+@cache
+def _processors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+@triton.jit
+def _meet(meeting, rounds, PARTS: tl.constexpr):
+    """Wait until every program of the sequences has stored its share of a step."""
+    tl.debug_barrier()
+    if PARTS > 1:
+        tl.atomic_add(meeting, 1, sem="acq_rel", scope="gpu")
+        while tl.atomic_add(meeting, 0, sem="acq_rel", scope="gpu") < rounds * PARTS:
+            pass
+        tl.debug_barrier()
+
+
+@triton.jit
+def _sigmoid(x):
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def _tanh(x):
+    return 2 / (1 + tl.exp(-2 * x)) - 1
+
+
+@triton.jit
+def _place(rows, length, t, direction, steps):
+    """Where step t of each sequence stands: the backward direction starts at its last position."""
+    return rows.to(tl.int64) * steps + tl.where(direction == 0, t, length - 1 - t)
+
+
+@triton.jit
+def _four(x, ROWS: tl.constexpr, UNITS: tl.constexpr):
+    """The four gates of (ROWS, UNITS * 4)."""
+    even, odd = tl.split(tl.reshape(x, (ROWS, UNITS, 2, 2)))
+    enter, new = tl.split(even)
+    keep, leave = tl.split(odd)
+    return enter, keep, new, leave
+
+
+@triton.jit
+def _one(enter, keep, new, leave, ROWS: tl.constexpr, UNITS: tl.constexpr):
+    """(ROWS, UNITS * 4) of four gates."""
+    return tl.reshape(tl.join(tl.join(enter, new), tl.join(keep, leave)), (ROWS, UNITS * 4))
+
+
+# h_t = o * tanh(c_t), c_t = f * c_{t-1} + i * g, where i, f, g, o are gates_t + W (mask * h_{t-1}), squashed
+# grid (PARTS, 2, groups of ROWS sequences); a program owns UNITS hidden units, for all steps in [first, last)
+@triton.jit(do_not_specialize=SHAPES)
+def recurrence_fwd_kernel(
+    gates,
+    weight,
+    mask,
+    lengths,
+    hidden,
+    cells,
+    masked,
+    meetings,
+    first,
+    last,
+    batch,
+    steps,
+    stride_direction,
+    stride_row,
+    SIZE: tl.constexpr,
+    INNER: tl.constexpr,
+    PARTS: tl.constexpr,
+    UNITS: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    direction, group = tl.program_id(1), tl.program_id(2)
+    rows = group * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
+    column = tl.program_id(0) * UNITS * 4 + tl.arange(0, UNITS * 4)
+    inner = tl.arange(0, INNER)
+    length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
+    kept = tl.load(
+        mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :],
+        mask=(rows < batch)[:, None] & (unit < SIZE)[None, :],
+        other=0.0,
+    )
+    weights = tl.load(
+        weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + inner[:, None],
+        mask=(column < SIZE * 4)[None, :] & (inner < SIZE)[:, None],
+        other=0.0,
+    )
+    cell = tl.zeros((ROWS, UNITS), tl.float32)
+    last = tl.minimum(last, tl.max(length, 0))
+    for t in range(first, last):
+        place = _place(rows, length, t, direction, steps) * 2 + direction
+        there = (t < length)[:, None]
+        at_unit = place[:, None] * SIZE + unit[None, :]
+        at_gate = place[:, None] * (SIZE * 4) + column[None, :]
+        own, own_gates = there & (unit < SIZE)[None, :], there & (column < SIZE * 4)[None, :]
+        total = tl.load(gates + at_gate, mask=own_gates, other=0.0)
+        if t > 0:
+            before = tl.load(
+                masked + place[:, None] * SIZE + inner[None, :],
+                mask=there & (inner < SIZE)[None, :],
+                other=0.0,
+                cache_modifier=".cg",
+            )
+            total = tl.dot(before, weights, total)
+        enter, keep, new, leave = _four(total, ROWS, UNITS)
+        enter, keep, new, leave = _sigmoid(enter), _sigmoid(keep), _tanh(new), _sigmoid(leave)
+        step_back = tl.where(direction == 0, -2, 2) * SIZE
+        if (t == first) & (t > 0):
+            cell = tl.load(cells + at_unit + step_back, mask=own, other=0.0)
+        cell = keep * cell + enter * new
+        out = leave * _tanh(cell)
+        tl.store(masked + at_unit - step_back, (out * kept).to(tl.float16), mask=own & (t + 1 < length)[:, None])
+        tl.store(gates + at_gate, _one(enter, keep, new, leave, ROWS, UNITS), mask=own_gates)
+        tl.store(cells + at_unit, cell, mask=own)
+        tl.store(hidden + at_unit, out, mask=own)
+        if t + 1 < last:
+            _meet(meetings + group * 2 + direction, t + 1 - first, PARTS)
+
+
+# the same backwards in time: steps [first, last) are counted from the end of the longest sequence
+@triton.jit(do_not_specialize=SHAPES)
+def recurrence_bwd_kernel(
+    grad,
+    scale,
+    gates,
+    weight,
+    mask,
+    lengths,
+    cells,
+    to_gates,
+    shared,
+    carried,
+    meetings,
+    first,
+    last,
+    batch,
+    steps,
+    stride_direction,
+    stride_row,
+    SIZE: tl.constexpr,
+    INNER: tl.constexpr,
+    PARTS: tl.constexpr,
+    UNITS: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    direction, group = tl.program_id(1), tl.program_id(2)
+    rows = group * ROWS + tl.arange(0, ROWS)
+    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
+    column = tl.program_id(0) * UNITS * 4 + tl.arange(0, UNITS * 4)
+    length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
+    in_batch = (rows < batch)[:, None]
+    at_row = (rows.to(tl.int64) * 2 + direction)[:, None]
+    real = in_batch & (unit < SIZE)[None, :]
+    kept = tl.load(
+        mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :], mask=real, other=0.0
+    )
+    up = tl.load(scale)
+    to_cell = tl.load(carried + at_row * SIZE + unit[None, :], mask=real, other=0.0)
+    slot = batch.to(tl.int64) * 2 * SIZE * 4
+    longest = tl.max(length, 0)
+    last = tl.minimum(last, longest)
+    for back in range(first, last):
+        t = longest - 1 - back
+        place = _place(rows, length, t, direction, steps) * 2 + direction
+        there = (t < length)[:, None]
+        at_unit = place[:, None] * SIZE + unit[None, :]
+        at_gate = place[:, None] * (SIZE * 4) + column[None, :]
+        own, own_gates = there & (unit < SIZE)[None, :], there & (column < SIZE * 4)[None, :]
+        to_out = tl.load(grad + at_unit, mask=own, other=0.0)
+        if back > 0:
+            total = tl.zeros((ROWS, UNITS), tl.float32)
+            source = shared + (back + 1) % 2 * slot
+            for begin in range(0, SIZE * 4, INNER):
+                inner = begin + tl.arange(0, INNER)
+                after = tl.load(
+                    source + at_row * (SIZE * 4) + inner[None, :],
+                    mask=in_batch & (inner < SIZE * 4)[None, :],
+                    other=0.0,
+                    cache_modifier=".cg",
+                )
+                weights = tl.load(
+                    weight + direction * SIZE * 4 * SIZE + inner[:, None] * SIZE + unit[None, :],
+                    mask=(inner < SIZE * 4)[:, None] & (unit < SIZE)[None, :],
+                    other=0.0,
+                )
+                total = tl.dot(after, weights, total)
+            to_out += total * kept / up
+        enter, keep, new, leave = _four(tl.load(gates + at_gate, mask=own_gates, other=0.0), ROWS, UNITS)
+        squashed = _tanh(tl.load(cells + at_unit, mask=own, other=0.0))
+        step_back = tl.where(direction == 0, -2, 2) * SIZE
+        later = tl.zeros((ROWS, 1), tl.int32) + t > 0
+        cell_before = tl.load(cells + at_unit + step_back, mask=own & later, other=0.0)
+        to_cell += to_out * leave * (1 - squashed * squashed)
+        to_all = _one(
+            to_cell * new * enter * (1 - enter),
+            to_cell * cell_before * keep * (1 - keep),
+            to_cell * enter * (1 - new * new),
+            to_out * squashed * leave * (1 - leave),
+            ROWS,
+            UNITS,
+        )
+        to_cell *= keep
+        tl.store(to_gates + at_gate, to_all, mask=own_gates)
+        scaled = tl.minimum(tl.maximum(to_all * up, -LARGEST), LARGEST).to(tl.float16)
+        tl.store(
+            shared + back % 2 * slot + at_row * (SIZE * 4) + column[None, :],
+            scaled,
+            mask=in_batch & (column < SIZE * 4)[None, :],
+        )
+        if back + 1 < last:
+            _meet(meetings + group * 2 + direction, back + 1 - first, PARTS)
+    tl.store(carried + at_row * SIZE + unit[None, :], to_cell, mask=real)
+
+
+def _launch(kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gates: Tensor, *, inner: int) -> None:
+    batch, steps, _, size = gates.shape[:4]
+    parts, groups = cut.parts(size), triton.cdiv(batch, cut.rows)
+    meetings = torch.zeros(2 * groups, dtype=torch.int32, device=gates.device) if parts > 1 else gates
+    launches = [(0, steps)]
+    if INTERPRETED and parts > 1:
+        launches = [(step, step + 1) for step in range(steps)]
+    for first, last in launches:
+        kernel[(parts, 2, groups)](
+            *work,
+            meetings,
+            first,
+            last,
+            batch,
+            steps,
+            *mask.stride()[:2],
+            SIZE=size,
+            INNER=inner,
+            PARTS=parts,
+            UNITS=cut.units,
+            ROWS=cut.rows,
+            num_warps=cut.warps,
+            launch_cooperative_grid=parts > 1,
+        )
+
+
+def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Hidden states, cells, and what entered each step; `gates` become those that were used."""
+    batch, steps, _, size = gates.shape[:4]
+    hidden = gates.new_zeros(batch, steps, 2, size)
+    masked = torch.zeros(hidden.shape, dtype=torch.float16, device=gates.device)
+    cells = torch.empty_like(hidden)
+    cut = plan(batch, size, gates.device, back=False)
+    inner = max(16, triton.next_power_of_2(size))
+    work = (gates, weight.half(), mask, lengths, hidden, cells, masked)
+    _launch(recurrence_fwd_kernel, cut, work, mask, gates, inner=inner)
+    return hidden, cells, masked
+
+
+def backward(grad: Tensor, gates: Tensor, cells: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
+    """The gradient of the gates before they were squashed."""
+    batch, _, _, size = gates.shape[:4]
+    grad = grad.contiguous()
+    largest = grad.abs().amax()
+    scale = torch.where(largest > 0, SCALED / largest, 1.0)
+    to_gates = torch.zeros_like(gates)
+    shared = torch.empty(2, batch, 2, size * 4, dtype=torch.float16, device=gates.device)
+    carried = gates.new_zeros(batch, 2, size)
+    cut = plan(batch, size, gates.device, back=True)
+    work = (grad, scale, gates, weight.half(), mask, lengths, cells, to_gates, shared, carried)
+    _launch(recurrence_bwd_kernel, cut, work, mask, gates, inner=128)
+    return to_gates
