@@ -9,7 +9,7 @@ import torch
 from treecrf.data import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.parser import Parser
-from treecrf.recipe import DataConfig, Recipe, TrainConfig
+from treecrf.train import DataConfig, Recipe, TrainConfig
 
 FIFTY = str(Path(__file__).parent / "data" / "fifty.mrg")
 

@@ -16,12 +16,11 @@ from toygrammar import toy_trees, write_trees
 from treecrf.checkpoint import unpack
 from treecrf.config import read_config
 from treecrf.evalb import evaluate
-from treecrf.journal import NAME, read_journal
 from treecrf.nn import Loss
 from treecrf.parser import WEIGHTS, Parser
-from treecrf.recipe import Recipe
-from treecrf.resume import STATE
-from treecrf.train import Progress, fit
+from treecrf.train import Progress, Recipe, fit
+from treecrf.train.journal import NAME, read_journal
+from treecrf.train.resume import STATE
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 

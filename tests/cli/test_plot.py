@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.cli import main
-from treecrf.journal import NAME, Journal
+from treecrf.train.journal import NAME, Journal
 
 pytest.importorskip("matplotlib")
 

@@ -13,8 +13,8 @@ import pytest
 from small import FIFTY, small_recipe
 from treecrf.cli import main
 from treecrf.config import to_toml
-from treecrf.journal import NAME, read_journal
 from treecrf.parser import WEIGHTS
+from treecrf.train.journal import NAME, read_journal
 
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 TREECRF = [sys.executable, "-m", "treecrf"]
@@ -116,7 +116,7 @@ def test_two_processes_have_the_losses_of_one(recipe: Path, tmp_path: Path) -> N
 FAILING = """
 import os, signal, sys
 from treecrf.cli import main
-from treecrf.feed import Feed
+from treecrf.train.feed import Feed
 real, kind = Feed._step, sys.argv.pop(1)
 def step(self, members):
     step.count += 1

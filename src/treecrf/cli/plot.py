@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from treecrf.journal import NAME, read_journal
+from treecrf.train.journal import NAME, read_journal
 
 _PANELS = {"loss": "training loss", "dev_f": "dev F"}
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.config import read_config
-from treecrf.recipe import Recipe
-from treecrf.train import Outcome, Progress, fit
+from treecrf.train import Outcome, Progress, Recipe, fit
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

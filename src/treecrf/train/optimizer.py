@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.recipe import Precision, TrainConfig
+from treecrf.train.recipe import Precision, TrainConfig
 
 
 def build_optimizer(

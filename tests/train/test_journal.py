@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf.journal import Journal, read_journal
+from treecrf.train.journal import Journal, read_journal
 
 RECORDS = [{"event": "steps", "step": step, "note": "é\n"} for step in range(3)]
 

@@ -19,15 +19,15 @@ from torch import Tensor, nn
 from treecrf.batching import Budget
 from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
-from treecrf.distributed import Processes, join_processes
 from treecrf.evalb import Rules, Score, evaluate
-from treecrf.feed import Corpus, Feed, Step, mix_seed
-from treecrf.ingredients import TreebankPart, build_parser, describe_unseen_labels, read_rules
-from treecrf.journal import NAME, Journal
-from treecrf.optimizer import build_optimizer, learning_rate_share, number_format, set_learning_rate
 from treecrf.parser import Parser
-from treecrf.recipe import Recipe
-from treecrf.resume import RECIPE, Position, check_recipe, load_state, save_state
+from treecrf.train.distributed import Processes, join_processes
+from treecrf.train.feed import Corpus, Feed, Step, mix_seed
+from treecrf.train.ingredients import TreebankPart, build_parser, describe_unseen_labels, read_rules
+from treecrf.train.journal import NAME, Journal
+from treecrf.train.optimizer import build_optimizer, learning_rate_share, number_format, set_learning_rate
+from treecrf.train.recipe import Recipe
+from treecrf.train.resume import RECIPE, Position, check_recipe, load_state, save_state
 from treecrf.tree import Tree
 
 _LOG = logging.getLogger(__name__)

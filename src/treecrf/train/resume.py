@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from treecrf.checkpoint import DamagedFileError, pack, unpack, write_file
 from treecrf.config import SettingError, differences, read_config
-from treecrf.optimizer import optimizer_tensors, restore_optimizer
-from treecrf.recipe import Recipe
+from treecrf.train.optimizer import optimizer_tensors, restore_optimizer
+from treecrf.train.recipe import Recipe
 
 RECIPE, STATE = "recipe.toml", "state.safetensors"
 _MAY_CHANGE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}

@@ -13,7 +13,7 @@ from treecrf.nn import SpanModel
 from treecrf.nn.transformer import load_encoder
 from treecrf.parser import Parser
 from treecrf.pieces import WordPieces
-from treecrf.recipe import DataConfig, Recipe
+from treecrf.train.recipe import DataConfig, Recipe
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.vectors import Vectors, read_vectors

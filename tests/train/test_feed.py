@@ -1,0 +1,107 @@
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toygrammar import toy_trees
+from treecrf.batching import Budget
+from treecrf.data import Vocabulary
+from treecrf.encode import Encoder
+from treecrf.train.feed import Corpus, Feed, ahead, mix_seed
+
+TREES = toy_trees(50)
+VOCABULARY = Vocabulary.build(TREES)
+FEED = Feed(corpus=Corpus.encode(TREES, VOCABULARY), encoder=Encoder(VOCABULARY), budget=Budget(words=100), seed=1)
+
+
+@given(st.integers(0, 50), st.integers(0, 3))
+def test_every_epoch_has_every_sentence_once_and_follows_from_the_seed(epoch: int, seed: int) -> None:
+    feed = replace(FEED, seed=seed)
+    batches = feed.epoch(epoch)
+    assert sorted(member for batch in batches for member in batch) == list(range(50))
+    assert batches == feed.epoch(epoch) != feed.epoch(epoch + 1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 9))
+def test_processes_share_a_batch_and_agree_on_its_counts(world: int, accumulate: int) -> None:
+    members = FEED.epoch(0)[0]
+    shares = [replace(FEED, rank=rank, world=world, accumulate=accumulate)._step(members) for rank in range(world)]
+    assert {share[:3] for share in shares} == {FEED._step(members)[:3]}
+    numbers = [number for share in shares for number, _ in share.parts]
+    assert len(set(numbers)) == len(numbers)
+    assert sum(batch.size for share in shares for _, batch in share.parts) == shares[0].sentences
+    assert sum(batch.total_words for share in shares for _, batch in share.parts) == shares[0].words
+    assert sum(batch.total_labels for share in shares for _, batch in share.parts) == shares[0].labelled
+
+
+def test_two_processes_have_the_parts_that_one_computes_in_turn() -> None:
+    members = FEED.epoch(0)[0]
+    alone = dict(replace(FEED, accumulate=2)._step(members).parts)
+    shared = dict(part for rank in (0, 1) for part in replace(FEED, rank=rank, world=2)._step(members).parts)
+    assert alone.keys() == shared.keys() == {0, 1}
+    assert all(torch.equal(alone[number].words, shared[number].words) for number in alone)
+
+
+def test_a_batch_does_not_depend_on_what_was_encoded_before() -> None:
+    other = replace(FEED, encoder=Encoder(VOCABULARY))
+    list(other.steps(other.epoch(7)))
+    first, second = (feed._step(FEED.epoch(0)[3]).parts[0][1] for feed in (FEED, other))
+    for name, value in vars(first).items():
+        if isinstance(value, torch.Tensor):
+            assert torch.equal(value, getattr(second, name)), name
+
+
+def test_gold_spans_are_those_of_the_trees() -> None:
+    gold = FEED.corpus.gold[1]
+    labels = [VOCABULARY.labels[label] for label in gold.labels]
+    assert len(labels) == 2 * FEED.corpus.lengths[1] - 1 and np.all(gold.starts < gold.ends)
+
+
+def test_tags_are_read_only_where_they_are_asked_for() -> None:
+    members = FEED.epoch(0)[0]
+    assert FEED._step(members).parts[0][1].tags is None
+    assert replace(FEED, read_tags=True)._step(members).parts[0][1].tags is not None
+
+
+@given(st.lists(st.integers()), st.integers(1, 5))
+def test_ahead_gives_the_same_items(items: list[int], number: int) -> None:
+    assert list(ahead(items, number)) == items
+
+
+def test_ahead_passes_errors_on_after_the_items_before_them() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise KeyError("no more")
+
+    stream = ahead(items(), 3)
+    assert next(stream) == 1
+    with pytest.raises(KeyError, match="no more"):
+        next(stream)
+
+
+def test_ahead_ends_its_thread_when_nobody_wants_more() -> None:
+    made = 0
+
+    def items() -> Iterator[int]:
+        nonlocal made
+        while True:
+            made += 1
+            yield made
+
+    before = threading.active_count()
+    stream = ahead(items(), 2)
+    assert next(stream) == 1
+    stream.close()  # type: ignore[attr-defined]  # it is a generator
+    assert threading.active_count() == before
+    assert made <= 5
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), unique=True, min_size=2))
+def test_different_places_have_different_seeds(places: list[tuple[int, int]]) -> None:
+    assert len({mix_seed(*place) for place in places}) == len(places)
