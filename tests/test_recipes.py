@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from treecrf.config import read_config, to_toml
+from treecrf.nn import ModelConfig
+from treecrf.train import Recipe, TrainConfig
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+FILES = sorted(RECIPES.glob("*.toml"))
+CORPORA = ("ptb", "ctb5", "ctb7")
+DEV_ROWS = ("one-stage-margin", "one-stage-crf", "two-stage", "no-mbr", "minus", "vanilla-dropout")
+TREEBANKS = ["craft", "genia", "gum", "masc", "mctb", "ptb_sample", "redwoods", "sinica", "zhong"]
+TREEBANKS += ["cess_esp", "floresta", "greynir", "icepahc", "icon"]
+    "cess_esp",
+    "craft",
+    "floresta",
+    "genia",
+    "greynir",
+    "gum",
+    "icepahc",
+    "icon",
+    "masc",
+    "mctb",
+    "ptb_sample",
+    "redwoods",
+    "sinica",
+    "zhong",
+]
+
+
+def load(name: str) -> Recipe:
+    return read_config(Recipe, RECIPES / f"{name}.toml")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_recipe_loads_and_survives_writing(path: Path, tmp_path: Path) -> None:
+    recipe = read_config(Recipe, path)
+    (tmp_path / "copy.toml").write_text(to_toml(recipe))
+    assert read_config(Recipe, tmp_path / "copy.toml") == recipe
+    assert recipe.data.train and recipe.data.dev and recipe.data.test
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_recipe_says_what_it_is(path: Path) -> None:
+    assert path.read_text().startswith("# ")
+
+
+def test_every_row_of_the_papers_tables_has_its_recipe() -> None:
+    names = {path.stem for path in FILES}
+    test_table = {*CORPORA, "ptb-glove", "ctb5-pretrained", "ctb7-pretrained", *(f"{name}-bert" for name in CORPORA)}
+    dev_table = {*DEV_ROWS, *(f"{corpus}-{row}" for corpus in ("ctb5", "ctb7") for row in DEV_ROWS)}
+    assert test_table | dev_table | set(TREEBANKS) <= names
+
+
+@pytest.mark.parametrize("name", [*CORPORA, "ptb_sample", "gum", "sinica", "two-stage"])
+def test_the_main_recipes_are_the_papers_settings(name: str) -> None:
+    assert load(name).model == ModelConfig() and load(name).train == TrainConfig()
+
+
+def test_the_defaults_are_the_papers_settings() -> None:
+    model, train = ModelConfig(), TrainConfig()
+    assert (model.word_size, model.char_embedding_size, model.char_size) == (100, 50, 100)
+    assert (model.lstm_size, model.lstm_layers, model.span_size, model.label_size) == (400, 3, 500, 100)
+    assert (model.dropout, model.dropout_kind, model.loss, model.scorer) == (0.33, "shared", "two-stage", "biaffine")
+    assert (train.learning_rate, train.betas, train.epsilon, train.clip) == (2e-3, (0.9, 0.9), 1e-12, 5.0)
+    assert (train.decay, train.decay_steps, train.batch_words) == (0.75, 5000, 5000)
+    assert (train.epochs, train.patience, train.seed, train.mbr) == (1000, 100, 1, True)
+
+
+@pytest.mark.parametrize("corpus", ["", "ctb5-", "ctb7-"])
+def test_each_dev_row_changes_one_thing(corpus: str) -> None:
+    base = load(corpus.rstrip("-") or "ptb")
+    for row in DEV_ROWS:
+        recipe = load(corpus + row)
+        assert recipe.data == base.data
+        changed = (recipe.model != base.model) + (recipe.train != base.train)
+        assert changed == (row != "two-stage"), row
+
+
+def test_bert_replaces_the_characters() -> None:
+    assert (load("ptb-bert").model.transformer, load("ptb-bert").model.char_size) == ("bert-large-cased", 0)
+    for name in ("ctb5-bert", "ctb7-bert"):
+        assert (load(name).model.transformer, load(name).model.encoder) == ("bert-base-chinese", "lstm")
+
+
+def test_gum_is_trained_on_both_its_parts() -> None:
+    assert len(load("gum").data.train) == 2
