@@ -39,14 +39,14 @@ class WordPieces:
                 "a transformer encoder needs the package transformers: pip install 'treecrf[transformers]'"
             ) from error
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(name))
-            limit = window or _limit(tokenizer, transformers.AutoConfig.from_pretrained(str(name)))
+            tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
+            config = transformers.AutoConfig.from_pretrained(str(name), trust_remote_code=False)
         except (OSError, ValueError) as error:
             raise ValueError(
                 f"no tokenizer could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
                 "huggingface.co that is cached or can be reached"
             ) from error
-        return WordPieces(tokenizer, window=limit)
+        return WordPieces(tokenizer, window=window or _limit(tokenizer, config))
 
     def save(self, folder: str | Path) -> None:
         """Write the files from which `load` loads the same tokenizer, given the encoder's config.json beside them."""

@@ -70,7 +70,7 @@ def load_encoder(name: str | Path) -> nn.Module:
     """The pretrained encoder of a folder, or of a name on the Hugging Face hub."""
     transformers = _import_transformers()
     try:
-        encoder = transformers.AutoModel.from_pretrained(str(name))
+        encoder = transformers.AutoModel.from_pretrained(str(name), trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
@@ -82,8 +82,8 @@ def load_encoder(name: str | Path) -> nn.Module:
 def build_encoder(folder: str | Path) -> nn.Module:
     """The encoder that a folder's config.json describes, its weights yet to be loaded."""
     transformers = _import_transformers()
-    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True)
-    return _bare(transformers.AutoModel.from_config(config))
+    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    return _bare(transformers.AutoModel.from_config(config, trust_remote_code=False))
 
 
 def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
