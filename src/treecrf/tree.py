@@ -147,10 +147,11 @@ class Tree:
             if node is None:
                 parts.append(")")
             elif isinstance(node.children[0], str):
-                parts.append(f" ({escape(node.label)} {escape(node.children[0])})")
+                word = node.children[0]
+                spell = _known_spelling if len(word) < _LONG else _spelling
+                parts.append(spell(node.label, word))
             else:
-                # an empty label needs no spelling over subtrees: "( (S ...))"
-                parts.append(" (" + (escape(node.label) if node.label else ""))
+                parts.append(_known_opening(node.label))
                 stack.append(None)
                 stack += node.children[::-1]
         return "".join(parts)[1:]
@@ -248,6 +249,14 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{{{ord(match[0]):x}}}"
 
 
+def _spelling(tag: str, word: str) -> str:
+    return f" ({escape(tag)} {escape(word)})"
+
+
+def _opening(label: str) -> str:
+    return f" ({escape(label)}" if label else " ("  # an empty label needs no spelling over subtrees: "( (S ...))"
+
+
 def _character(match: re.Match[str]) -> str:
     if not match[1]:
         return ""
@@ -307,7 +316,9 @@ def parse_trees(text: str) -> Iterator[Tree]:
 
 
 def _read_leaf(text: str) -> Tree | None:
-    fields = _WORD.findall(text)
+    fields = text.split()
+    if " ".join(fields) != text:
+        fields = _WORD.findall(text)
     return unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
 
 
@@ -322,8 +333,10 @@ def _read_labels(text: str) -> tuple[str, ...] | None:
 
 # a treebank spells the same tagged words and labels again and again; the long ones are not worth keeping
 _LONG = 64
-_known_leaf = lru_cache(maxsize=1 << 14)(_read_leaf)
-_known_labels = lru_cache(maxsize=1 << 14)(_read_labels)
+_known_spelling = lru_cache(maxsize=1 << 15)(_spelling)
+_known_opening = lru_cache(maxsize=1 << 10)(_opening)
+_known_leaf = lru_cache(maxsize=1 << 15)(_read_leaf)
+_known_labels = lru_cache(maxsize=1 << 13)(_read_labels)
 
 
 def _diagnose(text: str) -> BracketError:

@@ -87,14 +87,13 @@ class _TreeLines:
         after_blank, self._after_blank = self._after_blank, not text
         is_below = len(line) - len(text) > self._margin
         if self._depth <= 0:
-            if is_below and text and not after_blank and not text.startswith("<"):
+            if is_below and text and not after_blank:
                 self._problem = self._problem or (number, f"the tree of line {self._first} is closed before this line")
                 return False
             return True
-        if text.startswith("("):
-            is_over = not is_below and (after_blank or self._is_another_at(line))
-        else:
-            is_over = text.startswith("<") and _TAGS.fullmatch(line) is not None
+        if is_below or not text.startswith(("(", "<")):
+            return False
+        is_over = after_blank or self._is_another_at(line) if text[0] == "(" else bool(_TAGS.fullmatch(line))
         if is_over:
             self.end(f"line {number}")
         return is_over

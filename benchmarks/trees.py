@@ -1,0 +1,89 @@
+"""Trees in and out of brackets beside NLTK, in one run, answers compared.
+
+    python benchmarks/trees.py [TREEBANK.mrg[.gz]] [--repeats 7]
+
+Times are medians of CPU milliseconds for the whole file. NLTK's `str` breaks lines; what it takes to write a tree on
+one line, as we do, is measured too.
+"""
+
+import argparse
+import gc
+import gzip
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TextIO
+
+import nltk
+
+from treecrf.tree import Tree
+from treecrf.treebank import read_trees
+
+SMALL = Path(__file__).parents[1] / "tests" / "data" / "fifty.mrg"
+
+
+def milliseconds(function: Callable[[Any], Any], items: Iterable[Any], repeats: int) -> float:
+    """The median time that calling a function on every item takes."""
+    times = []
+    for _ in range(repeats):
+        gc.collect()
+        started = time.process_time()
+        for item in items:
+            function(item)
+        times.append(1000 * (time.process_time() - started))
+    return statistics.median(times)
+
+
+def open_text(path: Path) -> TextIO:
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    return opener(path, "rt", encoding="utf-8", newline="\n")
+
+
+def our_file(path: Path) -> int:
+    return sum(1 for _ in read_trees(path))
+
+
+def their_file(path: Path) -> int:
+    with open_text(path) as file:
+        return sum(1 for line in file if nltk.Tree.fromstring(line))
+
+
+def on_one_line(tree: nltk.Tree) -> str:
+    return tree.pformat(margin=10**9)
+
+
+def check(ours: list[Tree], theirs: list[nltk.Tree]) -> None:
+    """Both must have read the same, and written it so that it reads the same again."""
+    for tree, other in zip(ours, theirs, strict=True):
+        if tree.to_nltk() != other or str(tree) != on_one_line(other):
+            raise SystemExit(f"NLTK reads another tree: {other}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Trees in and out of brackets beside NLTK.")
+    parser.add_argument("treebank", nargs="?", type=Path, default=SMALL, help="one tree a line")
+    parser.add_argument("--repeats", type=int, default=7)
+    args = parser.parse_args()
+    with open_text(args.treebank) as file:
+        lines = file.read().split("\n")[:-1]
+    ours = list(read_trees(args.treebank))
+    theirs = [nltk.Tree.fromstring(line) for line in lines]
+    check(ours, theirs)
+    gc.freeze()  # what is kept for the whole run is no garbage to look through again and again
+    rows = {
+        "read": (Tree.parse, lines, nltk.Tree.fromstring, lines),
+        "read the file": (our_file, [args.treebank], their_file, [args.treebank]),
+        "write": (str, ours, str, theirs),
+        "write on one line": (str, ours, on_one_line, theirs),
+    }
+    print(f"{args.treebank}: {len(ours):,} trees, {sum(len(tree.words) for tree in ours):,} words\n")
+    print(f"{'':18} {'treecrf':>9} {'nltk':>9} {'ratio':>6}")
+    for name, (our_function, our_items, their_function, their_items) in rows.items():
+        our_time = milliseconds(our_function, our_items, args.repeats)
+        their_time = milliseconds(their_function, their_items, args.repeats)
+        print(f"{name:18} {our_time:6.1f} ms {their_time:6.1f} ms {their_time / our_time:5.1f}x")
+
+
+if __name__ == "__main__":
+    main()
