@@ -36,11 +36,12 @@ class Plan(NamedTuple):
     warps: int
 
 
-def plan(batch: int, size: int, device: torch.device) -> Plan:
+def plan(scores: Tensor) -> Plan:
     """The cut that fills the device for this batch; thresholds measured on an H200."""
+    batch, size = scores.shape[:2]
     if INTERPRETED:
         return Plan(parts=1 + size % 2, spans=16, splits=8, warps=4)
-    processors = _processors(device)
+    processors = _processors(scores.device)
     crowded = batch > 2 * processors
     if size <= 49:
         return Plan(1, 32, 8, 2) if crowded else Plan(1, 32, 16, 4)
@@ -181,6 +182,16 @@ def _outside(
             _meet(meeting, rounds + step + 1, PARTS)
 
 
+@triton.jit
+def _clear(marginals, part, length, size, PARTS: tl.constexpr, CELLS: tl.constexpr):
+    """Put zeros where the outside pass puts nothing: cells that are no span of the sentence."""
+    for block in range(part * CELLS, size * size, PARTS * CELLS):
+        cell = block + tl.arange(0, CELLS)
+        start, end = cell // size, cell % size
+        nothing = (cell < size * size) & ((start >= end) | (end > length))
+        tl.store(marginals + cell, tl.zeros((CELLS,), marginals.dtype.element_ty), mask=nothing)
+
+
 # grid (batch, PARTS); a program owns every PARTS-th block of SPANS starts, for widths in [first, last): the inside pass
 # from narrow to wide, the outside pass from wide to narrow, or one after the other
 @triton.jit(do_not_specialize=SHAPES)
@@ -200,10 +211,10 @@ def inside_outside_kernel(
     stride_j,
     INSIDE: tl.constexpr,
     OUTSIDE: tl.constexpr,
+    REAL: tl.constexpr,
     PARTS: tl.constexpr,
     SPANS: tl.constexpr,
     SPLITS: tl.constexpr,
-    REAL: tl.constexpr,
 ):
     sentence = tl.program_id(0).to(tl.int64)
     part = tl.program_id(1)
@@ -216,25 +227,14 @@ def inside_outside_kernel(
     if INSIDE:
         log_z += sentence
         _inside(
-            scores,
-            chart,
-            log_z,
-            meetings,
-            part,
-            length,
-            first,
-            last,
-            size,
-            stride_i,
-            stride_j,
-            PARTS,
-            SPANS,
-            SPLITS,
-            REAL,
-        )
+            scores, chart, log_z, meetings, part, length, first, last, size, stride_i, stride_j,
+            PARTS, SPANS, SPLITS, REAL,
+        )  # fmt: skip
     if OUTSIDE:
         above += sentence * size * size
         marginals += sentence * size * size
+        if last == size:
+            _clear(marginals, part, length, size, PARTS, 1024)
         if INSIDE:
             # of a sentence as long as the chart the last width had no meeting after it, of others it had
             rounds = length
@@ -294,7 +294,7 @@ def cky_fwd_kernel(
 
 # back-trace: a marked span marks its two children, widest spans first; one program a sentence
 @triton.jit(do_not_specialize=["size"])
-def trace_kernel(lengths, splits, trees, size, SPANS: tl.constexpr):
+def trace_kernel(splits, lengths, trees, size, SPANS: tl.constexpr):
     sentence = tl.program_id(0).to(tl.int64)
     size = size.to(tl.int64)
     length = tl.load(lengths + sentence).to(tl.int32)
@@ -314,54 +314,86 @@ def trace_kernel(lengths, splits, trees, size, SPANS: tl.constexpr):
         tl.debug_barrier()
 
 
+_READY: dict[tuple[Any, ...], Any] = {}  # compiled kernels, by all that they were compiled for
+
+
 def _launch(
-    kernel: Any, cut: Plan, scores: Tensor, lengths: Tensor, *work: Tensor, descending: bool = False, **constants: Any
+    kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...], cut: Plan, constants: tuple[Any, ...]
 ) -> None:
+    """Run a kernel: at once if one is compiled for such arguments, else through Triton, at three times the host's cost.
+
+    The tensors of this room are aligned; those of the caller have to be for what was compiled for aligned ones.
+    """
+    scores, lengths = arguments[:2]
+    options = {"num_warps": cut.warps, "launch_cooperative_grid": cut.parts > 1}
+    key = (kernel, scores.device, scores.dtype, cut, constants)
+    with torch.cuda.device_of(scores):
+        if INTERPRETED or (scores.data_ptr() | lengths.data_ptr()) % 16 or scores.numel() >= 2**31:
+            kernel[grid](*arguments, *constants, **options)
+        elif key in _READY:
+            _READY[key][grid](*arguments, *constants)
+        else:
+            _READY[key] = kernel[grid](*arguments, *constants, **options)
+
+
+def _launch_widths(
+    kernel: Any,
+    scores: Tensor,
+    lengths: Tensor,
+    work: tuple[Tensor, ...],
+    constants: tuple[Any, ...] = (),
+    *,
+    descending: bool = False,
+) -> None:
+    """Run a kernel over all widths; in the interpreter, width by width where programs would have to meet."""
     batch, size = scores.shape[:2]
-    grid = (batch, cut.parts)
+    cut = plan(scores)
     # a program that is alone with its sentence meets nobody
     meetings = torch.zeros(batch, dtype=torch.int32, device=scores.device) if cut.parts > 1 else lengths
     widths = [(1, size)]
     if INTERPRETED and cut.parts > 1:
         widths = [(width, width + 1) for width in range(1, size)]
     for first, last in reversed(widths) if descending else widths:
-        kernel[grid](
-            scores,
-            lengths,
-            *work,
-            meetings,
-            first,
-            last,
-            size,
-            *scores.stride(),
-            PARTS=cut.parts,
-            SPANS=cut.spans,
-            SPLITS=cut.splits,
-            num_warps=cut.warps,
-            launch_cooperative_grid=cut.parts > 1,
-            **constants,
-        )
+        arguments = (scores, lengths, *work, meetings, first, last, size, *scores.stride())
+        _launch(kernel, (batch, cut.parts, 1), arguments, cut, (*constants, cut.parts, cut.spans, cut.splits))
 
 
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """beta of every span, by width and start, and log Z of every sentence."""
     chart, log_z = _chart(scores), _log_z(scores)
-    _launch_sums(scores, lengths, chart, log_z, chart, chart, INSIDE=True, OUTSIDE=False)
+    work = (chart, log_z, chart, chart)
+    _launch_widths(inside_outside_kernel, scores, lengths, work, (True, False, _real(scores)))
     return chart, log_z
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     """The marginal of every span, given beta."""
     marginals = _marginals(scores)
-    _launch_sums(scores, lengths, chart, chart, _chart(scores), marginals, INSIDE=False, OUTSIDE=True)
+    work = (chart, chart, _chart(scores), marginals)
+    _launch_widths(inside_outside_kernel, scores, lengths, work, (False, True, _real(scores)), descending=True)
     return marginals
 
 
 def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """beta, log Z and marginals, in one launch."""
+    if INTERPRETED and plan(scores).parts > 1:
+        chart, log_z = inside(scores, lengths)
+        return chart, log_z, outside(scores, lengths, chart)
     chart, log_z, marginals = _chart(scores), _log_z(scores), _marginals(scores)
-    _launch_sums(scores, lengths, chart, log_z, _chart(scores), marginals, INSIDE=True, OUTSIDE=True)
+    work = (chart, log_z, _chart(scores), marginals)
+    _launch_widths(inside_outside_kernel, scores, lengths, work, (True, True, _real(scores)))
     return chart, log_z, marginals
+
+
+def cky(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The best tree of every sentence; the leftmost split wins a tie."""
+    batch, size = scores.shape[:2]
+    splits = torch.empty(scores.shape, dtype=torch.int32, device=scores.device)
+    _launch_widths(cky_fwd_kernel, scores, lengths, (_chart(scores), splits))
+    trees = torch.zeros(scores.shape, dtype=torch.uint8, device=scores.device)
+    cut = Plan(parts=1, spans=32, splits=1, warps=1)
+    _launch(trace_kernel, (batch, 1, 1), (splits, lengths, trees, size), cut, (cut.spans,))
+    return trees.view(torch.bool)
 
 
 def _chart(scores: Tensor) -> Tensor:
@@ -373,29 +405,9 @@ def _log_z(scores: Tensor) -> Tensor:
 
 
 def _marginals(scores: Tensor) -> Tensor:
-    return torch.zeros(scores.shape, dtype=torch.promote_types(scores.dtype, torch.float32), device=scores.device)
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    return torch.empty(scores.shape, dtype=dtype, device=scores.device)
 
 
-def _launch_sums(scores: Tensor, lengths: Tensor, *work: Tensor, INSIDE: bool, OUTSIDE: bool) -> None:
-    real = tl.float64 if scores.dtype == torch.float64 else tl.float32
-    cut = plan(len(scores), scores.shape[-1], scores.device)
-    passes = [(INSIDE, OUTSIDE)]
-    if INTERPRETED and cut.parts > 1:
-        passes = [(True, False)] * INSIDE + [(False, True)] * OUTSIDE
-    for is_inside, is_outside in passes:
-        _launch(
-            inside_outside_kernel, cut, scores, lengths, *work,
-            descending=is_outside, INSIDE=is_inside, OUTSIDE=is_outside, REAL=real,
-        )  # fmt: skip
-
-
-def cky(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The best tree of every sentence; the leftmost split wins a tie."""
-    batch, size = scores.shape[:2]
-    chart = _chart(scores)
-    splits = torch.empty(chart.shape, dtype=torch.int32, device=scores.device)
-    cut = plan(batch, size, scores.device)
-    _launch(cky_fwd_kernel, cut, scores, lengths, chart, splits)
-    trees = torch.zeros(chart.shape, dtype=torch.uint8, device=scores.device)
-    trace_kernel[(batch,)](lengths, splits, trees, size, SPANS=cut.spans, num_warps=1)
-    return trees.view(torch.bool)
+def _real(scores: Tensor) -> Any:
+    return tl.float64 if scores.dtype == torch.float64 else tl.float32
