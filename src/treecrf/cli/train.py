@@ -5,6 +5,7 @@ import logging
 import math
 import os
 import sys
+import time
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 
 from treecrf.config import read_config
 from treecrf.train import Outcome, Progress, Recipe, fit
+
+_BLINK = 0.1  # seconds between two updates of the bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +50,7 @@ class Display:
     def __init__(self, *, epochs: int) -> None:
         self._epochs = epochs
         self._bar = _bar()
+        self._refreshed = 0.0
 
     def __enter__(self) -> "Display":
         return self
@@ -57,12 +61,12 @@ class Display:
 
     def show(self, progress: Progress) -> None:
         """Bring the bar up to date, and print a record that came with it."""
-        if self._bar is not None:
+        if self._bar is not None and (progress.record or time.monotonic() - self._refreshed > _BLINK):
             self._bar.total = progress.batches
             self._bar.n = progress.batch
-            self._bar.set_description(f"epoch {progress.epoch}/{self._epochs}", refresh=False)
-            self._bar.set_postfix_str(_summary(progress), refresh=False)
-            self._bar.update(0)
+            self._bar.set_description_str(f"epoch {progress.epoch}/{self._epochs}", refresh=False)
+            self._bar.set_postfix_str(_summary(progress))
+            self._refreshed = time.monotonic()
         line = _line(progress)
         if line and self._bar is not None:
             self._bar.write(line)
@@ -77,7 +81,7 @@ def _bar() -> Any:
         tqdm = import_module("tqdm")
     except ImportError:
         return None
-    return tqdm.tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt} {postfix}")
+    return tqdm.tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
 
 
 def _summary(progress: Progress) -> str:

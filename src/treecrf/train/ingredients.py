@@ -86,7 +86,7 @@ def _root(trees: Iterable[Tree]) -> str:
 def describe_unseen_labels(part: TreebankPart, vocabulary: Vocabulary) -> list[str]:
     """For each label of these trees that training lacks: how many spans cannot be found for that, and where."""
     return [
-        f"{unseen.spans} spans labelled '{unseen.label}' cannot be found, as training has none (first: "
-        f"{part.place(unseen.first_tree)})"
+        f"{unseen.spans} span{'s' * (unseen.spans > 1)} labelled '{unseen.label}' cannot be found: training has none "
+        f"(first: {part.place(unseen.first_tree)})"
         for unseen in vocabulary.unseen_labels(part.trees)
     ]
