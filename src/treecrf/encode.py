@@ -52,8 +52,7 @@ class Encoder:
             raise ValueError(f"{what}; expected at least one word in each sentence of a batch")
         rows, features = self._look_up(list(chain.from_iterable(sentences)))
         grid = _grid(rows, lengths, begin=-3, end=-2, padding=-1)  # the last rows of each feature
-        parts: dict[str, Ints] = {"lengths": lengths, "words": features["words"][grid]}
-        parts |= _packing(lengths + 2)
+        parts: dict[str, Ints] = {"lengths": lengths, "host_lengths": lengths, "words": features["words"][grid]}
         if self.vocabulary.vectors is not None:
             parts["vectors"] = features["vectors"][grid]
         if tags is not None:
@@ -155,24 +154,16 @@ def _grid(values: Ints, lengths: Ints, *, begin: int, end: int, padding: int) ->
     return grid
 
 
-def _packing(lengths: Ints) -> dict[str, Ints]:
-    """Where positions go when they are sorted by step, longest sentence first."""
-    steps = int(lengths.max())
-    order = np.argsort(-lengths, kind="stable")
-    reached = np.arange(steps)[:, None] < lengths[order]  # (s, b)
-    rows = (order * steps + np.arange(steps)[:, None])[reached]
-    places = np.zeros(len(lengths) * steps, dtype=np.int64)
-    places[rows] = np.arange(len(rows))
-    return {"rows": rows, "places": places.reshape(-1, steps), "counts": reached.sum(1)}
-
-
 def _spellings(chars: Ints, lengths: Ints, grid: Ints) -> dict[str, Ints]:
     """The distinct words' characters, and which of the words stands at each position; padding is not spelled."""
-    packing = {f"char_{name}": part for name, part in _packing(lengths[:-1]).items()}
-    return packing | {
-        "spellings": np.where(grid == -1, 0, grid % len(lengths)),
-        "chars": chars[:-1, : lengths.max()],
-        "char_lengths": lengths[:-1],
+    chars, lengths, padding = chars[:-1, : lengths.max()], lengths[:-1], len(lengths) - 1
+    starts = np.arange(len(lengths)) * chars.shape[1]
+    return {
+        "spellings": np.where(grid == -1, 0, grid % (padding + 1)),
+        "chars": chars,
+        "char_lengths": lengths,
+        "host_char_lengths": lengths,
+        "char_ends": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
     }
 
 
@@ -186,8 +177,11 @@ def _gold(gold: Sequence[Gold], lengths: Ints) -> dict[str, Ints]:
     ends = np.concatenate([tree.ends for tree in gold])
     tags = np.full((len(lengths), size - 1), IGNORED, dtype=np.int64)
     tags[np.arange(size - 1) < lengths[:, None]] = np.concatenate([tree.tags for tree in gold])
+    lefts = sentences * size + starts
     return {
-        "spans": (sentences * size + starts) * size + ends,
+        "spans": lefts * size + ends,
+        "lefts": lefts,
+        "rights": sentences * size + ends,
         "labels": np.concatenate([tree.labels for tree in gold]),
         "gold_tags": tags,
     }

@@ -11,7 +11,8 @@ samples = st.lists(st.sampled_from(TREES), min_size=1, max_size=6)
 @given(samples)
 def test_packed_rows_and_padded_places_are_inverse(trees):
     batch = batch_of(trees)
-    assert batch.places.flatten()[batch.rows].tolist() == list(range(batch.total_words + 2 * batch.size))
+    rows, places, _ = batch.positions.packing
+    assert places.flatten()[rows].tolist() == list(range(batch.total_words + 2 * batch.size))
 
 
 @given(samples)
@@ -20,8 +21,9 @@ def test_packing_is_what_torch_packs(trees):
     packed = torch.nn.utils.rnn.pack_padded_sequence(
         batch.words, batch.lengths + 2, batch_first=True, enforce_sorted=False
     )
-    assert torch.equal(batch.counts, packed.batch_sizes)
-    assert torch.equal(batch.words.flatten()[batch.rows], packed.data)
+    rows, _, counts = batch.positions.packing
+    assert torch.equal(counts, packed.batch_sizes)
+    assert torch.equal(batch.words.flatten()[rows], packed.data)
 
 
 def test_a_batch_travels_in_one_piece_and_arrives_whole():

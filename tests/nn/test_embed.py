@@ -6,7 +6,7 @@ from treecrf.nn.embed import CharLSTM, Inputs, WordVectors, drop_parts
 
 
 def spell(model, batch):
-    return model(batch.chars, batch.char_lengths, batch.char_packing)[batch.spellings]
+    return model(batch.spelled)[batch.spellings]
 
 
 def test_a_word_is_spelled_the_same_in_every_sentence():
@@ -23,7 +23,11 @@ def test_the_character_vector_is_the_last_state_from_each_end():
     model = CharLSTM(VOCABULARY.sizes.chars, 4, 6).eval()
     batch = ENCODER.collate([["river"]])
     ids = torch.tensor([[ENCODER._char_ids[char] for char in "river"]])
-    _, (last, _) = model.lstm(model.embedding(ids).transpose(0, 1))
+    twin = torch.nn.LSTM(4, 3, bidirectional=True)
+    weights = [weight for parameter in model.lstm.parameters() for weight in parameter]
+    for place, (name, _) in enumerate(twin.named_parameters()):
+        setattr(twin, name, torch.nn.Parameter(weights[place % 4 * 2 + place // 4]))
+    _, (last, _) = twin(model.embedding(ids).transpose(0, 1))
     torch.testing.assert_close(spell(model, batch)[0, 1], torch.cat([last[0, 0], last[1, 0]]))
 
 

@@ -3,7 +3,7 @@ import torch
 
 from nn.batches import TREES, batch_of
 from treecrf.nn import lstm
-from treecrf.nn.lstm import BiLSTM, SharedDropout, run_lstm
+from treecrf.nn.lstm import BiLSTM, Layer, SharedDropout
 
 
 def by_hand(layer, x, lengths, mask):
@@ -11,8 +11,8 @@ def by_hand(layer, x, lengths, mask):
     rows = []
     for sentence, length in enumerate(lengths.tolist()):
         halves = []
-        for direction, (w_ih, w_hh, b_ih, b_hh) in enumerate(layer.all_weights):
-            h = c = x.new_zeros(layer.hidden_size)
+        for direction, (w_ih, w_hh, b_ih, b_hh) in enumerate(zip(*layer.parameters(), strict=True)):
+            h = c = x.new_zeros(layer.size)
             steps = range(length) if direction == 0 else range(length - 1, -1, -1)
             outputs = {}
             for t in steps:
@@ -39,7 +39,7 @@ def sequences():
     torch.manual_seed(0)
     batch = batch_of(TREES[:4])
     x = torch.randn(*batch.words.shape, 5, dtype=torch.float64, requires_grad=True)
-    layer = torch.nn.LSTM(5, 3, bidirectional=True).double()
+    layer = Layer(5, 3).double()
     return batch, x, layer
 
 
@@ -55,7 +55,7 @@ def assert_same_with_gradients(actual, expected, inputs):
 def test_a_recurrent_mask_is_there_at_every_step(sequences, shared):
     batch, x, layer = sequences
     mask = lstm.shared_mask(x, 2, 1 if shared else batch.size, 3, dropout=0.4)
-    out = run_lstm(layer, x, batch.lengths + 2, batch.packing, mask=mask)
+    out = layer(x, batch.positions, mask=mask).flatten(2)
     expected = by_hand(layer, x, batch.lengths + 2, mask.expand(-1, batch.size, -1))
     assert_same_with_gradients(real(cut(out, batch.lengths + 2)), real(expected), [x, *layer.parameters()])
 
@@ -63,10 +63,7 @@ def test_a_recurrent_mask_is_there_at_every_step(sequences, shared):
 def test_a_mask_for_each_sentence_that_is_the_same_for_all_is_one_for_the_batch(sequences):
     batch, x, layer = sequences
     mask = lstm.shared_mask(x, 2, 1, 3, dropout=0.4)
-    runs = [(x, batch.lengths + 2, batch.packing)] * 2
-    one, each = (
-        run_lstm(layer, *run, mask=m) for run, m in zip(runs, (mask, mask.repeat(1, batch.size, 1)), strict=True)
-    )
+    one, each = (layer(x, batch.positions, mask=m).flatten(2) for m in (mask, mask.repeat(1, batch.size, 1)))
     assert_same_with_gradients(
         real(cut(each, batch.lengths + 2)), real(cut(one, batch.lengths + 2)), [x, *layer.parameters()]
     )
@@ -74,8 +71,8 @@ def test_a_mask_for_each_sentence_that_is_the_same_for_all_is_one_for_the_batch(
 
 def test_one_chunk_of_weights_gives_the_same_weights_and_gradients(sequences):
     _, _, layer = sequences
-    weights = lstm._weights(layer, None)
-    chunk = lstm._one_chunk(weights, torch.float64)
+    weights = layer._weights(None)
+    chunk = lstm.one_chunk(weights, torch.float64)
     starts = [view.storage_offset() for view in chunk]
     assert starts[0] == 0 and min(starts[2:4] + starts[6:]) > max(starts[0:2] + starts[4:6])
     assert_same_with_gradients(
@@ -92,27 +89,20 @@ def test_dropout_changes_training_and_nothing_else(kind, recurrent):
     model = BiLSTM(5, 6, 2, dropout=0.5, kind=kind, recurrent=recurrent)
     plain = BiLSTM(5, 6, 2)
     plain.load_state_dict(model.state_dict())
-    run = batch.lengths + 2, batch.packing
-    assert not torch.allclose(model(x, *run), model(x, *run))
-    assert torch.equal(model.eval()(x, *run), plain(x, *run))
+    assert not torch.allclose(model(x, batch.positions), model(x, batch.positions))
+    assert torch.equal(model.eval()(x, batch.positions), plain(x, batch.positions))
 
 
-@pytest.mark.parametrize("recurrent", ["batch", "sentence", "none"])
-def test_input_masks_are_shared_by_the_positions_of_a_sentence_but_not_by_sentences(recurrent, monkeypatch):
-    seen = []
-    shapes = {"batch": [(4, 1, 5), (2, 1, 6)], "sentence": [(4, 1, 5), (2, 4, 6)], "none": [(4, 1, 5)]}[recurrent]
-    original = lstm.shared_mask
-
-    def spy(x, *shape, dropout):
-        seen.append(shape)
-        return original(x, *shape, dropout=dropout)
-
-    monkeypatch.setattr(lstm, "shared_mask", spy)
-    batch = batch_of(TREES[:4])
-    BiLSTM(5, 6, 1, dropout=0.5, recurrent=recurrent)(
-        torch.randn(*batch.words.shape, 5), batch.lengths + 2, batch.packing
-    )
-    assert seen == shapes
+@pytest.mark.parametrize(("recurrent", "rows"), [("batch", 1), ("sentence", 4), ("none", None)])
+def test_masks_are_shared_over_time_and_the_recurrent_one_by_the_batch_or_not(recurrent, rows):
+    torch.manual_seed(0)
+    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent=recurrent)._masks(torch.randn(4, 9, 5))
+    assert [tuple(of_inputs.shape) for of_inputs, _ in masks] == [(4, 1, 5), (4, 1, 12)]
+    for of_inputs, of_hidden in masks:
+        assert set(of_inputs.flatten().tolist()) == {0.0, 2.0} and len(of_inputs.unique(dim=0)) > 1
+        assert of_hidden is None if rows is None else tuple(of_hidden.shape) == (2, rows, 6)
+        assert rows is None or len(of_hidden.unique(dim=0)) == 2  # each direction has its own
+    assert rows != 4 or len(masks[0][1].unique(dim=1)[0]) > 1
 
 
 def test_padding_and_neighbours_do_not_change_a_sentence():
@@ -120,10 +110,10 @@ def test_padding_and_neighbours_do_not_change_a_sentence():
     model = BiLSTM(5, 6, 2).double()
     batch = batch_of(TREES[:6])
     x = torch.randn(*batch.words.shape, 5, dtype=torch.float64)
-    together = cut(model(x, batch.lengths + 2, batch.packing), batch.lengths + 2)
+    together = cut(model(x, batch.positions), batch.lengths + 2)
     for number, tree in enumerate(TREES[:6]):
         alone = batch_of([tree])
-        out = model(x[number : number + 1, : alone.words.shape[1]], alone.lengths + 2, alone.packing)
+        out = model(x[number : number + 1, : alone.words.shape[1]], alone.positions)
         torch.testing.assert_close(out[0], together[number])
 
 
@@ -132,8 +122,8 @@ def test_weights_start_orthogonal_and_biases_at_zero():
         if "bias" in name:
             assert not parameter.any()
         else:
-            product = parameter.T @ parameter if parameter.shape[0] > parameter.shape[1] else parameter @ parameter.T
-            torch.testing.assert_close(product, torch.eye(len(product)), atol=1e-5, rtol=0)
+            for weight in parameter:
+                torch.testing.assert_close(weight.T @ weight, torch.eye(weight.shape[1]), atol=1e-5, rtol=0)
 
 
 def test_shared_dropout_has_one_mask_for_a_sentence_and_keeps_the_mean():

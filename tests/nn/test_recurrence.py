@@ -12,8 +12,8 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 def problem(batch, steps, size, *, dtype=torch.float32, shared=False, device="cpu"):
     generator = torch.Generator().manual_seed(batch + steps + size)
-    gates = torch.randn(batch, steps, 2, size, 4, generator=generator, dtype=dtype)
-    weight = torch.randn(2, size, 4, size, generator=generator, dtype=dtype) / size**0.5
+    gates = torch.randn(batch, steps, 2, 4, size, generator=generator, dtype=dtype)
+    weight = torch.randn(2, 4 * size, size, generator=generator, dtype=dtype) / size**0.5
     mask = shared_mask(gates, 2, 1 if shared else batch, size, dropout=0.4).expand(2, batch, size)
     lengths = torch.randint(1, steps + 1, (batch,), generator=generator)
     lengths[0] = steps

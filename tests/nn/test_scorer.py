@@ -19,10 +19,13 @@ def test_biaffine_is_its_formula_for_every_span_and_class(bias_right):
     left, right = scorer.project(torch.randn(2, 5, 6, dtype=torch.float64))
     chart = scorer(left, right)
     assert chart.shape == (2, 5, 5, 3)
+    whole = torch.cat([scorer.weight, scorer.weight_right[:, None]], 1)
+    if bias_right:
+        whole = torch.cat([whole, torch.cat([scorer.weight_left, scorer.bias[:, None]], 1)[:, :, None]], 2)
     one = torch.ones(1, dtype=torch.float64)
     for b, i, j, k in torch.cartesian_prod(*(torch.arange(size) for size in chart.shape)):
         end = torch.cat([right[b, j], one]) if bias_right else right[b, j]
-        torch.testing.assert_close(chart[b, i, j, k], torch.cat([left[b, i], one]) @ scorer.weight[k] @ end)
+        torch.testing.assert_close(chart[b, i, j, k], torch.cat([left[b, i], one]) @ whole[k] @ end)
 
 
 def test_minus_is_an_mlp_over_every_difference():
@@ -35,7 +38,11 @@ def test_minus_is_an_mlp_over_every_difference():
         torch.testing.assert_close(chart[b, i, j], scorer.out(hidden))
 
 
-@pytest.mark.parametrize("scorer", [Biaffine(6, 4, 3), Minus(6, 4, 3)], ids=["biaffine", "minus"])
+@pytest.mark.parametrize(
+    "scorer",
+    [Biaffine(6, 4, 3), Biaffine(6, 4, 3, bias_right=False), Minus(6, 4, 3)],
+    ids=["biaffine", "no bias", "minus"],
+)
 def test_chosen_spans_have_the_scores_of_the_chart(scorer):
     torch.manual_seed(0)
     scorer = randomized(scorer)

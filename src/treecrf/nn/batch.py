@@ -7,6 +7,7 @@ for anything. All integers travel in one piece.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ IGNORED = -100  # the class of what has no gold class that the network knows: le
 # ids of what stands for padding, unknown things, and the start and end of a sentence; real ones follow
 PAD, UNK, BOS, EOS = SPECIAL = range(4)
 
-_HOST = ("counts", "char_counts", "flat")  # cuDNN wants to know on the host how many sequences reach each step
+_HOST = ("host_lengths", "host_char_lengths", "flat")
 
 
 class Packing(NamedTuple):
@@ -26,6 +27,33 @@ class Packing(NamedTuple):
     rows: Tensor  # (t,) where each packed position stands among the b * s padded ones
     places: Tensor  # (b, s) where each padded position is among the packed; 0 for padding
     counts: Tensor  # (s,) how many sequences reach each step; on the host
+
+
+class Ragged:
+    """How long padded sequences are, on the device and on the host, (b,) each."""
+
+    def __init__(self, lengths: Tensor, host: Tensor) -> None:
+        self.lengths = lengths
+        self._host = host
+
+    @cached_property
+    def packing(self) -> Packing:
+        steps = torch.arange(int(self._host.max()))
+        order = self._host.argsort(descending=True, stable=True)
+        reached = steps[:, None] < self._host[order]
+        rows = (order * len(steps) + steps[:, None])[reached]
+        places = torch.zeros(len(order) * len(steps), dtype=torch.int64)
+        places[rows] = torch.arange(len(rows))
+        device = self.lengths.device
+        return Packing(rows.to(device), places.view(-1, len(steps)).to(device), reached.sum(1))
+
+
+class Spelled(NamedTuple):
+    """The characters of u distinct words."""
+
+    chars: Tensor  # (u, c)
+    lengths: Ragged
+    ends: Tensor  # (u, 2) where their last character, read forward, and first, read backward, are among u * c * 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,20 +75,17 @@ class Batch:
     total_words: int
     unseen_labels: int = 0  # gold spans whose label the vocabulary lacks; their label is IGNORED
 
+    host_lengths: Tensor  # on the host, as torch's LSTM wants to know there
     lengths: Tensor  # (b,) words
     words: Tensor  # (b, n + 2)
-    rows: Tensor  # see Packing
-    places: Tensor
-    counts: Tensor
     vectors: Tensor | None = None  # (b, n + 2) rows of the pretrained table
     tags: Tensor | None = None  # (b, n + 2) given tags
 
     spellings: Tensor | None = None  # (b, n + 2) which distinct word stands there
     chars: Tensor | None = None  # (u, c) the distinct words' characters
     char_lengths: Tensor | None = None  # (u,)
-    char_rows: Tensor | None = None  # their packing
-    char_places: Tensor | None = None
-    char_counts: Tensor | None = None
+    char_ends: Tensor | None = None  # (u, 2); see Spelled
+    host_char_lengths: Tensor | None = None
 
     pieces: Tensor | None = None  # (w, p) windows over the sentences' pieces
     piece_lengths: Tensor | None = None  # (w,) pieces in each window
@@ -70,6 +95,8 @@ class Batch:
 
     # (m,) cells of the gold spans in a flat chart: (sentence * (n + 1) + start) * (n + 1) + end
     spans: Tensor | None = None
+    lefts: Tensor | None = None  # (m,) their boundaries among b * (n + 1)
+    rights: Tensor | None = None
     labels: Tensor | None = None  # (m,)
     gold_tags: Tensor | None = None  # (b, n), IGNORED in padding
 
@@ -81,13 +108,15 @@ class Batch:
         return self.words.shape[1] - 2
 
     @property
-    def packing(self) -> Packing:
-        return Packing(self.rows, self.places, self.counts)
+    def positions(self) -> Ragged:
+        """How many positions the sentences have: their words, a start and an end."""
+        return Ragged(self.lengths + 2, self.host_lengths + 2)
 
     @property
-    def char_packing(self) -> Packing:
-        assert self.char_rows is not None and self.char_places is not None and self.char_counts is not None
-        return Packing(self.char_rows, self.char_places, self.char_counts)
+    def spelled(self) -> Spelled:
+        assert self.chars is not None and self.char_lengths is not None and self.char_ends is not None
+        assert self.host_char_lengths is not None
+        return Spelled(self.chars, Ragged(self.char_lengths, self.host_char_lengths), self.char_ends)
 
     @property
     def device(self) -> torch.device:

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.nn.batch import Batch, Packing
-from treecrf.nn.lstm import Dropout, run_lstm
+from treecrf.nn.batch import Batch, Spelled
+from treecrf.nn.lstm import Dropout, Layer
 
 
 class WordVectors(nn.Module):
@@ -29,10 +29,10 @@ class WordVectors(nn.Module):
 
     def forward(self, words: Tensor, vectors: Tensor | None) -> Tensor:
         if self.pretrained is None:
-            return self.trained(words)  # type: ignore[no-any-return]
+            return _rows(self.trained, words)
         if vectors is None:
             raise ValueError("the batch has no rows of the pretrained table; encode it with the model's own vocabulary")
-        return self.trained(words) + self.pretrained(vectors)  # type: ignore[no-any-return]
+        return _rows(self.trained, words) + _rows(self.pretrained, vectors)
 
 
 def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
@@ -51,14 +51,18 @@ class CharLSTM(nn.Module):
     def __init__(self, rows: int, embedding_size: int, size: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(rows, embedding_size)
-        self.lstm = nn.LSTM(embedding_size, size // 2, bidirectional=True)
+        self.lstm = Layer(embedding_size, size // 2)
 
-    def forward(self, chars: Tensor, lengths: Tensor, packing: Packing) -> Tensor:
-        """(u, size) of words' characters (u, c)."""
-        out = run_lstm(self.lstm, self.embedding(chars), lengths, packing)
-        half = out.shape[-1] // 2
-        ends = (lengths - 1)[:, None, None].expand(-1, 1, half)
-        return torch.cat([out[..., :half].gather(1, ends)[:, 0], out[:, 0, half:]], -1)
+    def forward(self, spelled: Spelled) -> Tensor:
+        """(u, size) of the distinct words."""
+        out = self.lstm(_rows(self.embedding, spelled.chars), spelled.lengths)  # (u, c, 2, h)
+        ends = out.flatten(0, 2).index_select(0, spelled.ends.flatten())
+        return ends.view(len(spelled.chars), -1)  # type: ignore[no-any-return]
+
+
+def _rows(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """The vectors of ids; `nn.Embedding` itself sorts the ids on its way back, which takes ten launches."""
+    return table.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
 class Inputs(nn.Module):
@@ -103,9 +107,9 @@ class Inputs(nn.Module):
         return torch.cat(drop_parts(parts, self.dropout), -1)
 
     def _spell(self, batch: Batch) -> Tensor:
-        if self.chars is None or batch.chars is None or batch.char_lengths is None or batch.spellings is None:
+        if self.chars is None or batch.spellings is None:
             raise ValueError("the model reads characters and the batch has none; encode it with characters=True")
-        vectors = self.chars(batch.chars, batch.char_lengths, batch.char_packing)
+        vectors = self.chars(batch.spelled)
         return vectors.index_select(0, batch.spellings.flatten()).view(*batch.spellings.shape, -1)  # type: ignore[no-any-return]
 
 

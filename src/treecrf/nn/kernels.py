@@ -6,6 +6,7 @@ meet is launched cooperatively, so that all of them are on the device at once. T
 """
 
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
@@ -17,9 +18,9 @@ from triton import knobs
 # in Triton's interpreter programs run one after another and cannot meet: each step is a launch of its own
 INTERPRETED = bool(knobs.runtime.interpret)
 # one compilation serves every shape of batch
-SHAPES = ["first", "last", "batch", "steps", "stride_direction", "stride_row"]
+SHAPES = ["start", "first", "last", "batch", "steps", "stride_direction", "stride_row"]
 # gradients are scaled so that the largest that comes in is this, far from both ends of half precision
-SCALED = 256.0
+SCALED = tl.constexpr(256.0)
 LARGEST = tl.constexpr(60000.0)
 
 
@@ -29,6 +30,7 @@ class Plan(NamedTuple):
     units: int  # hidden units of a program
     rows: int  # sequences of a program
     warps: int
+    groups: int | None = None  # of rows at once; as many as there are, where nobody meets
 
     def parts(self, size: int) -> int:
         return -(-size // self.units)
@@ -45,8 +47,8 @@ def plan(batch: int, size: int, device: torch.device, *, back: bool) -> Plan:
     while 2 * triton.cdiv(size, units) > processors:
         units *= 2
     groups = processors // (2 * triton.cdiv(size, units))
-    rows = max(16, triton.next_power_of_2(triton.cdiv(batch, groups)))
-    return Plan(units, rows, 8)
+    rows = min(64, max(16, triton.next_power_of_2(triton.cdiv(batch, groups))))
+    return Plan(units, rows, 8, groups)
 
 
 @cache
@@ -83,8 +85,8 @@ def _place(rows, length, t, direction, steps):
 
 @triton.jit
 def _four(x, ROWS: tl.constexpr, UNITS: tl.constexpr):
-    """The four gates of (ROWS, UNITS * 4)."""
-    even, odd = tl.split(tl.reshape(x, (ROWS, UNITS, 2, 2)))
+    """The four gates of (ROWS, 4 * UNITS)."""
+    even, odd = tl.split(tl.permute(tl.reshape(x, (ROWS, 2, 2, UNITS)), (0, 3, 1, 2)))
     enter, new = tl.split(even)
     keep, leave = tl.split(odd)
     return enter, keep, new, leave
@@ -92,8 +94,18 @@ def _four(x, ROWS: tl.constexpr, UNITS: tl.constexpr):
 
 @triton.jit
 def _one(enter, keep, new, leave, ROWS: tl.constexpr, UNITS: tl.constexpr):
-    """(ROWS, UNITS * 4) of four gates."""
-    return tl.reshape(tl.join(tl.join(enter, new), tl.join(keep, leave)), (ROWS, UNITS * 4))
+    """(ROWS, 4 * UNITS) of four gates."""
+    both = tl.join(tl.join(enter, new), tl.join(keep, leave))  # (ROWS, UNITS, 2, 2)
+    return tl.reshape(tl.permute(both, (0, 2, 3, 1)), (ROWS, 4 * UNITS))
+
+
+@triton.jit
+def _clear(out, rows, length, batch, steps, direction, inner, is_own, WIDTH: tl.constexpr):
+    """Zeros for the padding of (b, s, 2, WIDTH)."""
+    in_batch = rows < batch
+    for t in range(tl.min(tl.where(in_batch, length, steps)), steps):
+        at = ((rows.to(tl.int64) * steps + t) * 2 + direction)[:, None] * WIDTH + inner[None, :]
+        tl.store(out + at, 0.0, mask=(in_batch & (length <= t))[:, None] & is_own[None, :])
 
 
 # h_t = o * tanh(c_t), c_t = f * c_{t-1} + i * g, where i, f, g, o are gates_t + W (mask * h_{t-1}), squashed
@@ -108,6 +120,7 @@ def recurrence_fwd_kernel(
     cells,
     masked,
     meetings,
+    start,
     first,
     last,
     batch,
@@ -120,20 +133,23 @@ def recurrence_fwd_kernel(
     UNITS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    direction, group = tl.program_id(1), tl.program_id(2)
+    direction, group = tl.program_id(1), start + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
     unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
-    column = tl.program_id(0) * UNITS * 4 + tl.arange(0, UNITS * 4)
+    is_own = unit < SIZE
+    column_unit = tl.program_id(0) * UNITS + tl.arange(0, 4 * UNITS) % UNITS
+    column = tl.arange(0, 4 * UNITS) // UNITS * SIZE + column_unit  # gate by gate
+    is_own_column = column_unit < SIZE
     inner = tl.arange(0, INNER)
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
     kept = tl.load(
         mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :],
-        mask=(rows < batch)[:, None] & (unit < SIZE)[None, :],
+        mask=(rows < batch)[:, None] & is_own[None, :],
         other=0.0,
     )
     weights = tl.load(
         weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + inner[:, None],
-        mask=(column < SIZE * 4)[None, :] & (inner < SIZE)[:, None],
+        mask=is_own_column[None, :] & (inner < SIZE)[:, None],
         other=0.0,
     )
     cell = tl.zeros((ROWS, UNITS), tl.float32)
@@ -143,7 +159,7 @@ def recurrence_fwd_kernel(
         there = (t < length)[:, None]
         at_unit = place[:, None] * SIZE + unit[None, :]
         at_gate = place[:, None] * (SIZE * 4) + column[None, :]
-        own, own_gates = there & (unit < SIZE)[None, :], there & (column < SIZE * 4)[None, :]
+        own, own_gates = there & is_own[None, :], there & is_own_column[None, :]
         total = tl.load(gates + at_gate, mask=own_gates, other=0.0)
         if t > 0:
             before = tl.load(
@@ -160,19 +176,24 @@ def recurrence_fwd_kernel(
             cell = tl.load(cells + at_unit + step_back, mask=own, other=0.0)
         cell = keep * cell + enter * new
         out = leave * _tanh(cell)
+        if t == 0:
+            tl.store(masked + at_unit, 0.0, mask=own)
         tl.store(masked + at_unit - step_back, (out * kept).to(tl.float16), mask=own & (t + 1 < length)[:, None])
         tl.store(gates + at_gate, _one(enter, keep, new, leave, ROWS, UNITS), mask=own_gates)
         tl.store(cells + at_unit, cell, mask=own)
         tl.store(hidden + at_unit, out, mask=own)
         if t + 1 < last:
             _meet(meetings + group * 2 + direction, t + 1 - first, PARTS)
+    if first == 0:
+        _clear(hidden, rows, length, batch, steps, direction, unit, is_own, SIZE)
+        _clear(masked, rows, length, batch, steps, direction, unit, is_own, SIZE)
 
 
 # the same backwards in time: steps [first, last) are counted from the end of the longest sequence
 @triton.jit(do_not_specialize=SHAPES)
 def recurrence_bwd_kernel(
     grad,
-    scale,
+    largest,
     gates,
     weight,
     mask,
@@ -182,6 +203,7 @@ def recurrence_bwd_kernel(
     shared,
     carried,
     meetings,
+    start,
     first,
     last,
     batch,
@@ -193,20 +215,27 @@ def recurrence_bwd_kernel(
     PARTS: tl.constexpr,
     UNITS: tl.constexpr,
     ROWS: tl.constexpr,
+    CARRIED: tl.constexpr,
 ):
-    direction, group = tl.program_id(1), tl.program_id(2)
+    direction, group = tl.program_id(1), start + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
     unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
-    column = tl.program_id(0) * UNITS * 4 + tl.arange(0, UNITS * 4)
+    is_own = unit < SIZE
+    column_unit = tl.program_id(0) * UNITS + tl.arange(0, 4 * UNITS) % UNITS
+    column = tl.arange(0, 4 * UNITS) // UNITS * SIZE + column_unit  # gate by gate
+    is_own_column = column_unit < SIZE
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
     in_batch = (rows < batch)[:, None]
     at_row = (rows.to(tl.int64) * 2 + direction)[:, None]
-    real = in_batch & (unit < SIZE)[None, :]
+    real = in_batch & is_own[None, :]
     kept = tl.load(
         mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :], mask=real, other=0.0
     )
-    up = tl.load(scale)
-    to_cell = tl.load(carried + at_row * SIZE + unit[None, :], mask=real, other=0.0)
+    biggest = tl.load(largest)
+    up = SCALED / tl.where(biggest > 0, biggest, SCALED)
+    to_cell = tl.zeros((ROWS, UNITS), tl.float32)
+    if CARRIED:
+        to_cell = tl.load(carried + at_row * SIZE + unit[None, :], mask=real, other=0.0)
     slot = batch.to(tl.int64) * 2 * SIZE * 4
     longest = tl.max(length, 0)
     last = tl.minimum(last, longest)
@@ -216,7 +245,7 @@ def recurrence_bwd_kernel(
         there = (t < length)[:, None]
         at_unit = place[:, None] * SIZE + unit[None, :]
         at_gate = place[:, None] * (SIZE * 4) + column[None, :]
-        own, own_gates = there & (unit < SIZE)[None, :], there & (column < SIZE * 4)[None, :]
+        own, own_gates = there & is_own[None, :], there & is_own_column[None, :]
         to_out = tl.load(grad + at_unit, mask=own, other=0.0)
         if back > 0:
             total = tl.zeros((ROWS, UNITS), tl.float32)
@@ -231,7 +260,7 @@ def recurrence_bwd_kernel(
                 )
                 weights = tl.load(
                     weight + direction * SIZE * 4 * SIZE + inner[:, None] * SIZE + unit[None, :],
-                    mask=(inner < SIZE * 4)[:, None] & (unit < SIZE)[None, :],
+                    mask=(inner < SIZE * 4)[:, None] & is_own[None, :],
                     other=0.0,
                 )
                 total = tl.dot(after, weights, total)
@@ -256,24 +285,31 @@ def recurrence_bwd_kernel(
         tl.store(
             shared + back % 2 * slot + at_row * (SIZE * 4) + column[None, :],
             scaled,
-            mask=in_batch & (column < SIZE * 4)[None, :],
+            mask=in_batch & is_own_column[None, :],
         )
         if back + 1 < last:
             _meet(meetings + group * 2 + direction, back + 1 - first, PARTS)
-    tl.store(carried + at_row * SIZE + unit[None, :], to_cell, mask=real)
+    if first == 0:
+        _clear(to_gates, rows, length, batch, steps, direction, column, is_own_column, 4 * SIZE)
+    if CARRIED:
+        tl.store(carried + at_row * SIZE + unit[None, :], to_cell, mask=real)
 
 
-def _launch(kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gates: Tensor, *, inner: int) -> None:
-    batch, steps, _, size = gates.shape[:4]
-    parts, groups = cut.parts(size), triton.cdiv(batch, cut.rows)
+def _launch(
+    kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gates: Tensor, *, inner: int, **constants: Any
+) -> None:
+    batch, steps, _, size = *gates.shape[:3], gates.shape[4]
+    parts, groups = cut.parts(size), -(-batch // cut.rows)
     meetings = torch.zeros(2 * groups, dtype=torch.int32, device=gates.device) if parts > 1 else gates
-    launches = [(0, steps)]
+    ranges = [(0, steps)]
     if INTERPRETED and parts > 1:
-        launches = [(step, step + 1) for step in range(steps)]
-    for first, last in launches:
-        kernel[(parts, 2, groups)](
+        ranges = [(step, step + 1) for step in range(steps)]
+    at_once = cut.groups or groups
+    for (first, last), start in product(ranges, range(0, groups, at_once)):
+        kernel[(parts, 2, min(at_once, groups - start))](
             *work,
             meetings,
+            start,
             first,
             last,
             batch,
@@ -286,32 +322,31 @@ def _launch(kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gate
             ROWS=cut.rows,
             num_warps=cut.warps,
             launch_cooperative_grid=parts > 1,
+            **constants,
         )
 
 
 def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Hidden states, cells, and what entered each step; `gates` become those that were used."""
-    batch, steps, _, size = gates.shape[:4]
-    hidden = gates.new_zeros(batch, steps, 2, size)
-    masked = torch.zeros(hidden.shape, dtype=torch.float16, device=gates.device)
+    batch, steps, _, _, size = gates.shape
+    hidden = gates.new_empty(batch, steps, 2, size)
     cells = torch.empty_like(hidden)
+    masked = torch.empty_like(hidden, dtype=torch.float16)
     cut = plan(batch, size, gates.device, back=False)
-    inner = max(16, triton.next_power_of_2(size))
     work = (gates, weight.half(), mask, lengths, hidden, cells, masked)
-    _launch(recurrence_fwd_kernel, cut, work, mask, gates, inner=inner)
+    _launch(recurrence_fwd_kernel, cut, work, mask, gates, inner=max(16, triton.next_power_of_2(size)))
     return hidden, cells, masked
 
 
 def backward(grad: Tensor, gates: Tensor, cells: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
     """The gradient of the gates before they were squashed."""
-    batch, _, _, size = gates.shape[:4]
+    batch, _, _, _, size = gates.shape
     grad = grad.contiguous()
-    largest = grad.abs().amax()
-    scale = torch.where(largest > 0, SCALED / largest, 1.0)
-    to_gates = torch.zeros_like(gates)
-    shared = torch.empty(2, batch, 2, size * 4, dtype=torch.float16, device=gates.device)
-    carried = gates.new_zeros(batch, 2, size)
+    largest = torch.linalg.vector_norm(grad, torch.inf)
+    to_gates = torch.empty_like(gates)
+    shared = torch.empty(2, batch, 2, 4 * size, dtype=torch.float16, device=gates.device)
+    carried = torch.zeros_like(shared[0, ..., :size], dtype=gates.dtype) if INTERPRETED else cells
     cut = plan(batch, size, gates.device, back=True)
-    work = (grad, scale, gates, weight.half(), mask, lengths, cells, to_gates, shared, carried)
-    _launch(recurrence_bwd_kernel, cut, work, mask, gates, inner=128)
+    work = (grad, largest, gates, weight.half(), mask, lengths, cells, to_gates, shared, carried)
+    _launch(recurrence_bwd_kernel, cut, work, mask, gates, inner=128, CARRIED=INTERPRETED)
     return to_gates

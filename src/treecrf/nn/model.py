@@ -142,18 +142,20 @@ class SpanModel(nn.Module):
         if self.inputs is None or self.lstm is None:
             return self.dropout(features)  # type: ignore[no-any-return]
         vectors = self.inputs(batch, features)
-        return self.dropout(self.lstm(vectors, batch.lengths + 2, batch.packing))  # type: ignore[no-any-return]
+        return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
     def loss(self, batch: Batch) -> Loss:
         """The losses of the gold trees; nothing waits for the device."""
-        if batch.spans is None or batch.labels is None:
+        if batch.spans is None or batch.lefts is None or batch.rights is None or batch.labels is None:
             raise ValueError("the batch has no gold trees to compute a loss from; collate it with gold=...")
         scores = self(batch)
         if self.config.loss == "one-stage-margin":
             spans, labels = _margin(scores, batch.spans, batch.labels), scores.spans.new_zeros(())
         else:
             spans = _bracket_loss(scores, batch.spans)
-            labels = F.cross_entropy(scores.labels_at(batch.spans), batch.labels, ignore_index=IGNORED, reduction="sum")
+            two_stage = scores.labels is None
+            by_label = scores.labels_between(batch.lefts, batch.rights) if two_stage else scores.labels_at(batch.spans)
+            labels = F.cross_entropy(by_label, batch.labels, ignore_index=IGNORED, reduction="sum")
         if self.config.loss == "one-stage-crf":
             # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
             spans, labels = spans + labels, torch.zeros_like(labels)

@@ -3,8 +3,8 @@
 Both directions run at once over padded sequences, each over the positions that a sequence has. Tensors, with b
 sequences of at most s positions and h hidden units:
 
-    gates    (b, s, 2, h, 4)   what the input says to each unit's gates: enter, keep, new, leave
-    weight   (2, h, 4, h)      what the hidden state before says to them
+    gates    (b, s, 2, 4, h)   what the input says to the four gates of each unit: enter, keep, new, leave
+    weight   (2, 4h, h)        what the hidden state before says to them
     mask     (2, b, h)         multiplies the hidden state before; may be one row for all, expanded
     hidden, cells, masked      (b, s, 2, h): outputs, cells, and the masked state that entered each step
 """
@@ -46,25 +46,23 @@ class Recurrence(torch.autograd.Function):
         to_gates = (backward if room is None else room.backward)(grad, gates, cells, weight, mask, lengths)
         # one product over all steps, rather than one in each
         rows, entered = to_gates.flatten(3).flatten(0, 1), masked.flatten(0, 1).to(grad.dtype)
-        to_weight = torch.bmm(rows.permute(1, 2, 0), entered.transpose(0, 1))
-        return to_gates, to_weight.view_as(weight), None, None
+        return to_gates, torch.bmm(rows.permute(1, 2, 0), entered.transpose(0, 1)), None, None
 
 
 def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Hidden states, cells, and what entered each step; `gates` become those that were used."""
-    flat = weight.flatten(1, 2).mT  # (2, h, 4h)
     ready = _aligned(gates, lengths)
-    hidden = torch.zeros_like(ready[..., 0])
+    hidden = torch.zeros_like(ready[..., 0, :])
     cells, masked = torch.zeros_like(hidden), torch.zeros_like(hidden)
     out = cell = torch.zeros_like(hidden[:, 0])
     for t in range(ready.shape[1]):
         masked[:, t] = out * mask
-        step = ready[:, t] + (masked[:, t] @ flat).view_as(ready[:, t])
-        enter, keep, new, leave = step.unbind(-1)
+        step = ready[:, t] + (masked[:, t] @ weight.mT).view_as(ready[:, t])
+        enter, keep, new, leave = step.unbind(-2)
         enter, keep, new, leave = enter.sigmoid(), keep.sigmoid(), new.tanh(), leave.sigmoid()
         cell = keep * cell + enter * new
         out = leave * cell.tanh()
-        ready[:, t] = torch.stack([enter, keep, new, leave], -1)
+        ready[:, t] = torch.stack([enter, keep, new, leave], -2)
         hidden[:, t], cells[:, t] = out, cell
     gates.copy_(_restored(ready, lengths))
     return _restored(hidden, lengths), _restored(cells, lengths), _restored(masked, lengths)
@@ -72,12 +70,11 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
 
 def backward(grad: Tensor, gates: Tensor, cells: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
     """The gradient of the gates before they were squashed."""
-    flat = weight.flatten(1, 2)  # (2, 4h, h)
     ready, grads, states = _aligned(gates, lengths), _aligned(grad, lengths), _aligned(cells, lengths)
     to_gates = torch.zeros_like(ready)
     to_hidden = to_cell = torch.zeros_like(grads[:, 0])
     for t in range(ready.shape[1] - 1, -1, -1):
-        enter, keep, new, leave = ready[:, t].unbind(-1)
+        enter, keep, new, leave = ready[:, t].unbind(-2)
         squashed = states[:, t].tanh()
         to_out = grads[:, t] + to_hidden
         to_cell = to_cell + to_out * leave * (1 - squashed * squashed)
@@ -86,9 +83,9 @@ def backward(grad: Tensor, gates: Tensor, cells: Tensor, weight: Tensor, mask: T
         to_keep = to_cell * before * keep * (1 - keep)
         to_new = to_cell * enter * (1 - new * new)
         to_leave = to_out * squashed * leave * (1 - leave)
-        to_gates[:, t] = torch.stack([to_enter, to_keep, to_new, to_leave], -1)
+        to_gates[:, t] = torch.stack([to_enter, to_keep, to_new, to_leave], -2)
         to_cell = to_cell * keep
-        to_hidden = to_gates[:, t].flatten(2) @ flat * mask
+        to_hidden = to_gates[:, t].flatten(2) @ weight * mask
     return _restored(to_gates, lengths)
 
 

@@ -32,7 +32,10 @@ class MLP(nn.Module):
 
 
 class Biaffine(nn.Module):
-    """[left; 1]' W [right; 1] for each class; the bias on the right may be left out."""
+    """[left; 1]' W [right; 1] for each class; without `bias_right`, [left; 1]' W right.
+
+    The row and column of W that meet a one are kept apart from the rest, so that no ones are ever written.
+    """
 
     def __init__(
         self,
@@ -45,9 +48,11 @@ class Biaffine(nn.Module):
         kind: Dropout = "shared",
     ) -> None:
         super().__init__()
-        self.bias_right = bias_right
         self.boundaries = MLP(input_size, size, parts=2, dropout=dropout, kind=kind)
-        self.weight = nn.Parameter(torch.zeros(classes, size + 1, size + bias_right))
+        self.weight = nn.Parameter(torch.zeros(classes, size, size))
+        self.weight_right = nn.Parameter(torch.zeros(classes, size))
+        self.weight_left = nn.Parameter(torch.zeros(classes, size)) if bias_right else None
+        self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
@@ -56,20 +61,21 @@ class Biaffine(nn.Module):
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
-        left, right = self._with_ones(left, right)
-        classes, rows, columns = self.weight.shape
+        classes = len(self.weight)
         batch, size = left.shape[:2]
-        half = left @ self.weight.transpose(0, 1).reshape(rows, classes * columns)
-        chart = half.view(batch, size * classes, columns) @ right.mT
-        return chart.view(batch, size, classes, size).transpose(2, 3)
+        half = F.linear(left, self.weight.mT.flatten(0, 1), self.weight_right.flatten())
+        chart = half.view(batch, size * classes, -1) @ right.mT
+        chart = chart.view(batch, size, classes, size).transpose(2, 3)
+        return chart if self.weight_left is None else chart + F.linear(left, self.weight_left, self.bias)[:, :, None]
 
     def at(self, left: Tensor, right: Tensor) -> Tensor:
         """The scores of m spans, (m, classes), of their boundaries (m, d)."""
-        left, right = self._with_ones(left, right)
-        return F.linear((left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1))
-
-    def _with_ones(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-        return F.pad(left, (0, 1), value=1.0), F.pad(right, (0, 1), value=1.0) if self.bias_right else right
+        pairs = (left[:, :, None] * right[:, None, :]).flatten(1)
+        alone = F.linear(right, self.weight_right)
+        if self.weight_left is not None:
+            ends = torch.cat([left, right], -1)
+            alone = F.linear(ends, torch.cat([self.weight_left, self.weight_right], -1), self.bias)
+        return torch.addmm(alone, pairs, self.weight.flatten(1).T)
 
 
 class Minus(nn.Module):

@@ -34,10 +34,13 @@ class Scores:
         if self.labels is not None:
             return self.labels.flatten(0, 2).index_select(0, cells)
         size = self.spans.shape[1]
-        starts = cells // size
-        ends = starts - starts % size + cells % size
-        left = self.left.flatten(0, 1).index_select(0, starts)
-        right = self.right.flatten(0, 1).index_select(0, ends)
+        lefts = cells // size
+        return self.labels_between(lefts, lefts - lefts % size + cells % size)
+
+    def labels_between(self, lefts: Tensor, rights: Tensor) -> Tensor:
+        """Label scores (m, labels) of the spans between boundaries, which are counted over all sentences' n + 1."""
+        left = self.left.flatten(0, 1).index_select(0, lefts)
+        right = self.right.flatten(0, 1).index_select(0, rights)
         with torch.autocast(left.device.type, enabled=False):
             return self.label_scorer.at(left, right)
 
