@@ -165,7 +165,7 @@ def test_a_truncated_weight_file_is_refused(folder: Path, kept: int) -> None:
 def test_weights_of_another_model_are_refused_even_with_a_manifest(folder: Path, tmp_path: Path) -> None:
     random_parser(TREES, lstm_size=8).save(tmp_path / "other")
     save_folder(folder, load_folder(folder) | {WEIGHTS: (tmp_path / "other" / WEIGHTS).read_bytes()})
-    with pytest.raises(DamagedFileError, match=r"does not hold the weights .* expected \[96, 32\]; \d+ of \d+ differ"):
+    with pytest.raises(DamagedFileError, match=r"not hold the weights .* has shape .*, expected .*; \d+ of \d+ differ"):
         Parser.load(folder)
 
 
