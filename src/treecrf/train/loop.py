@@ -78,6 +78,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.loss = torch.tensor(self.position.loss, dtype=torch.float64).to(self.processes.device)
         self.started_at = self.position.epoch
+        self.learning = [parameter for parameter in self.parser.model.parameters() if parameter.requires_grad]
 
     @property
     def last_epoch(self) -> int:
@@ -168,7 +169,7 @@ def _open_journal(run: _Run, *, is_new: bool) -> None:
     for message in unseen:
         _LOG.warning("dev: %s", message)
     if is_new:
-        weights = sum(parameter.numel() for parameter in run.parser.model.parameters() if parameter.requires_grad)
+        weights = sum(parameter.numel() for parameter in run.learning)
         facts = {"train": len(run.feed.corpus.lengths), "dev": len(run.dev.trees), "weights": weights}
         _record(run, {"event": "start", "step": 0, **facts, "unseen_in_dev": unseen})
 
@@ -215,9 +216,9 @@ def _take_step(run: _Run, step: Step) -> None:
                 "(train.batch_words, train.batch_cells)"
             ) from error
         loss += part.detach()
-    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    run.processes.add_up([*_gradients(learning), loss])
-    nn.utils.clip_grad_norm_(learning, run.recipe.train.clip)
+    if run.processes.world > 1:
+        run.processes.add_up([*_gradients(run.learning), loss])
+    nn.utils.clip_grad_norm_(run.learning, run.recipe.train.clip)
     run.optimizer.step()
     run.loss += loss
 
