@@ -71,33 +71,22 @@ def test_ctb7_has_its_articles(tmp_path: Path) -> None:
     dev = [41, 80, 1120, 1129, 2140, 2159, 2280, 2294, 2550, 2569, 2775, 2799, 3080, 3109]
     test = [1, 40, 900, 931, 1018, 1020, 1036, 1044, 1060, 1061, 1072, 1118, 1119, 1132, 1141, 1142, 1148]
     test += [2165, 2180, 2295, 2310, 2570, 2602, 2800, 2819, 3110, 3145]
-    train = [
-        81,
-        885,
-        1019,
-        1117,
-        1130,
-        1149,
-        2000,
-        2139,
-        2160,
-        2164,
-        2181,
-        2279,
-        2311,
-        2549,
-        2603,
-        2820,
-        3079,
-        4000,
-        4411,
-    ]
+    train = [81, 885, 1019, 1117, 1130, 1149, 2000, 2139, 2160, 2164, 2181, 2279, 2311, 2549, 2603, 2820, 3079]
+    train += [4000, 4411, 9000]
     source = ctb(tmp_path, [*dev, *test], "data/utf-8/bracketed/chtb_{:04}.nw")
     ctb(source, train, "data/utf-8/bracketed/chtb_{:04}.bn")
     ctb(source, [*dev, *test, *train], "data/utf-8/segmented/chtb_{:04}.nw.seg")
     prepare(CORPORA["ctb7"], source, tmp_path / "out")
     expected = {"train": sorted(train), "dev": dev, "test": test}
     assert names(tmp_path / "out") == {part: [f"树{n}" for n in numbers] for part, numbers in expected.items()}
+
+
+def test_articles_are_found_beside_their_other_layers(tmp_path: Path) -> None:
+    source = ctb(tmp_path, [1, 271, 301], "chtb_{:03}.fid")
+    for layer in ("raw", "seg", "pos"):
+        ctb(source, [1, 271, 301], f"chtb_{{:03}}.{layer}")
+    prepare(CORPORA["ctb5"], source, tmp_path / "out")
+    assert names(tmp_path / "out") == {"train": ["树1"], "dev": ["树301"], "test": ["树271"]}
 
 
 def test_a_whole_release_misses_nothing() -> None:

@@ -71,6 +71,7 @@ def test_bytes_that_are_no_text_are_told_by_line() -> None:
         ("(NN \ufffd)".encode(), "utf-8"),
         (TEXT.encode(), "utf-8"),
         (TEXT.encode() + b"\xff", "utf-8"),
+        ("(NN é) (NN è) (NN ü) (NN ñ) (NN ç)".encode() + b"\xff", "utf-8"),
         (TEXT.encode("gb18030"), "gb18030"),
         (TEXT.encode("gb18030") + b"\xff", "gb18030"),
         (("(NN tree)\n" * 5000 + TEXT).encode("gb18030"), "gb18030"),

@@ -126,6 +126,7 @@ def test_the_error_names_the_damaged_line(forest: list[Tree], damage: str, chanc
         ("(A a)\n(B (C c)\n(D d)\n", "2: 1 ')' missing; the tree that starts here is still open at line 3"),
         ("(A a)\n(B (C c)\n", "2: 1 ')' missing; the tree that starts here is still open at the end of the file"),
         ("(A\n  (B b)\n\n(C c)\n", "1: 1 ')' missing; the tree that starts here is still open at line 4"),
+        ("(A\n(B b)\n\n(C (D d))\n", "1: 1 ')' missing; the tree that starts here is still open at line 4"),
         ("<S>\n(A\n(B b)\n</S>\n(C c)\n", "2: 1 ')' missing; the tree that starts here is still open at line 4"),
         ("(TOP\n(TOP (B b))\n", "1: 1 ')' missing; the tree that starts here is still open at line 2"),
         ("(A\n  (B b))\n  (C c))\n", "3: the tree of line 1 is closed before this line"),
