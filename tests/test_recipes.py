@@ -12,21 +12,6 @@ CORPORA = ("ptb", "ctb5", "ctb7")
 DEV_ROWS = ("one-stage-margin", "one-stage-crf", "two-stage", "no-mbr", "minus", "vanilla-dropout")
 TREEBANKS = ["craft", "genia", "gum", "masc", "mctb", "ptb_sample", "redwoods", "sinica", "zhong"]
 TREEBANKS += ["cess_esp", "floresta", "greynir", "icepahc", "icon"]
-    "cess_esp",
-    "craft",
-    "floresta",
-    "genia",
-    "greynir",
-    "gum",
-    "icepahc",
-    "icon",
-    "masc",
-    "mctb",
-    "ptb_sample",
-    "redwoods",
-    "sinica",
-    "zhong",
-]
 
 
 def load(name: str) -> Recipe:
