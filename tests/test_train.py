@@ -243,15 +243,21 @@ def test_a_label_that_only_dev_has_is_counted_and_told(tmp_path: Path, caplog: p
     assert "1 span labelled 'ODDER' cannot be found: training has none" in caplog.text
 
 
-@pytest.mark.parametrize("setting", ["train", "dev"])
+@pytest.mark.parametrize("setting", ["train", "dev", "test"])
 def test_an_empty_treebank_is_told(tmp_path: Path, setting: str) -> None:
     empty = tmp_path / "empty.mrg"
     empty.write_text("\n")
     with pytest.raises(ValueError, match=rf"empty\.mrg \(data\.{setting}\) holds no trees"):
         fit(small_recipe(data={setting: (FIFTY, str(empty))}), tmp_path / "run", device="cpu")
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.mrg"):
+        fit(small_recipe(data={setting: ("nowhere.mrg",)}), tmp_path / "run", device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("setting", ["train", "dev"])
+def test_a_treebank_without_files_is_told(tmp_path: Path, setting: str) -> None:
     with pytest.raises(ValueError, match=rf"data\.{setting} names no file"):
         fit(small_recipe(data={setting: ()}), tmp_path / "run", device="cpu")
-    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from treecrf.checkpoint import write_file
+
 NAME = "metrics.jsonl"
 
 
@@ -17,17 +19,19 @@ class Journal:
     def __init__(self, path: Path, *, keep: int = 0) -> None:
         """Open the journal with its first `keep` records; what came after them will be recorded again."""
         self._path = path
-        self.length = 0
         kept = read_journal(path)[:keep] if keep else []
-        path.write_text("", encoding="utf-8")
-        for record in kept:
-            self.write(record)
+        self.length = len(kept)
+        write_file(path, "".join(map(_line, kept)).encode())
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Add a record."""
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            file.write(_line(record))
         self.length += 1
+
+
+def _line(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
