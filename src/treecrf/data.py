@@ -61,6 +61,10 @@ class Vocabulary:
             labels.update(span.label for span in to_spans(tree))
         if not labels:
             raise ValueError("there are no trees to build a vocabulary from; expected at least one")
+        if vectors is not None and unknown and unknown not in vectors.words:
+            raise ValueError(
+                f"there is no vector for {unknown!r}, which should stand for unknown words; name one that is there"
+            )
         frequent = {word for word, count in words.items() if count >= _MIN_FREQUENCY}
         extra = (
             None if vectors is None else [word for word in vectors.words if word not in frequent and word != unknown]

@@ -117,11 +117,12 @@ def _split_oddly(path: Path, number: int, text: str, size: int) -> tuple[str, st
 
 
 def _parse(path: Path, lines: list[_Line], size: int) -> npt.NDArray[np.float32]:
-    fields = " ".join(line.numbers for line in lines).split(" ") if lines else []
+    if not lines:
+        return np.zeros((0, size), dtype=np.float32)
     try:
-        block = np.array(fields, dtype=np.float32).reshape(len(lines), size)
+        block = np.loadtxt([line.numbers for line in lines], dtype=np.float32, ndmin=2, comments=None)
     except ValueError:
-        block = np.full((len(lines), size), np.nan, dtype=np.float32)
+        block = np.full((1, 1), np.nan, dtype=np.float32)
     if not np.isfinite(block).all():
         raise _diagnose(path, lines)
     return block
@@ -130,7 +131,7 @@ def _parse(path: Path, lines: list[_Line], size: int) -> npt.NDArray[np.float32]
 def _diagnose(path: Path, lines: list[_Line]) -> VectorError:
     for line in lines:
         for field in line.numbers.split(" "):
-            if not _is_number(field) or not np.isfinite(np.float32(field)):
+            if not _is_number(field) or not abs(float(field)) < float(np.finfo(np.float32).max):
                 return VectorError(
                     f"{path}, line {line.number}: {field!r:.40} in the vector of {line.word!r:.40} is no number"
                 )
