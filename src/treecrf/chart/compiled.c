@@ -15,7 +15,7 @@
 
 #define LANES 8
 #define GROUP (4 * LANES) /* parents that send their flow down together */
-#define TEAM_WORDS 64 /* in a shorter sentence the threads would mostly wait for each other */
+#define TEAM_WORDS 200 /* in a shorter sentence threads would mostly wait for each other */
 
 #if defined(_MSC_VER)
 #include <windows.h>
@@ -48,11 +48,12 @@
 #define EACH_LANE for (int lane = 0; lane < LANES; lane++)
 #endif
 
-typedef struct {            /* one call, shared by its threads */
-    int64_t batch, size;    /* scores are (batch, size, size) */
-    int64_t wide;           /* scores and marginals are double, not float */
+typedef struct {         /* one call, the same for each of its threads but for `thread` */
+    int64_t batch, size; /* scores are (batch, size, size) */
+    int64_t wide;        /* scores and marginals are double, not float */
     int64_t threads, thread;
     char *scores, *out;
+    int64_t out_size;                    /* bytes a sentence */
     int64_t *lengths, *order, *counters; /* order: longest sentence first; counters: 2 * batch zeros */
     double *charts, *scratch;            /* 4 planes a sentence; 2 planes for each of 2 * threads slots */
 } Batch;
@@ -69,6 +70,8 @@ typedef struct {
 /* The spans begin <= i < end of one width, whole groups of LANES; width 0 stands for the way between scores or
    marginals, which lie by start and end, and planes. */
 typedef void Step(const Sentence *, int64_t width, int64_t begin, int64_t end);
+
+static int64_t item_size(int64_t wide) { return wide ? sizeof(double) : sizeof(float); }
 
 /* An odd number of cache lines, so that a walk down the rows meets every set of the cache. */
 static int64_t row_length(int64_t words) { return ((words + 2 * LANES - 1) / LANES * LANES) | LANES; }
@@ -108,28 +111,20 @@ static void read_scores(const Sentence *s, double *plane, int64_t begin, int64_t
     }
 }
 
-/* exp(score) = mantissa * 2^exponent with mantissa within a factor sqrt(2) of 1: exp(r), |r| <= log(2) / 2, by its
-   Taylor series to r^13. */
+static const double INVERSE_FACTORIAL[] = {
+    1.0,         1.0,          1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,       1.0 / 720,
+    1.0 / 5040,  1.0 / 40320,  1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600, 1.0 / 6227020800};
+
+/* In place of its score: exp(score) = mantissa * 2^exponent with mantissa = exp(r), |r| <= log(2) / 2,
+   by its Taylor series to r^13. */
 INLINE void split_exp(double *mantissa, double *exponent) {
     EACH_LANE {
         double score = exponent[lane], x = score * 0x1.71547652b82fep0; /* log2(e) */
         double e = fabs(x) < 0x1p51 ? (x + 0x1.8p52) - 0x1.8p52 : x;
         double r = (score - e * 0x1.62e42feep-1) - e * 0x1.a39ef35793c76p-33; /* log(2), high and low part */
         r = r > 0.5 ? 0.5 : r < -0.5 ? -0.5 : r; /* matters where a score is too large to have a fraction */
-        double p = 1.0 / 6227020800.0;
-        p = p * r + 1.0 / 479001600.0;
-        p = p * r + 1.0 / 39916800.0;
-        p = p * r + 1.0 / 3628800.0;
-        p = p * r + 1.0 / 362880.0;
-        p = p * r + 1.0 / 40320.0;
-        p = p * r + 1.0 / 5040.0;
-        p = p * r + 1.0 / 720.0;
-        p = p * r + 1.0 / 120.0;
-        p = p * r + 1.0 / 24.0;
-        p = p * r + 1.0 / 6.0;
-        p = p * r + 0.5;
-        p = p * r + 1.0;
-        p = p * r + 1.0;
+        double p = INVERSE_FACTORIAL[13];
+        for (int k = 12; k >= 0; k--) p = p * r + INVERSE_FACTORIAL[k];
         mantissa[lane] = score == -INFINITY ? 0.0 : p;
         exponent[lane] = e;
     }
@@ -167,7 +162,8 @@ INLINE void sum_splits(const Sentence *s, int64_t width, int64_t i, double *tota
     }
 }
 
-/* W(w, i) = exp(score(w, i)) * sum_d W(d, i) W(w - d, i + d), where the sum is 1 for a single word; log Z = log W(n, 0). */
+/* W(w, i) = exp(score(w, i)) * sum_d W(d, i) W(w - d, i + d), where the sum is 1 for a single word;
+   log Z = log W(n, 0). */
 CLONES static void inside_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
     if (width == 0) start_chart(s, begin, end);
     for (int64_t i = begin; i < end && width > 1; i += LANES) {
@@ -207,7 +203,7 @@ static void write_marginals(const Sentence *s, int64_t begin, int64_t end) {
 
 /* What LANES parents of probability share * total * 2^top give to the children of one split. What a cell gets as a left
    and as a right child is kept apart: at one width every sum has one writer. */
-INLINE void send(const Sentence *s, int64_t left, int64_t right, const double *share, const double *top) {
+INLINE void flow_down(const Sentence *s, int64_t left, int64_t right, const double *share, const double *top) {
     const double *m = s->mantissa + left, *n = s->mantissa + right;
     const double *e = s->exponent + left, *f = s->exponent + right;
     double *to_left = s->first + left, *to_right = s->second + right, flow[LANES];
@@ -219,13 +215,13 @@ INLINE void send(const Sentence *s, int64_t left, int64_t right, const double *s
 /* No probability yet but for the root's: 1, or 0 if no tree is allowed. */
 static void start_marginals(const Sentence *s) {
     int64_t root = s->words * s->row;
-    memset(s->out, 0, s->size * s->size * (s->wide ? sizeof(double) : sizeof(float)));
+    memset(s->out, 0, s->size * s->size * item_size(s->wide));
     memset(s->first, 0, plane_length(s->words) * sizeof(double));
     memset(s->second, 0, plane_length(s->words) * sizeof(double));
     s->first[root] = s->mantissa[root] > 0.0;
 }
 
-/* mu(n, 0) = 1; span p = (w, i) gives mu_p W(d, i) W(w - d, i + d) exp(score_p) / W_p to both children of each split. */
+/* mu(n, 0) = 1; span p = (w, i) gives mu_p exp(score_p) / W_p * W(d, i) W(w - d, i + d) to both children of a split. */
 CLONES static void outside_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
     if (width == s->words && begin == 0 && end > 0) start_marginals(s);
     for (int64_t i = begin; i < end && width > 1; i += GROUP) {
@@ -237,7 +233,7 @@ CLONES static void outside_step(const Sentence *s, int64_t width, int64_t begin,
         }
         for (int64_t d = 1; d < width; d++)
             for (int64_t k = 0; k < count; k += LANES)
-                send(s, d * s->row + i + k, (width - d) * s->row + i + d + k, share + k, s->top + cell + k);
+                flow_down(s, d * s->row + i + k, (width - d) * s->row + i + d + k, share + k, s->top + cell + k);
     }
     if (width == 0) write_marginals(s, begin, end);
 }
@@ -305,12 +301,12 @@ static void alone(const Sentence *s, Step *step, int down) {
 
 static double cube(int64_t words) { return (double)words * words * words; }
 
-static Sentence sentence(const Batch *b, int64_t index, int64_t slot, int64_t out_size) {
+static Sentence sentence(const Batch *b, int64_t index, int64_t slot) {
     int64_t plane = plane_length(b->size - 1), cells = b->size * b->size;
     Sentence s = {.words = b->lengths[index], .size = b->size, .wide = b->wide};
     s.row = row_length(s.words);
-    s.scores = b->scores + index * cells * (b->wide ? sizeof(double) : sizeof(float));
-    s.out = b->out + index * out_size;
+    s.scores = b->scores + index * cells * item_size(b->wide);
+    s.out = b->out + index * b->out_size;
     s.mantissa = b->charts + 4 * index * plane;
     s.exponent = s.mantissa + plane;
     s.total = s.exponent + plane;
@@ -322,16 +318,16 @@ static Sentence sentence(const Batch *b, int64_t index, int64_t slot, int64_t ou
 
 /* What each thread does: a sentence with more than a thread's share of the work is done together, others by whoever
    comes first. There are fewer of the former than threads, so a slot of scratch is left for each thread. */
-static void work(const Batch *b, Step *step, int down, int64_t out_size) {
+static void work(const Batch *b, Step *step, int down) {
     double total = 0.0;
     for (int64_t k = 0; k < b->batch; k++) total += cube(b->lengths[k]);
     for (int64_t k = 0, slot = b->threads; k < b->batch; k++) {
         int64_t index = b->order[k], *taken = b->counters + 2 * index;
         if (b->lengths[index] >= TEAM_WORDS && cube(b->lengths[index]) * b->threads > total) {
-            Sentence s = sentence(b, index, slot++, out_size);
+            Sentence s = sentence(b, index, slot++);
             together(&s, step, down, b->threads, taken, taken + 1);
         } else if (FETCH_ADD(taken) == 0) {
-            Sentence s = sentence(b, index, b->thread, out_size);
+            Sentence s = sentence(b, index, b->thread);
             alone(&s, step, down);
         }
     }
@@ -358,9 +354,10 @@ static Batch *parse(PyObject *args, Batch *b) {
     return b;
 }
 
-static PyObject *run(const Batch *b, Step *step, int down, int64_t out_size) {
+static PyObject *run(Batch *b, Step *step, int down, int64_t out_size) {
+    b->out_size = out_size;
     Py_BEGIN_ALLOW_THREADS
-    work(b, step, down, out_size);
+    work(b, step, down);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
@@ -372,7 +369,7 @@ static PyObject *inside(PyObject *module, PyObject *args) {
 
 static PyObject *outside(PyObject *module, PyObject *args) {
     Batch b;
-    return parse(args, &b) ? run(&b, outside_step, 1, b.size * b.size * (b.wide ? sizeof(double) : sizeof(float))) : NULL;
+    return parse(args, &b) ? run(&b, outside_step, 1, b.size * b.size * item_size(b.wide)) : NULL;
 }
 
 static PyObject *cky(PyObject *module, PyObject *args) {
