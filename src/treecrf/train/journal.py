@@ -25,8 +25,11 @@ class Journal:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Add a record."""
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(_line(record))
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(_line(record))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from error  # a full disk does not say where
         self.length += 1
 
 
