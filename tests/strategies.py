@@ -1,13 +1,8 @@
 """Trees and texts for properties to hold on."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from treecrf.tree import Tree
-
-# how long an example takes says more about the machine than about us
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 # what has broken readers, writers and binarizers elsewhere
 _AWKWARD = [

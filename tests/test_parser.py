@@ -41,7 +41,7 @@ def test_random_weights_give_more_than_one_kind_of_tree(parser: Parser) -> None:
     assert len(labels) > 3
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(SENTENCES), st.integers(1, 200))
 def test_trees_come_in_order_whatever_the_batches(parser: Parser, sentences: list[list[str]], batch_words: int) -> None:
     alone = {tuple(words): parser.parse(words) for words in SENTENCES}

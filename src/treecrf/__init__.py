@@ -12,17 +12,36 @@ if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
     from treecrf.cnf import from_spans, to_spans
     from treecrf.evalb import Rules, evaluate
+    from treecrf.parser import Parser
+    from treecrf.treebank import TreebankError, read_trees, write_trees
 
-__all__ = ["BracketError", "Rules", "Span", "SpanCRF", "Tree", "evaluate", "from_spans", "to_spans"]
+__all__ = [
+    "BracketError",
+    "Parser",
+    "Rules",
+    "Span",
+    "SpanCRF",
+    "Tree",
+    "TreebankError",
+    "evaluate",
+    "from_spans",
+    "read_trees",
+    "to_spans",
+    "write_trees",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Parser": "treecrf.parser",
     "Rules": "treecrf.evalb",
     "SpanCRF": "treecrf.chart.crf",
+    "TreebankError": "treecrf.treebank",
     "evaluate": "treecrf.evalb",
     "from_spans": "treecrf.cnf",
+    "read_trees": "treecrf.treebank",
     "to_spans": "treecrf.cnf",
+    "write_trees": "treecrf.treebank",
 }
 
 

@@ -49,7 +49,7 @@ def three_threads(monkeypatch):
 
 
 @given(charts(max_words=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_log_partition_and_marginals_sum_over_every_tree(chart):
     log_z, marginals, _ = answers(*chart)
     close(log_z, naive.log_partition(clean(*chart), chart[1]), rtol=1e-12, atol=1e-12)
@@ -57,7 +57,7 @@ def test_log_partition_and_marginals_sum_over_every_tree(chart):
 
 
 @given(charts(max_words=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_cky_finds_the_best_of_every_tree(chart):
     scores, lengths = clean(*chart), chart[1]
     best = [naive.tree_scores(s, n)[0][0] for s, n in zip(scores, lengths.tolist(), strict=True)]
@@ -72,7 +72,7 @@ def test_one_word_has_one_tree_with_its_own_score(score):
 
 
 @given(charts(max_words=60, max_batch=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_ragged_batches_get_the_answers_of_plain_tensors(chart):
     log_z, marginals, trees = answers(*chart)
     expected = twin_answers(*chart)

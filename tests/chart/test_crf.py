@@ -13,7 +13,7 @@ close = torch.testing.assert_close
 
 
 @given(charts(max_words=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_log_partition_and_marginals_sum_over_every_tree(chart):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
@@ -22,7 +22,7 @@ def test_log_partition_and_marginals_sum_over_every_tree(chart):
 
 
 @given(charts(max_words=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_gradients_of_log_partition_and_entropy_equal_those_of_the_enumeration(chart):
     scores, lengths = chart
     for ours, theirs in ((lambda c: c.log_partition, naive.log_partition), (lambda c: c.entropy, naive.entropy)):
@@ -36,7 +36,7 @@ def test_gradients_of_log_partition_and_entropy_equal_those_of_the_enumeration(c
 
 
 @given(charts(max_words=7), st.integers(1, 9))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_kbest_gives_the_best_trees_in_order_and_argmax_the_first(chart, k):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
@@ -52,7 +52,7 @@ def test_kbest_gives_the_best_trees_in_order_and_argmax_the_first(chart, k):
 
 
 @given(charts(max_words=6, constrained=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_allowed_conditions_every_quantity(chart):
     scores, lengths = chart
     allowed = scores > -torch.inf
@@ -72,7 +72,7 @@ def test_allowed_conditions_every_quantity(chart):
 
 
 @given(charts(max_words=6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_mbr_maximises_the_sum_of_marginals(chart):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
@@ -85,7 +85,7 @@ def test_mbr_maximises_the_sum_of_marginals(chart):
 
 
 @given(charts(max_words=6), charts(max_words=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_cross_entropy_and_kl_are_expectations_over_trees(first, second):
     scores, lengths = first
     generator = torch.Generator().manual_seed(len(second[1]))

@@ -65,7 +65,7 @@ def test_gradients_on_a_gpu_equal_those_of_autograd(longest):
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # the interpreter's numpy, at -inf less -inf
 @given(charts(max_words=6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_kernels_equal_plain_tensors_under_constraints_in_float64(chart):
     scores, lengths = (tensor.to(DEVICE) for tensor in chart)
     check(scores, lengths, atol=1e-9)

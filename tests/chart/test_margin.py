@@ -16,7 +16,7 @@ def every_labelled_score(scores, gold, length, margin):
 
 
 @given(st.integers(1, 6), st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 2.5]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_margin_loss_is_the_worst_violation_over_every_labelled_tree(length, seed, margin):
     generator = torch.Generator().manual_seed(seed)
     scores = torch.randn(1, length + 1, length + 1, LABELS, generator=generator, dtype=torch.float64)

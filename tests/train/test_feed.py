@@ -27,7 +27,7 @@ def test_every_epoch_has_every_sentence_once_and_follows_from_the_seed(epoch: in
     assert batches == feed.epoch(epoch) != feed.epoch(epoch + 1)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(1, 9))
 def test_processes_share_a_batch_and_agree_on_its_counts(world: int, accumulate: int) -> None:
     members = FEED.epoch(0)[0]
