@@ -69,3 +69,20 @@ def test_kernels_take_a_gradient_of_zero():
     gates, weight, mask, lengths = problem(2, 3, 4, device=DEVICE)
     _, cells, _ = kernels.forward(gates, weight, mask, lengths)
     assert not kernels.backward(torch.zeros_like(cells), gates, cells, weight, mask, lengths).any()
+
+
+@pytest.mark.parametrize("back", [True, False])
+@pytest.mark.parametrize("size", [1, 50, 65, 128, 400, 800, 1024])
+@pytest.mark.parametrize("processors", [16, 40, 132])
+@pytest.mark.parametrize("memory", [64, 99, 227])
+def test_a_plan_keeps_programs_that_meet_on_the_device_at_once(processors, memory, size, back):
+    kernels = pytest.importorskip("treecrf.nn.kernels", reason="Triton is not installed")
+    device = kernels.Device(processors, memory * 1024)
+    for batch in (1, 20, 100, 700):
+        cut = kernels.plan(batch, size, device, back=back)
+        if cut is None:
+            assert size > 128  # whose weights are too many for such a device
+            continue
+        if cut.parts(size) > 1:
+            assert cut.rows >= 16 and kernels._memory(cut.rows, cut.units, size, back=back) <= device.memory
+            assert 2 * cut.parts(size) * cut.groups <= processors

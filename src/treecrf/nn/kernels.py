@@ -14,6 +14,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 from triton import knobs
+from triton.runtime import driver
 
 # in Triton's interpreter programs run one after another and cannot meet: each step is a launch of its own
 INTERPRETED = bool(knobs.runtime.interpret)
@@ -22,6 +23,7 @@ SHAPES = ["start", "first", "last", "batch", "steps", "stride_direction", "strid
 # gradients are scaled so that the largest that comes in is this, far from both ends of half precision
 SCALED = tl.constexpr(256.0)
 LARGEST = tl.constexpr(60000.0)
+INNER_BACK = 128  # terms of a product at a time on the way back
 
 
 class Plan(NamedTuple):
@@ -36,24 +38,60 @@ class Plan(NamedTuple):
         return -(-size // self.units)
 
 
-def plan(batch: int, size: int, device: torch.device, *, back: bool) -> Plan:
-    """The cut that keeps all programs on the device at once; preferences measured on an H200."""
-    if INTERPRETED:
-        return Plan(units=16, rows=16, warps=4)
-    if size <= 64:
-        return Plan(units=max(16, triton.next_power_of_2(size)), rows=32, warps=4)
-    processors = _processors(device)
-    units = 32 if back else 16
-    while 2 * triton.cdiv(size, units) > processors:
-        units *= 2
-    groups = processors // (2 * triton.cdiv(size, units))
-    rows = min(64, max(16, triton.next_power_of_2(triton.cdiv(batch, groups))))
-    return Plan(units, rows, 8, groups)
+class Device(NamedTuple):
+    """What a plan must fit on."""
+
+    processors: int
+    memory: int  # bytes that a program can share between its threads
 
 
 @cache
-def _processors(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).multi_processor_count
+def fits(size: int, device: torch.device) -> bool:
+    """Whether a program's share of the weights of so many hidden units fits on a processor."""
+    return INTERPRETED or all(plan(1, size, device_of(device), back=back) is not None for back in (False, True))
+
+
+def plan(batch: int, size: int, device: Device, *, back: bool) -> Plan | None:
+    """The cut that keeps all programs on the device at once, if there is one; preferences measured on an H200."""
+    if size <= 64:
+        return Plan(units=max(16, triton.next_power_of_2(size)), rows=32, warps=8)
+    units = 32 if back else 16
+    while 2 * -(-size // units) > device.processors:
+        units *= 2
+    groups = device.processors // (2 * -(-size // units))
+    rows = min(64, max(16, triton.next_power_of_2(-(-batch // groups))))
+    while _memory(rows, units, size, back=back) > device.memory:
+        rows //= 2
+        if rows < 16:
+            return None
+    return Plan(units, rows, 8, groups)
+
+
+def _memory(rows: int, units: int, size: int, *, back: bool) -> int:
+    """Bytes of the operands of a program's products; on the way back those are short and in three stages."""
+    if back:
+        return 2 * 3 * (rows + units) * INNER_BACK
+    return 2 * (rows + 4 * units) * inner(size)
+
+
+def inner(size: int) -> int:
+    return max(16, int(triton.next_power_of_2(size)))
+
+
+@cache
+def device_of(device: torch.device) -> Device:
+    if INTERPRETED:
+        return Device(processors=132, memory=2**17)
+    properties: dict[str, int] = driver.active.utils.get_device_properties(device.index)
+    return Device(properties["multiprocessor_count"], properties["max_shared_mem"])
+
+
+def _plan(gates: Tensor, *, back: bool) -> Plan:
+    if INTERPRETED:
+        return Plan(units=16, rows=16, warps=4)
+    cut = plan(len(gates), gates.shape[-1], device_of(gates.device), back=back)
+    assert cut is not None, "asked before: fits()"
+    return cut
 
 
 @triton.jit
@@ -296,7 +334,7 @@ def recurrence_bwd_kernel(
 
 
 def _launch(
-    kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gates: Tensor, *, inner: int, **constants: Any
+    kernel: Any, cut: Plan, work: tuple[Tensor, ...], mask: Tensor, gates: Tensor, *, inner_size: int, **constants: Any
 ) -> None:
     batch, steps, _, size = *gates.shape[:3], gates.shape[4]
     parts, groups = cut.parts(size), -(-batch // cut.rows)
@@ -316,7 +354,7 @@ def _launch(
             steps,
             *mask.stride()[:2],
             SIZE=size,
-            INNER=inner,
+            INNER=inner_size,
             PARTS=parts,
             UNITS=cut.units,
             ROWS=cut.rows,
@@ -332,9 +370,9 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
     hidden = gates.new_empty(batch, steps, 2, size)
     cells = torch.empty_like(hidden)
     masked = torch.empty_like(hidden, dtype=torch.float16)
-    cut = plan(batch, size, gates.device, back=False)
+    cut = _plan(gates, back=False)
     work = (gates, weight.half(), mask, lengths, hidden, cells, masked)
-    _launch(recurrence_fwd_kernel, cut, work, mask, gates, inner=max(16, triton.next_power_of_2(size)))
+    _launch(recurrence_fwd_kernel, cut, work, mask, gates, inner_size=inner(size))
     return hidden, cells, masked
 
 
@@ -346,7 +384,7 @@ def backward(grad: Tensor, gates: Tensor, cells: Tensor, weight: Tensor, mask: T
     to_gates = torch.empty_like(gates)
     shared = torch.empty(2, batch, 2, 4 * size, dtype=torch.float16, device=gates.device)
     carried = torch.zeros_like(shared[0, ..., :size], dtype=gates.dtype) if INTERPRETED else cells
-    cut = plan(batch, size, gates.device, back=True)
+    cut = _plan(gates, back=True)
     work = (grad, largest, gates, weight.half(), mask, lengths, cells, to_gates, shared, carried)
-    _launch(recurrence_bwd_kernel, cut, work, mask, gates, inner=128, CARRIED=INTERPRETED)
+    _launch(recurrence_bwd_kernel, cut, work, mask, gates, inner_size=INNER_BACK, CARRIED=INTERPRETED)
     return to_gates

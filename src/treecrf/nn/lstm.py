@@ -66,7 +66,7 @@ class Layer(nn.Module):
 
         `mask` multiplies the hidden state before every step of each: (2, b, h), or (2, 1, h) for all sequences.
         """
-        if kernels_for(x) is not None or (mask is not None and mask.shape[1] > 1):
+        if kernels_for(x, self.size) is not None or (mask is not None and mask.shape[1] > 1):
             return self._with_our_steps(x, lengths.lengths, mask)
         return self._with_torch(x, lengths, mask)
 

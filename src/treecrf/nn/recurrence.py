@@ -17,15 +17,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-def kernels_for(x: Tensor) -> ModuleType | None:
-    """The kernels, where they can run and their precision, which is TF32's, is allowed."""
+def kernels_for(x: Tensor, size: int) -> ModuleType | None:
+    """The kernels, where they can run `size` hidden units and their precision, which is TF32's, is allowed."""
     if not x.is_cuda or x.dtype == torch.float64 or not torch.backends.cudnn.allow_tf32:
         return None
     try:
         from treecrf.nn import kernels
     except ImportError:  # a build of torch that comes without Triton
         return None
-    return kernels
+    return kernels if kernels.fits(size, x.device) else None
 
 
 class Recurrence(torch.autograd.Function):
@@ -33,7 +33,7 @@ class Recurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> Tensor:
-        room = kernels_for(gates)
+        room = kernels_for(gates, gates.shape[-1])
         hidden, cells, masked = (forward if room is None else room.forward)(gates, weight, mask, lengths)
         ctx.save_for_backward(gates, weight, mask, lengths, cells, masked)
         return hidden
@@ -42,7 +42,7 @@ class Recurrence(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, None, None]:
         gates, weight, mask, lengths, cells, masked = ctx.saved_tensors
-        room = kernels_for(gates)
+        room = kernels_for(gates, gates.shape[-1])
         to_gates = (backward if room is None else room.backward)(grad, gates, cells, weight, mask, lengths)
         # one product over all steps, rather than one in each
         rows, entered = to_gates.flatten(3).flatten(0, 1), masked.flatten(0, 1).to(grad.dtype)
