@@ -55,12 +55,12 @@ def test_gold_cells_point_at_the_spans_of_each_tree(batch_trees):
     batch = Encoder(VOCABULARY).collate([tree.words for tree in batch_trees], gold=gold)
     size = batch.longest + 1
     chart = torch.full((batch.size, size, size), -1)
-    chart.view(-1)[batch.spans] = batch.labels
+    chart.view(-1)[batch.cells] = batch.labels
     for row, numbers in zip(chart, gold, strict=True):
         assert row[numbers.starts, numbers.ends].tolist() == numbers.labels.tolist()
         assert int((row >= 0).sum()) == len(numbers.labels)
-    assert torch.equal(batch.lefts, batch.spans // size)
-    assert torch.equal(batch.rights, batch.spans // size**2 * size + batch.spans % size)
+    assert torch.equal(batch.lefts, batch.cells // size)
+    assert torch.equal(batch.rights, batch.cells // size**2 * size + batch.cells % size)
     for row, numbers in zip(batch.gold_tags.tolist(), gold, strict=True):
         assert row == numbers.tags.tolist() + [IGNORED] * (batch.longest - len(numbers.tags))
 
@@ -109,7 +109,7 @@ def test_given_tags_have_ids_after_the_special_ones():
 
 def test_what_is_not_asked_for_is_not_there():
     batch = Encoder(VOCABULARY, characters=False).collate([["a"]])
-    assert batch.chars is batch.pieces is batch.tags is batch.spans is batch.vectors is None
+    assert batch.chars is batch.pieces is batch.tags is batch.cells is batch.vectors is None
 
 
 def test_pieces_follow_the_words():

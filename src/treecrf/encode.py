@@ -179,7 +179,7 @@ def _gold(gold: Sequence[Gold], lengths: Ints) -> dict[str, Ints]:
     tags[np.arange(size - 1) < lengths[:, None]] = np.concatenate([tree.tags for tree in gold])
     lefts = sentences * size + starts
     return {
-        "spans": lefts * size + ends,
+        "cells": lefts * size + ends,
         "lefts": lefts,
         "rights": sentences * size + ends,
         "labels": np.concatenate([tree.labels for tree in gold]),

@@ -7,6 +7,7 @@ import torch
 from nn.batches import ENCODER, SMALL, TREES, VOCABULARY, batch_of, small_model
 from treecrf.chart import naive
 from treecrf.nn import IGNORED, ModelConfig, SpanModel, decode
+from treecrf.nn.batch import Spans
 from treecrf.nn.scores import where
 
 LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
@@ -20,7 +21,7 @@ def labelled_scores(scores, sentence):
     length = int(scores.lengths[sentence])
     spans = [(i, j) for i in range(length) for j in range(i + 1, length + 1)]
     cells = torch.tensor([(sentence * size + i) * size + j for i, j in spans])
-    return dict(zip(spans, scores.labels_at(cells), strict=True))
+    return dict(zip(spans, scores.labels_at(Spans.at(cells, size)), strict=True))
 
 
 def trees_of(length):
@@ -42,7 +43,7 @@ def gold_spans(batch, sentence):
     size = batch.longest + 1
     return {
         (cell // size % size, cell % size): label
-        for cell, label in zip(batch.spans.tolist(), batch.labels.tolist(), strict=True)
+        for cell, label in zip(batch.cells.tolist(), batch.labels.tolist(), strict=True)
         if cell // (size * size) == sentence
     }
 
@@ -144,7 +145,7 @@ def test_five_trees_can_be_learned_by_heart(loss, scorer):
     assert loss_now.item() < 0.02
     decoded = decode(model.eval()(batch))
     size = batch.longest + 1
-    assert sorted(zip((batch.spans % (size * size)).tolist(), batch.labels.tolist(), strict=True)) == sorted(
+    assert sorted(zip((batch.cells % (size * size)).tolist(), batch.labels.tolist(), strict=True)) == sorted(
         zip((decoded.starts * size + decoded.ends).tolist(), decoded.labels.tolist(), strict=True)
     )
     assert decoded.tags.tolist() == [VOCABULARY.tag_ids[tag] for tree in TREES[:5] for tag in tree.tags]
@@ -222,7 +223,7 @@ def test_scores_reach_the_chart_in_full_precision_under_autocast():
     with torch.autocast("cpu", torch.bfloat16):
         scores = model(batch_of(TREES))
         assert model.loss(batch_of(TREES)).total().dtype == torch.float32
-    assert {scores.spans.dtype, scores.left.dtype, scores.labels_at(torch.arange(3)).dtype} == {torch.float32}
+    assert {scores.spans.dtype, scores.left.dtype, scores.labels_at(batch_of(TREES).spans).dtype} == {torch.float32}
 
 
 def test_a_model_can_be_built_empty_and_filled_from_weights():

@@ -1,7 +1,10 @@
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from treecrf.nn.batch import Spans
 from treecrf.nn.scorer import MLP, Biaffine, Minus
 
 
@@ -38,19 +41,18 @@ def test_minus_is_an_mlp_over_every_difference():
         torch.testing.assert_close(chart[b, i, j], scorer.out(hidden))
 
 
-@pytest.mark.parametrize(
-    "scorer",
-    [Biaffine(6, 4, 3), Biaffine(6, 4, 3, bias_right=False), Minus(6, 4, 3)],
-    ids=["biaffine", "no bias", "minus"],
-)
-def test_chosen_spans_have_the_scores_of_the_chart(scorer):
+@pytest.mark.parametrize("classes", [1, 3, 40])  # few and many classes are scored in different ways
+@pytest.mark.parametrize("build", [Biaffine, partial(Biaffine, bias_right=False), Minus], ids=["both", "left", "minus"])
+def test_chosen_spans_have_the_scores_of_the_chart(build, classes, monkeypatch):
+    monkeypatch.setattr("treecrf.nn.scorer._SPANS_AT_ONCE", 3)
     torch.manual_seed(0)
-    scorer = randomized(scorer)
+    scorer = randomized(build(6, 4, classes))
     left, right = scorer.project(torch.randn(2, 5, 6, dtype=torch.float64))
-    sentences, starts, ends = torch.tensor([[0, 0], [1, 2], [1, 0], [1, 4]]).T[0], torch.arange(4), torch.arange(1, 5)
-    torch.testing.assert_close(
-        scorer.at(left[sentences, starts], right[sentences, ends]), scorer(left, right)[sentences, starts, ends]
-    )
+    cells = torch.tensor([1, 7, 13, 19, 26, 29, 44])
+    expected = scorer(left, right).flatten(0, 2)[cells]
+    torch.testing.assert_close(scorer.at(left, right, Spans.at(cells, 5)), expected)
+    with torch.no_grad():
+        torch.testing.assert_close(scorer.at(left, right, Spans.at(cells, 5)), expected)
 
 
 def test_dropout_before_the_activation_of_minus_is_dropout_after_it():
@@ -62,7 +64,7 @@ def test_dropout_before_the_activation_of_minus_is_dropout_after_it():
     torch.manual_seed(1)
     mask = F.dropout(torch.ones(1, 1, 40, dtype=torch.float64), 0.5)[0, 0]
     hidden = F.leaky_relu(scorer.linear.weight @ (x[0, 0] - x[0, 1]) + scorer.bias, 0.1)
-    torch.testing.assert_close(scorer.at(left[0, 0], right[0, 1]), scorer.out(hidden * mask))
+    torch.testing.assert_close(scorer(left, right)[0, 0, 1], scorer.out(hidden * mask))
 
 
 def test_layers_side_by_side_are_each_orthogonal():

@@ -56,6 +56,28 @@ class Spelled(NamedTuple):
     ends: Tensor  # (u, 2) where their last character, read forward, and first, read backward, are among u * c * 2
 
 
+class Spans(NamedTuple):
+    """m spans of a batch whose charts are (b, n + 1, n + 1), by number; (m,) each."""
+
+    cells: Tensor  # in flat charts: (sentence * (n + 1) + start) * (n + 1) + end
+    lefts: Tensor  # boundaries among b * (n + 1)
+    rights: Tensor
+
+    @staticmethod
+    def at(cells: Tensor, size: int) -> "Spans":
+        """The spans at cells of charts of n + 1 = `size`."""
+        lefts = cells // size
+        return Spans(cells, lefts, lefts - lefts % size + cells % size)
+
+    def of(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+        """Their boundary vectors (m, d), of those of all boundaries (b, n + 1, d)."""
+        return left.flatten(0, 1).index_select(0, self.lefts), right.flatten(0, 1).index_select(0, self.rights)
+
+    def split(self, size: int) -> "list[Spans]":
+        """The same in parts of at most `size`."""
+        return [Spans(*part) for part in zip(*(torch.split(tensor, size) for tensor in self), strict=True)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
     """How many ids there are of each kind; those of words and characters include the special ones."""
@@ -93,9 +115,8 @@ class Batch:
     piece_words: Tensor | None = None  # (k,) the position, among b * (n + 2), that it is a piece of
     piece_shares: Tensor | None = None  # (k,) into how many pieces that word is cut
 
-    # (m,) cells of the gold spans in a flat chart: (sentence * (n + 1) + start) * (n + 1) + end
-    spans: Tensor | None = None
-    lefts: Tensor | None = None  # (m,) their boundaries among b * (n + 1)
+    cells: Tensor | None = None  # (m,) the gold spans; see Spans
+    lefts: Tensor | None = None
     rights: Tensor | None = None
     labels: Tensor | None = None  # (m,)
     gold_tags: Tensor | None = None  # (b, n), IGNORED in padding
@@ -117,6 +138,13 @@ class Batch:
         assert self.chars is not None and self.char_lengths is not None and self.char_ends is not None
         assert self.host_char_lengths is not None
         return Spelled(self.chars, Ragged(self.char_lengths, self.host_char_lengths), self.char_ends)
+
+    @property
+    def spans(self) -> Spans:
+        """The gold spans."""
+        if self.cells is None or self.lefts is None or self.rights is None:
+            raise ValueError("the batch has no gold trees; collate it with gold=...")
+        return Spans(self.cells, self.lefts, self.rights)
 
     @property
     def device(self) -> torch.device:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
-from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes
+from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes, Spans
 from treecrf.nn.embed import CharLSTM, Inputs, WordVectors
 from treecrf.nn.lstm import BiLSTM, Dropout, Recurrent, SharedDropout
 from treecrf.nn.scorer import Biaffine, Minus
@@ -146,16 +146,14 @@ class SpanModel(nn.Module):
 
     def loss(self, batch: Batch) -> Loss:
         """The losses of the gold trees; nothing waits for the device."""
-        if batch.spans is None or batch.lefts is None or batch.rights is None or batch.labels is None:
-            raise ValueError("the batch has no gold trees to compute a loss from; collate it with gold=...")
+        gold, gold_labels = batch.spans, batch.labels
+        assert gold_labels is not None, "spans have labels"
         scores = self(batch)
         if self.config.loss == "one-stage-margin":
-            spans, labels = _margin(scores, batch.spans, batch.labels), scores.spans.new_zeros(())
+            spans, labels = _margin(scores, gold, gold_labels), scores.spans.new_zeros(())
         else:
-            spans = _bracket_loss(scores, batch.spans)
-            two_stage = scores.labels is None
-            by_label = scores.labels_between(batch.lefts, batch.rights) if two_stage else scores.labels_at(batch.spans)
-            labels = F.cross_entropy(by_label, batch.labels, ignore_index=IGNORED, reduction="sum")
+            spans = _bracket_loss(scores, gold)
+            labels = F.cross_entropy(scores.labels_at(gold), gold_labels, ignore_index=IGNORED, reduction="sum")
         if self.config.loss == "one-stage-crf":
             # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
             spans, labels = spans + labels, torch.zeros_like(labels)
@@ -183,20 +181,20 @@ def _in_full(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return pair[0].to(dtype), pair[1].to(dtype)
 
 
-def _bracket_loss(scores: Scores, cells: Tensor) -> Tensor:
+def _bracket_loss(scores: Scores, gold: Spans) -> Tensor:
     """-log p(gold brackets), summed over sentences."""
     trees = torch.zeros_like(scores.spans, dtype=torch.bool)
-    trees.view(-1).index_fill_(0, cells, True)
+    trees.view(-1).index_fill_(0, gold.cells, True)
     return -SpanCRF(scores.spans, scores.lengths, validate=False).log_prob(trees).sum()
 
 
-def _margin(scores: Scores, cells: Tensor, labels: Tensor) -> Tensor:
+def _margin(scores: Scores, gold: Spans, labels: Tensor) -> Tensor:
     """The max-margin loss, summed over sentences; where the gold label is not known, the best one will do."""
     assert scores.labels is not None
-    labels = torch.where(labels == IGNORED, scores.labels_at(cells).detach().argmax(-1), labels)
-    gold = torch.full_like(scores.spans, -1, dtype=torch.int64)
-    gold.view(-1).index_copy_(0, cells, labels)
-    return margin_loss(scores.labels, scores.lengths, gold).sum()
+    labels = torch.where(labels == IGNORED, scores.labels_at(gold).detach().argmax(-1), labels)
+    chart = torch.full_like(scores.spans, -1, dtype=torch.int64)
+    chart.view(-1).index_copy_(0, gold.cells, labels)
+    return margin_loss(scores.labels, scores.lengths, chart).sum()
 
 
 def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer | None:

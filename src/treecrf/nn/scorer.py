@@ -1,16 +1,18 @@
 """From context to scores: boundary vectors, and what two of them say about the span between.
 
 A scorer projects context vectors to left and right boundary vectors. Called on those of whole sentences it gives a
-chart of all spans; `at` gives the same numbers for chosen spans, of pairs of boundaries.
+chart of all spans; `at` gives the same numbers for chosen spans.
 """
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from treecrf.nn.batch import Spans
 from treecrf.nn.lstm import Dropout, SharedDropout
 
 _SLOPE = 0.1
+_SPANS_AT_ONCE = 8192
 
 
 class MLP(nn.Module):
@@ -63,19 +65,29 @@ class Biaffine(nn.Module):
         """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
         classes = len(self.weight)
         batch, size = left.shape[:2]
-        half = F.linear(left, self.weight.mT.flatten(0, 1), self.weight_right.flatten())
-        chart = half.view(batch, size * classes, -1) @ right.mT
-        chart = chart.view(batch, size, classes, size).transpose(2, 3)
-        return chart if self.weight_left is None else chart + F.linear(left, self.weight_left, self.bias)[:, :, None]
+        half = F.linear(
+            right, self.weight.flatten(0, 1), None if self.weight_left is None else self.weight_left.flatten()
+        )
+        alone = F.linear(right, self.weight_right, self.bias)
+        chart = torch.baddbmm(alone.view(batch, 1, -1), left, half.view(batch, size * classes, -1).mT)
+        return chart.view(batch, size, size, classes)
 
-    def at(self, left: Tensor, right: Tensor) -> Tensor:
-        """The scores of m spans, (m, classes), of their boundaries (m, d)."""
-        pairs = (left[:, :, None] * right[:, None, :]).flatten(1)
+    def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """The scores of m spans, (m, classes), of boundaries (b, n, d); by the way that holds fewer numbers."""
+        classes, width = self.weight_right.shape
+        if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
+            chart: Tensor = self(left, right)
+            return chart.flatten(0, 2).index_select(0, spans.cells)
+        parts = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_AT_ONCE)
+        return torch.cat([self._pairs(*part.of(left, right)) for part in parts])
+
+    def _pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """The scores (m, classes) of the spans between m boundaries, (m, d)."""
         alone = F.linear(right, self.weight_right)
         if self.weight_left is not None:
             ends = torch.cat([left, right], -1)
             alone = F.linear(ends, torch.cat([self.weight_left, self.weight_right], -1), self.bias)
-        return torch.addmm(alone, pairs, self.weight.flatten(1).T)
+        return torch.addmm(alone, (left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1).T)
 
 
 class Minus(nn.Module):
@@ -106,8 +118,11 @@ class Minus(nn.Module):
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
-        return self.at(left[:, :, None], right[:, None])
+        return self._score(left[:, :, None], right[:, None])
 
-    def at(self, left: Tensor, right: Tensor) -> Tensor:
-        """The scores of m spans, (m, classes), of their boundaries (m, d)."""
+    def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """The scores of m spans, (m, classes), of boundaries (b, n, d)."""
+        return self._score(*spans.of(left, right))
+
+    def _score(self, left: Tensor, right: Tensor) -> Tensor:
         return self.out(F.leaky_relu(left - right, _SLOPE))  # type: ignore[no-any-return]

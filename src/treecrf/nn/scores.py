@@ -6,11 +6,8 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
+from treecrf.nn.batch import Spans
 from treecrf.nn.scorer import Biaffine, Minus
-
-_SPANS_AT_ONCE = (
-    8192  # how many label scores are held at a time; each span takes as much as its boundaries' outer product
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,29 +17,20 @@ class Scores:
     total_words: int
     is_crf: bool  # whether the scores are log-potentials, so that there are marginals
     lengths: Tensor  # (b,)
-    spans: (
-        Tensor  # (b, n + 1, n + 1); of one-stage models, with the labels summed out (CRF) or the best of them (margin)
-    )
+    # (b, n + 1, n + 1); of one-stage models, with the labels summed out (CRF) or the best of them (margin)
+    spans: Tensor
     left: Tensor  # (b, n + 1, d) boundary vectors for labels
     right: Tensor
     label_scorer: Biaffine | Minus
     labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Tensor | None = None  # (b, n, tags)
 
-    def labels_at(self, cells: Tensor) -> Tensor:
-        """Label scores (m, labels) of the spans at flat chart cells: (sentence * (n + 1) + start) * (n + 1) + end."""
+    def labels_at(self, spans: Spans) -> Tensor:
+        """Label scores of m spans, (m, labels)."""
         if self.labels is not None:
-            return self.labels.flatten(0, 2).index_select(0, cells)
-        size = self.spans.shape[1]
-        lefts = cells // size
-        return self.labels_between(lefts, lefts - lefts % size + cells % size)
-
-    def labels_between(self, lefts: Tensor, rights: Tensor) -> Tensor:
-        """Label scores (m, labels) of the spans between boundaries, which are counted over all sentences' n + 1."""
-        left = self.left.flatten(0, 1).index_select(0, lefts)
-        right = self.right.flatten(0, 1).index_select(0, rights)
-        with torch.autocast(left.device.type, enabled=False):
-            return self.label_scorer.at(left, right)
+            return self.labels.flatten(0, 2).index_select(0, spans.cells)
+        with torch.autocast(self.left.device.type, enabled=False):
+            return self.label_scorer.at(self.left, self.right, spans)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +59,12 @@ def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None) -
     trees = _best_trees(scores, mbr=mbr and scores.is_crf, allowed=allowed)
     size = trees.shape[1]
     cells = where(trees.flatten(), 2 * scores.total_words - len(trees))
-    labels = [scores.labels_at(part).argmax(-1) for part in torch.split(cells, _SPANS_AT_ONCE)]
+    labels = scores.labels_at(Spans.at(cells, size)).argmax(-1)
     tags = None
     if scores.tags is not None:
         real = torch.arange(size - 1, device=trees.device) < scores.lengths[:, None]
         tags = scores.tags.argmax(-1).flatten()[where(real.flatten(), scores.total_words)]
-    return Decoded(starts=cells // size % size, ends=cells % size, labels=torch.cat(labels), tags=tags)
+    return Decoded(starts=cells // size % size, ends=cells % size, labels=labels, tags=tags)
 
 
 def _best_trees(scores: Scores, *, mbr: bool, allowed: Tensor | None) -> Tensor:
