@@ -258,3 +258,17 @@ def test_losses_need_gold_trees():
 def test_an_encoder_and_its_setting_come_together():
     with pytest.raises(ValueError, match="no encoder was given"):
         SpanModel(replace(SMALL, transformer="x"), VOCABULARY.sizes)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("lstm_size", [10, 80])  # one program for all hidden units, and several that meet
+def test_the_gpu_gives_the_scores_and_gradients_of_the_processor(lstm_size):
+    here = small_model(lstm_size=lstm_size, tag_head=True)
+    there = small_model(lstm_size=lstm_size, tag_head=True).cuda()
+    batch = batch_of(TREES)
+    torch.testing.assert_close(there(batch.to("cuda")).spans.cpu(), here(batch).spans, atol=2e-2, rtol=2e-2)
+    for model, part in ((here, batch), (there, batch.pin_memory().to("cuda"))):
+        model.loss(part).total().backward()
+    for (name, ours), theirs in zip(here.named_parameters(), there.parameters(), strict=True):
+        distance = (ours.grad - theirs.grad.cpu()).norm() / ours.grad.norm()
+        assert distance < 2e-2, name

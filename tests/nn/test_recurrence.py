@@ -86,3 +86,18 @@ def test_a_plan_keeps_programs_that_meet_on_the_device_at_once(processors, memor
         if cut.parts(size) > 1:
             assert cut.rows >= 16 and kernels._memory(cut.rows, cut.units, size, back=back) <= device.memory
             assert 2 * cut.parts(size) * cut.groups <= processors
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_kernels_run_where_tf32_is_allowed(monkeypatch):
+    x = torch.zeros(1, device="cuda")
+    assert recurrence.kernels_for(x, 400) is not None
+    assert recurrence.kernels_for(x.double(), 400) is None
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    assert recurrence.kernels_for(x, 400) is None
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_the_setting_of_cudnn_says_whether_tf32_is_allowed(allowed, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", allowed)
+    assert recurrence._tf32_allowed() == allowed

@@ -88,7 +88,7 @@ def device_of(device: torch.device) -> Device:
 
 def _plan(gates: Tensor, *, back: bool) -> Plan:
     if INTERPRETED:
-        return Plan(units=16, rows=16, warps=4)
+        return Plan(units=16, rows=16, warps=4, groups=1)
     cut = plan(len(gates), gates.shape[-1], device_of(gates.device), back=back)
     assert cut is not None, "asked before: fits()"
     return cut

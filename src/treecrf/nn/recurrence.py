@@ -19,13 +19,19 @@ from torch.autograd.function import once_differentiable
 
 def kernels_for(x: Tensor, size: int) -> ModuleType | None:
     """The kernels, where they can run `size` hidden units and their precision, which is TF32's, is allowed."""
-    if not x.is_cuda or x.dtype == torch.float64 or not torch.backends.cudnn.allow_tf32:
+    if not x.is_cuda or x.dtype == torch.float64 or not _tf32_allowed():
         return None
     try:
         from treecrf.nn import kernels
     except ImportError:  # a build of torch that comes without Triton
         return None
     return kernels if kernels.fits(size, x.device) else None
+
+
+def _tf32_allowed() -> bool:
+    """Whether torch's own LSTM would use TF32; releases before 2.9 have one setting for all of cuDNN."""
+    settings = getattr(torch.backends.cudnn, "rnn", None)
+    return torch.backends.cudnn.allow_tf32 if settings is None else settings.fp32_precision == "tf32"
 
 
 class Recurrence(torch.autograd.Function):
