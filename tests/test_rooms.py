@@ -21,6 +21,8 @@ FLOORS = {
     "encode": 3,
     "checkpoint": 3,
     "config": 3,
+    "analysis": 3,
+    "constraints": 3,
     "parser": 3,
     "train": 3,
     "cli": 4,

@@ -4,21 +4,25 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, starmap
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
+from torch import Tensor
 
+from treecrf.analysis import Analysis, analyses, bracket_crf
 from treecrf.batching import Budget, sorted_batches
+from treecrf.chart.crf import SpanCRF
 from treecrf.checkpoint import DamagedFileError, load_folder, pack, save_folder
 from treecrf.cnf import from_spans
 from treecrf.config import read_config, to_toml
+from treecrf.constraints import Constraints, Labels, condition
 from treecrf.data import Vocabulary
 from treecrf.encode import Encoder
-from treecrf.nn import Decoded, ModelConfig, SpanModel, decode
+from treecrf.nn import Decoded, ModelConfig, Scores, SpanModel, decode
 from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.pieces import WordPieces
 from treecrf.tree import Span, Tree
@@ -38,14 +42,16 @@ class ParserConfig:
 
 
 class Sentence(NamedTuple):
-    """Words to parse, perhaps with their tags."""
+    """Words to parse, perhaps with their tags and what is known of the tree; `number` is for messages."""
 
+    number: int
     words: Sequence[str]
     tags: Sequence[str] | None = None
+    constraints: Constraints | None = None
 
 
 class Parser:
-    """Parses sentences, one or many, on the device that its model is on."""
+    """Parses sentences, one or many, on the device that its model is on; threads may share it."""
 
     def __init__(
         self, model: SpanModel, vocabulary: Vocabulary, *, root: str = "TOP", pieces: WordPieces | None = None
@@ -55,6 +61,7 @@ class Parser:
         self.root = root
         self.encoder = Encoder(vocabulary, characters=model.config.char_size > 0, pieces=pieces)
         self._pieces = pieces
+        self._labels = Labels(vocabulary.labels)
 
     @property
     def device(self) -> torch.device:
@@ -100,9 +107,16 @@ class Parser:
             save_encoder_config(self.model.transformer.encoder, scratch)
             return {path.name: path.read_bytes() for path in sorted(Path(scratch).iterdir())}
 
-    def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None, mbr: bool = True) -> Tree:
+    def parse(
+        self,
+        words: Sequence[str],
+        *,
+        tags: Sequence[str] | None = None,
+        constraints: Constraints | None = None,
+        mbr: bool = True,
+    ) -> Tree:
         """The tree of one sentence, given as its words."""
-        (tree,) = self.parse_many([words], tags=None if tags is None else [tags], mbr=mbr)
+        (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return tree
 
     def parse_many(
@@ -110,44 +124,98 @@ class Parser:
         sentences: Iterable[Sequence[str]],
         *,
         tags: Iterable[Sequence[str]] | None = None,
+        constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
     ) -> Iterator[Tree]:
         """The trees of sentences, each given as its words, in their order.
 
         Sentences are read as trees are asked for, some thousands ahead. Given `tags` stand in the trees, and are what
-        a model that reads tags reads; without them, those that the model predicts, if it does.
+        a model that reads tags reads; without them, those that the model predicts, if it does. Trees meet the
+        `constraints` of their sentence.
         """
-        self.model.eval()
-        given = map(Sentence, sentences) if tags is None else starmap(Sentence, zip(sentences, tags, strict=True))
-        start = 0
-        while window := list(islice(given, _WINDOW)):
-            self._check(window, start)
+        for window in self._windows(sentences, tags, constraints):
             yield from self._parse_window(window, batch_words=batch_words, mbr=mbr)
-            start += len(window)
 
-    def _check(self, window: list[Sentence], start: int) -> None:
-        for number, sentence in enumerate(window, start):
-            if isinstance(sentence.words, str):
-                raise TypeError(f"sentence {number} is a string, {sentence.words!r:.60}; expected a list of its words")
-            if not sentence.words:
-                raise ValueError(f"sentence {number} has no words; expected at least one")
-            if sentence.tags is None and self.model.config.tag_size:
-                raise ValueError(f"sentence {number} has no tags and the model reads them; give them as `tags`")
-            if sentence.tags is not None and len(sentence.tags) != len(sentence.words):
-                raise ValueError(
-                    f"sentence {number} has {len(sentence.words)} words and {len(sentence.tags)} tags; "
-                    "expected a tag for each word"
-                )
+    def analyze(
+        self,
+        words: Sequence[str],
+        *,
+        k: int = 1,
+        tags: Sequence[str] | None = None,
+        constraints: Constraints | None = None,
+        mbr: bool = True,
+    ) -> Analysis:
+        """The tree that `parse` gives, how probable it and its constituents are, and the k most probable trees."""
+        (analysis,) = self.analyze_many([words], k=k, tags=_one(tags), constraints=_one(constraints), mbr=mbr)
+        return analysis
+
+    def analyze_many(
+        self,
+        sentences: Iterable[Sequence[str]],
+        *,
+        k: int = 1,
+        tags: Iterable[Sequence[str]] | None = None,
+        constraints: Iterable[Constraints | None] | None = None,
+        batch_words: int = 5000,
+        mbr: bool = True,
+    ) -> Iterator[Analysis]:
+        """What `analyze` says of each sentence, in their order, read as `parse_many` does."""
+        if k < 0:
+            raise ValueError(f"k is {k}; expected 0 or more alternatives")
+        for window in self._windows(sentences, tags, constraints):
+            found: dict[int, Analysis] = {}
+            for members in _batches(window, batch_words):
+                found.update(zip(members, self._analyze([window[member] for member in members], k, mbr), strict=True))
+            yield from (found[number] for number in range(len(window)))
+
+    @torch.no_grad()
+    def crf(
+        self,
+        words: Sequence[str],
+        *,
+        tags: Sequence[str] | None = None,
+        constraints: Constraints | None = None,
+    ) -> SpanCRF:
+        """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
+        (window,) = self._windows([words], _one(tags), _one(constraints))
+        return bracket_crf(*self._scores(window))
+
+    def _windows(
+        self,
+        sentences: Iterable[Sequence[str]],
+        tags: Iterable[Sequence[str]] | None,
+        constraints: Iterable[Constraints | None] | None,
+    ) -> Iterator[list[Sentence]]:
+        """Some thousands of sentences at a time."""
+        self.model.eval()
+        given = {"words": sentences, "tags": tags, "constraints": constraints}
+        columns = {name: column for name, column in given.items() if column is not None}
+        rows = enumerate(zip(*columns.values(), strict=True))
+        while window := [
+            Sentence(number, **dict(zip(columns, row, strict=True))) for number, row in islice(rows, _WINDOW)
+        ]:
+            for sentence in window:
+                self._check(sentence)
+            yield window
+
+    def _check(self, sentence: Sentence) -> None:
+        number, words, tags, _ = sentence
+        if isinstance(words, str):
+            raise TypeError(f"sentence {number} is a string, {words!r:.60}; expected a list of its words")
+        if not words:
+            raise ValueError(f"sentence {number} has no words; expected at least one")
+        if tags is None and self.model.config.tag_size:
+            raise ValueError(f"sentence {number} has no tags and the model reads them; give them as `tags`")
+        if tags is not None and len(tags) != len(words):
+            raise ValueError(
+                f"sentence {number} has {len(words)} words and {len(tags)} tags; expected a tag for each word"
+            )
 
     def _parse_window(self, window: list[Sentence], *, batch_words: int, mbr: bool) -> list[Tree]:
-        lengths = [len(sentence.words) for sentence in window]
         trees: dict[int, Tree] = {}
-        batches = sorted_batches(lengths, budget=Budget(words=batch_words))
-        running: tuple[list[int], Decoded] | None = (
-            None  # the device works on a batch while trees of the last are built
-        )
-        for members in batches:
+        running: tuple[list[int], Decoded] | None = None  # the device works on a batch while the last one's trees grow
+        for members in _batches(window, batch_words):
             started = members, self._start([window[member] for member in members], mbr=mbr)
             if running is not None:
                 trees.update(self._trees(window, *running))
@@ -158,25 +226,49 @@ class Parser:
 
     @torch.no_grad()
     def _start(self, sentences: list[Sentence], *, mbr: bool) -> Decoded:
+        scores, allowed = self._scores(sentences)
+        return decode(scores, mbr=mbr, allowed=allowed)
+
+    def _scores(self, sentences: list[Sentence]) -> tuple[Scores, Tensor | None]:
+        """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
         tags = [sentence.tags for sentence in sentences if sentence.tags is not None]
         batch = self.encoder.collate(
             [sentence.words for sentence in sentences], tags=tags if self.model.config.tag_size else None
         )
-        return decode(self.model(batch.to(self.device)), mbr=mbr)
+        scores = self.model(batch.to(self.device))
+        constraints = [sentence.constraints for sentence in sentences]
+        if not any(constraints):
+            return scores, None
+        return condition(scores, constraints, self._labels, self.root, numbers=[s.number for s in sentences])
 
     def _trees(self, window: list[Sentence], members: list[int], decoded: Decoded) -> Iterator[tuple[int, Tree]]:
         decoded = decoded.cpu()
         starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-        labels = [self.vocabulary.labels[label] for label in decoded.labels.tolist()]
-        tags = None if decoded.tags is None else [self.vocabulary.tags[tag] for tag in decoded.tags.tolist()]
-        spans = map(Span, starts, ends, labels)
-        word = 0
-        for member in members:
-            words, given = window[member]
-            predicted = [_NO_TAG] * len(words) if tags is None else tags[word : word + len(words)]
-            leaves = [Tree(tag, (form,)) for tag, form in zip(given or predicted, words, strict=True)]
-            yield member, from_spans(islice(spans, 2 * len(words) - 1), leaves, self.root)
-            word += len(words)
+        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in decoded.labels.tolist()])
+        for member, leaves in zip(members, self._leaves([window[member] for member in members], decoded), strict=True):
+            yield member, from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+
+    @torch.no_grad()
+    def _analyze(self, sentences: list[Sentence], k: int, mbr: bool) -> list[Analysis]:
+        scores, allowed = self._scores(sentences)
+        decoded = decode(scores, mbr=mbr, allowed=allowed)
+        leaves = list(self._leaves(sentences, decoded.cpu()))
+        return list(analyses(scores, decoded, leaves, self._labels, root=self.root, allowed=allowed, k=k))
+
+    def _leaves(self, sentences: list[Sentence], decoded: Decoded) -> Iterator[list[Tree]]:
+        """Each sentence's preterminals: its words under given tags, or else predicted ones."""
+        tags = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
+        for _, words, given, _ in sentences:
+            predicted = [_NO_TAG] * len(words) if tags is None else list(islice(tags, len(words)))
+            yield [Tree(tag, (form,)) for tag, form in zip(given or predicted, words, strict=True)]
+
+
+def _one(given: Any) -> list[Any] | None:
+    return None if given is None else [given]
+
+
+def _batches(window: list[Sentence], batch_words: int) -> list[list[int]]:
+    return sorted_batches([len(sentence.words) for sentence in window], budget=Budget(words=batch_words))
 
 
 def _find(source: str | Path) -> Path:

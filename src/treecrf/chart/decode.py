@@ -53,6 +53,7 @@ class _Candidate(NamedTuple):
     split: int
     a: int
     b: int
+    choice: int  # which of the span's own scores
 
 
 class _Ranking:
@@ -71,22 +72,27 @@ class LazyTrees:
 
     The second best tree of a span differs from the best in one side only, so a span's next candidates come from those
     already taken: nothing is ranked that the order at the root does not need.
+
+    `scores` is (n + 1, n + 1, c): a span may be chosen in c ways, of which the first scores best, and each makes
+    another tree.
     """
 
     def __init__(self, scores: Tensor, length: int) -> None:
-        self.scores = scores.double().tolist()
+        self.scores = scores.double().numpy()
+        self.choices = scores.shape[-1]
         self.length = length
-        self.best = inside.by_fencepost(inside.best(scores[None], torch.tensor([length])))[0].tolist()
+        self.best = inside.by_fencepost(inside.best(scores[None, ..., 0], torch.tensor([length])))[0].tolist()
         self.rankings: dict[tuple[int, int], _Ranking] = {}
 
     def _ranking(self, start: int, end: int) -> _Ranking:
         if (start, end) not in self.rankings:
-            own = self.scores[start][end]
+            own = self.scores[start, end].tolist()
             costs = [
-                _Candidate(-(own + self.best[start][k] + self.best[k][end]), k, 0, 0) for k in range(start + 1, end)
+                _Candidate(-(own[0] + self.best[start][k] + self.best[k][end]), k, 0, 0, 0)
+                for k in range(start + 1, end)
             ]
             if end == start + 1:
-                costs = [_Candidate(-own, start, 0, 0)]
+                costs = [_Candidate(-score, start, 0, 0, choice) for choice, score in enumerate(own)]
             self.rankings[start, end] = _Ranking([c for c in costs if c.cost < torch.inf])
         return self.rankings[start, end]
 
@@ -126,15 +132,18 @@ class LazyTrees:
     def _grow(
         self, start: int, end: int, ranking: _Ranking, taken: _Candidate, left: _Ranking, right: _Ranking
     ) -> None:
-        for a, b in ((taken.a + 1, taken.b), (taken.a, taken.b + 1)):
-            key = (taken.split, a, b)
-            if a < len(left.ranked) and b < len(right.ranked) and key not in ranking.seen:
-                ranking.seen.add(key)
-                cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start][end]
+        split, a, b, choice = taken[1:]
+        for key in ((split, a + 1, b, choice), (split, a, b + 1, choice), (split, a, b, choice + 1)):
+            _, a, b, choice = key
+            if a >= len(left.ranked) or b >= len(right.ranked) or choice >= self.choices or key in ranking.seen:
+                continue
+            ranking.seen.add(key)
+            cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end, choice].item()
+            if cost < torch.inf:
                 heapq.heappush(ranking.waiting, _Candidate(cost, *key))
 
-    def spans(self, place: int) -> list[tuple[int, int]]:
-        """The spans of the tree at a place of the order; none past the last tree."""
+    def spans(self, place: int) -> list[tuple[int, int, int]]:
+        """The spans of the tree at a place of the order, with their choices; none past the last tree."""
         found = []
         asked = [(0, self.length, place)]
         while asked:
@@ -142,7 +151,7 @@ class LazyTrees:
             candidate = self.rank(start, end, place)
             if candidate is None:
                 return []
-            found.append((start, end))
+            found.append((start, end, candidate.choice))
             if end > start + 1:
                 asked += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
         return found
@@ -153,11 +162,11 @@ def kbest(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
     batch, size = scores.shape[:2]
     trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
     for b, (chart, length) in enumerate(zip(scores.detach().cpu(), lengths.tolist(), strict=True)):
-        lazy = LazyTrees(chart, length)
+        lazy = LazyTrees(chart[..., None], length)
         for place in range(count):
             spans = lazy.spans(place)
             if not spans:
                 break
-            starts, ends = zip(*spans, strict=True)
+            starts, ends, _ = zip(*spans, strict=True)
             trees[place, b, list(starts), list(ends)] = True
     return trees.to(scores.device)
