@@ -92,7 +92,7 @@ _STOPS = {"。": ".", "…": ".", "！": "!", "？": "?", "؟": "?"}
 # where it takes a word for an abbreviation, and the other way about
 _WORD_AT_END = re.compile(r"""\b(?:me|No|OK|[Mm]m)\.["”'’)]*(?=\s+["“‘'(]*[A-Z])""")
 _ABBREVIATION = re.compile(r"\b(?:Ms|Ft|[Vv]ol|[Aa]pprox)\.\Z")
-# after "!" or "?", where a quotation or an aside ends and its sentence goes on
+# where a quotation or an aside ends and the sentence around it goes on
 _GOES_ON = re.compile(r"""["”»'’)\]]+\s+[a-z]|\s+(?:--|[–—])\s*[a-z]""")
 _CHINESE_END = re.compile(r"""[。！？｡!?]+[」』”’）》】)\]"']*""")
 
@@ -271,7 +271,7 @@ def _segmenter() -> tuple[Callable[[str], str], Callable[[str], list[str]]]:
 
 # texts repeat their words; the long ones are not worth keeping
 _LONG = 64
-_known_english = lru_cache(maxsize=1 << 16)(_english)
+_known_english = lru_cache(maxsize=1 << 15)(_english)
 
 
 def _split_english(chunk: str, is_last: bool) -> tuple[Piece, ...]:
