@@ -176,17 +176,17 @@ def _alternatives(
 
 def _ranked_labels(scores: Scores, sentence: int, length: int, labels: Labels, k: int) -> tuple[Tensor, Tensor]:
     """The log-posteriors and ids of each span's k best labels, (n + 1, n + 1, c), on the host."""
-    merged = labels.merged if length > 1 else labels.single  # of a lone word, a part differs from no label at all
-    choices = min(k, len(merged))
+    kinds = labels.kinds(length)
+    choices = min(k, len(kinds))
     values = torch.zeros(length + 1, length + 1, choices, dtype=torch.float64)
     ids = torch.zeros(values.shape, dtype=torch.int64)
     blocks = [slice(start, min(start + _BLOCK, length + 1)) for start in range(0, length + 1, _BLOCK)]
     for starts, ends in product(blocks, blocks):
         if starts.start < ends.stop - 1:
             posteriors = _label_block(scores, sentence, starts, ends).log_softmax(-1).double().cpu()
-            groups = [posteriors[..., group].max(-1) for group in merged]
+            groups = [posteriors[..., kind].max(-1) for kind in kinds]
             top = torch.stack([group.values for group in groups], -1).topk(choices)
-            best = torch.stack([torch.as_tensor(g)[m.indices] for g, m in zip(merged, groups, strict=True)], -1)
+            best = torch.stack([torch.as_tensor(g)[m.indices] for g, m in zip(kinds, groups, strict=True)], -1)
             values[starts, ends] = top.values
             ids[starts, ends] = best.gather(-1, top.indices)
     return values, ids

@@ -85,10 +85,17 @@ class Labels:
                 for label, names in zip(labels, chains, strict=True)
             ]
         )
-        self.single = [[number] for number in range(len(chains))]
-        parts = [number for number, names in enumerate(chains) if not names]
-        # labels by what they make of a span: those without a constituent of their own make the same tree
-        self.merged = [[number] for number, names in enumerate(chains) if names] + ([parts] if parts else [])
+        self._chains = [[number] for number, names in enumerate(chains) if names]
+        self._parts = [number for number, label in enumerate(labels) if is_part(label)]
+        self._empty = [number for number, label in enumerate(labels) if not label]
+
+    def kinds(self, length: int) -> list[list[int]]:
+        """The labels by what they make of a span: all without a constituent of their own make the same tree.
+
+        Only of a lone word, no label at all makes another tree than that of a part, one without a root.
+        """
+        groups = [self._parts, self._empty] if length == 1 else [self._parts + self._empty]
+        return self._chains + [group for group in groups if group]
 
     def holding(self, bracket: Bracket, length: int, root: str) -> Mask:
         """The labels with which a span is that constituent of a sentence."""
