@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
 from safetensors import SafetensorError
@@ -27,6 +27,11 @@ from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.pieces import WordPieces
 from treecrf.tree import Span, Tree
 
+if TYPE_CHECKING:
+    from treecrf.text import Token
+
+Words = Sequence[str] | Sequence["Token"]  # or a string, which is raw text
+
 CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"
 _MODELS = Path(__file__).parent / "models"
 _WINDOW = 4096  # sentences that are sorted by length before they are cut into batches
@@ -38,6 +43,7 @@ class ParserConfig:
     """What a saved parser is, besides its vocabulary and weights."""
 
     root: str = "TOP"
+    language: str = "en"  # of raw text
     model: ModelConfig = field(default_factory=ModelConfig)
 
 
@@ -45,7 +51,8 @@ class Sentence(NamedTuple):
     """Words to parse, perhaps with their tags and what is known of the tree; `number` is for messages."""
 
     number: int
-    words: Sequence[str]
+    words: Sequence[str]  # as they stand in the tree
+    forms: Sequence[str]  # as the model reads them
     tags: Sequence[str] | None = None
     constraints: Constraints | None = None
 
@@ -54,11 +61,18 @@ class Parser:
     """Parses sentences, one or many, on the device that its model is on; threads may share it."""
 
     def __init__(
-        self, model: SpanModel, vocabulary: Vocabulary, *, root: str = "TOP", pieces: WordPieces | None = None
+        self,
+        model: SpanModel,
+        vocabulary: Vocabulary,
+        *,
+        root: str = "TOP",
+        language: str = "en",
+        pieces: WordPieces | None = None,
     ) -> None:
         self.model = model
         self.vocabulary = vocabulary
         self.root = root
+        self.language = language
         self.encoder = Encoder(vocabulary, characters=model.config.char_size > 0, pieces=pieces)
         self._pieces = pieces
         self._labels = Labels(vocabulary.labels)
@@ -87,11 +101,12 @@ class Parser:
         _load_weights(model, files[WEIGHTS], folder / WEIGHTS)
         pieces = WordPieces.load(folder) if config.model.transformer else None
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        return Parser(model.to(place).eval(), vocabulary, root=config.root, pieces=pieces)
+        model = model.to(place).eval()
+        return Parser(model, vocabulary, root=config.root, language=config.language, pieces=pieces)
 
     def save(self, folder: str | Path) -> None:
         """Write everything that `load` needs into a folder; one that is there is replaced at once or not at all."""
-        config = ParserConfig(root=self.root, model=self.model.config)
+        config = ParserConfig(root=self.root, language=self.language, model=self.model.config)
         files = {
             CONFIG: to_toml(config).encode(),
             VOCABULARY: json.dumps(self.vocabulary.to_dict(), ensure_ascii=False).encode(),
@@ -109,26 +124,26 @@ class Parser:
 
     def parse(
         self,
-        words: Sequence[str],
+        words: str | Words,
         *,
         tags: Sequence[str] | None = None,
         constraints: Constraints | None = None,
         mbr: bool = True,
     ) -> Tree:
-        """The tree of one sentence, given as its words."""
+        """The tree of one sentence: a string is raw text, a list its words."""
         (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return tree
 
     def parse_many(
         self,
-        sentences: Iterable[Sequence[str]],
+        sentences: Iterable[str | Words],
         *,
         tags: Iterable[Sequence[str]] | None = None,
         constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
     ) -> Iterator[Tree]:
-        """The trees of sentences, each given as its words, in their order.
+        """The trees of sentences, in their order: a string is the raw text of one, a list its words or `text.Token`s.
 
         Sentences are read as trees are asked for, some thousands ahead. Given `tags` stand in the trees, and are what
         a model that reads tags reads; without them, those that the model predicts, if it does. Trees meet the
@@ -139,7 +154,7 @@ class Parser:
 
     def analyze(
         self,
-        words: Sequence[str],
+        words: str | Words,
         *,
         k: int = 1,
         tags: Sequence[str] | None = None,
@@ -152,7 +167,7 @@ class Parser:
 
     def analyze_many(
         self,
-        sentences: Iterable[Sequence[str]],
+        sentences: Iterable[str | Words],
         *,
         k: int = 1,
         tags: Iterable[Sequence[str]] | None = None,
@@ -172,7 +187,7 @@ class Parser:
     @torch.no_grad()
     def crf(
         self,
-        words: Sequence[str],
+        words: str | Words,
         *,
         tags: Sequence[str] | None = None,
         constraints: Constraints | None = None,
@@ -183,7 +198,7 @@ class Parser:
 
     def _windows(
         self,
-        sentences: Iterable[Sequence[str]],
+        sentences: Iterable[str | Words],
         tags: Iterable[Sequence[str]] | None,
         constraints: Iterable[Constraints | None] | None,
     ) -> Iterator[list[Sentence]]:
@@ -193,16 +208,29 @@ class Parser:
         columns = {name: column for name, column in given.items() if column is not None}
         rows = enumerate(zip(*columns.values(), strict=True))
         while window := [
-            Sentence(number, **dict(zip(columns, row, strict=True))) for number, row in islice(rows, _WINDOW)
+            self._sentence(number, **dict(zip(columns, row, strict=True))) for number, row in islice(rows, _WINDOW)
         ]:
-            for sentence in window:
-                self._check(sentence)
             yield window
 
-    def _check(self, sentence: Sentence) -> None:
-        number, words, tags, _ = sentence
+    def _sentence(
+        self,
+        number: int,
+        words: str | Words,
+        tags: Sequence[str] | None = None,
+        constraints: Constraints | None = None,
+    ) -> Sentence:
         if isinstance(words, str):
-            raise TypeError(f"sentence {number} is a string, {words!r:.60}; expected a list of its words")
+            from treecrf.text import tokenize
+
+            words = tokenize(words, language=self.language)
+        shown, read = words, words
+        if words and isinstance(words[0], tuple):
+            tokens = cast("Sequence[Token]", words)
+            shown, read = [token.text for token in tokens], [token.word for token in tokens]
+        self._check(number, shown, tags)
+        return Sentence(number, cast("Sequence[str]", shown), cast("Sequence[str]", read), tags, constraints)
+
+    def _check(self, number: int, words: Words, tags: Sequence[str] | None) -> None:
         if not words:
             raise ValueError(f"sentence {number} has no words; expected at least one")
         if tags is None and self.model.config.tag_size:
@@ -233,7 +261,7 @@ class Parser:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
         tags = [sentence.tags for sentence in sentences if sentence.tags is not None]
         batch = self.encoder.collate(
-            [sentence.words for sentence in sentences], tags=tags if self.model.config.tag_size else None
+            [sentence.forms for sentence in sentences], tags=tags if self.model.config.tag_size else None
         )
         scores = self.model(batch.to(self.device))
         constraints = [sentence.constraints for sentence in sentences]
@@ -258,9 +286,10 @@ class Parser:
     def _leaves(self, sentences: list[Sentence], decoded: Decoded) -> Iterator[list[Tree]]:
         """Each sentence's preterminals: its words under given tags, or else predicted ones."""
         tags = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
-        for _, words, given, _ in sentences:
-            predicted = [_NO_TAG] * len(words) if tags is None else list(islice(tags, len(words)))
-            yield [Tree(tag, (form,)) for tag, form in zip(given or predicted, words, strict=True)]
+        for sentence in sentences:
+            count = len(sentence.words)
+            predicted = [_NO_TAG] * count if tags is None else list(islice(tags, count))
+            yield [Tree(tag, (word,)) for tag, word in zip(sentence.tags or predicted, sentence.words, strict=True)]
 
 
 def _one(given: Any) -> list[Any] | None:

@@ -1,56 +1,352 @@
+import gzip
 import io
+import json
+import os
+import random
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
+from treecrf.cli.parse import _windows
+from treecrf.cli.sinks import FileSink
+from treecrf.cli.sources import Line
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
 TREES = toy_trees(30, seed=3)
+SENTENCES = [" ".join(tree.words) for tree in TREES]
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES).save(folder)
+    random_parser(TREES, tag_head=True).save(folder)
     return folder
 
 
-def parse(*args: object) -> object:
+@pytest.fixture(scope="module")
+def parser(model: Path) -> Parser:
+    return Parser.load(model, "cpu")
+
+
+@pytest.fixture(autouse=True)
+def loaded_once(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.cli.parse.Parser.load", lambda model, device: parser)
+
+
+def parse(*args: object, mode: str = "--tokens") -> object:
     with pytest.raises(SystemExit) as ended:
-        main(["parse", *map(str, args)])
+        main(["parse", mode, *map(str, args)])
     return ended.value.code
 
 
+def write(path: Path, *lines: str) -> Path:
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "in.txt", *SENTENCES)
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_the_model_is_loaded_by_its_name(
+    model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    assert not parse(file, "-o", tmp_path / "out", "--model", model, "--device", "cpu")
+    assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
+    assert "holds no model" in str(parse(file, "--model", tmp_path))
+    assert "there is no model 'klingon'" in str(parse(file, "--model", "klingon"))
+
+
 @pytest.mark.parametrize("options", [[], ["--no-mbr"]])
-def test_a_file_of_sentences_becomes_a_file_of_trees(model: Path, tmp_path: Path, options: list[str]) -> None:
-    (tmp_path / "in.txt").write_text("".join(" ".join(tree.words) + "\n" for tree in TREES))
-    assert not parse(tmp_path / "in.txt", "-o", tmp_path / "out.mrg", "--model", model, "--device", "cpu", *options)
-    expected = Parser.load(model, "cpu").parse_many([tree.words for tree in TREES], mbr=not options)
-    assert list(read_trees(tmp_path / "out.mrg")) == list(expected)
+def test_a_file_of_sentences_becomes_a_file_of_trees(
+    parser: Parser, file: Path, tmp_path: Path, options: list[str]
+) -> None:
+    assert not parse(file, "-o", tmp_path / "new" / "out.mrg", *options)
+    expected = parser.parse_many([tree.words for tree in TREES], mbr=not options)
+    assert list(read_trees(tmp_path / "new" / "out.mrg")) == list(expected)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["out.mrg"]
 
 
 def test_standard_input_goes_to_standard_output(
-    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("the cat\nAda sang .\n"))
-    assert not parse("--model", model, "--device", "cpu")
-    words = [Tree.parse(line).words for line in capsys.readouterr().out.splitlines()]
-    assert words == [["the", "cat"], ["Ada", "sang", "."]]
+    stdin(monkeypatch, "the cat\r\nAda sang ☺\n".encode())
+    assert not parse()
+    words = [Tree.parse(line).words for line in capsysbinary.readouterr().out.decode().splitlines()]
+    assert words == [["the", "cat"], ["Ada", "sang", "☺"]]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), min_size=1))
+def test_each_line_gives_one_line_with_its_words(tmp_path: Path, lines: list[str]) -> None:
+    path = write(tmp_path / "in.txt", *lines)
+    lines[0] = lines[0].removeprefix("\ufeff")
+    expected = [[word for word in re.split("[ \t\r\f\v]", line) if word] for line in lines]
+    assert not parse(path, "-o", tmp_path / "exact", "--exact")
+    trees = (tmp_path / "exact").read_bytes().decode().removesuffix("\n").split("\n")
+    assert [Tree.parse(tree).words if tree else [] for tree in trees] == expected
+    assert not parse(path, "-o", tmp_path / "out.mrg")
+    for line, words in zip((tmp_path / "out.mrg").read_bytes().decode().splitlines(), expected, strict=True):
+        found = Tree.parse(line).words if line else []
+        assert found == [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words]
+    assert not parse(path, "-o", tmp_path / "json", "--format", "json")
+    objects = [json.loads(line) for line in (tmp_path / "json").read_bytes().decode().splitlines()]
+    assert [(object or {"words": []})["words"] for object in objects] == expected
+
+
+@pytest.mark.parametrize("mode", ["--tokens", "--text"])
+def test_json_has_words_spans_probabilities_and_the_best_trees(parser: Parser, tmp_path: Path, mode: str) -> None:
+    line = "the (old) cat sang ."
+    path = write(tmp_path / "in.txt", line, "")
+    assert not parse(path, "-o", tmp_path / "out", "--format", "json", "--probs", "--kbest", 3, mode=mode)
+    first, empty = map(json.loads, (tmp_path / "out").read_text().splitlines())
+    assert empty == (None if mode == "--tokens" else {"sentences": []})
+    found = first if mode == "--tokens" else first["sentences"][0]
+    assert [line[start:end] for start, end in found["offsets"]] == found["words"]
+    analysis = parser.analyze(line.split() if mode == "--tokens" else line, k=3)
+    assert found["words"] == analysis.tree.words and found["tags"] == analysis.tree.tags
+    assert found["tree"].replace("-LRB-", r"\u{28}").replace("-RRB-", r"\u{29}") == str(analysis.tree)
+    for span, c in zip(found["spans"], analysis.constituents, strict=True):
+        assert (span["start"], span["end"], span["label"]) == (c.start, c.end, c.label)
+        assert span["probability"] == pytest.approx(c.probability, abs=1e-4)
+        start, end = span["offsets"]
+        assert line[start:end].replace(" ", "") == "".join(found["words"][c.start : c.end])
+    assert found["log_prob"] == pytest.approx(analysis.log_prob, abs=1e-4)
+    assert [best["log_prob"] for best in found["kbest"]] == pytest.approx(
+        [best.log_prob for best in analysis.alternatives], abs=1e-4
+    )
+
+
+def test_raw_text_of_several_sentences_stays_on_its_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.txt", "The cat sang. Didn't Ada (we asked)?", "  \t", "She slept.")
+    assert not parse(path, "-o", tmp_path / "out", "--exact", mode="--text")
+    first, second, third = (tmp_path / "out").read_text().splitlines()
+    assert second == "" and Tree.parse(third).words == ["She", "slept", "."]
+    words = [tree.words for tree in read_trees(io.StringIO(first))]
+    assert words == [["The", "cat", "sang", "."], ["Did", "n't", "Ada", "(", "we", "asked", ")", "?"]]
+
+
+def test_pretty_draws_trees_with_probabilities(parser: Parser, tmp_path: Path) -> None:
+    path = write(tmp_path / "in.txt", "the cat", "", "we sang")
+    assert not parse(path, "-o", tmp_path / "out", "--format", "pretty", "--probs", "--kbest", 2)
+    text = (tmp_path / "out").read_text()
+    analysis = parser.analyze(["the", "cat"], k=2)
+    for c, line in zip(analysis.constituents, re.findall(r".* \d\.\d\d\d$", text, re.MULTILINE), strict=False):
+        assert line.endswith(f"{c.label}  {c.probability:.3f}")
+    assert all(other.tree.pretty() in text for other in analysis.alternatives)
+    assert not parse(path, "-o", tmp_path / "plain", "--format", "pretty")
+    first, second = parser.parse(["the", "cat"]).pretty(), parser.parse(["we", "sang"]).pretty()
+    assert (tmp_path / "plain").read_text() == f"{first}\n\n\n{second}\n\n"
+
+
+def test_compressed_files_are_read_and_written(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.gz").write_bytes(gzip.compress(file.read_bytes()))
+    assert not parse(tmp_path / "in.gz", "-o", tmp_path / "a.gz") and not parse(file, "-o", tmp_path / "b.gz")
+    assert not parse(file, "-o", tmp_path / "plain")
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == (tmp_path / "plain").read_bytes()
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    (tmp_path / "cut.gz").write_bytes((tmp_path / "in.gz").read_bytes()[:-20])
+    assert re.search(r"cut\.gz:\d+: the compressed data is damaged", str(parse(tmp_path / "cut.gz")))
+
+
+BAD = {
+    b"the cat\n\xff sang\nwe\n": r"in\.txt:2: byte 1 of the line, 0xff, is not UTF-8",
+    b"the cat\nthe \xe2\x82\nwe\n": r"in\.txt:2: byte 5 of the line, 0xe2, is not UTF-8",
+    b"the cat\n"
+    + b"x" * 10_000_000
+    + b"\nwe\n": r"in\.txt:2: a line of 10,000,001 bytes; .*1,000,000.*--max-line-bytes",
+    b"the cat\n" + b"x " * 2001 + b"\nwe\n": r"in\.txt:2: a sentence of 2,001 words; .* 2,000, and --max-words raises",
+}
+
+
+@pytest.mark.parametrize(("data", "message"), BAD.items(), ids=range(len(BAD)))
+def test_a_line_that_cannot_be_parsed_is_told_or_left_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, message: str
+) -> None:
+    (tmp_path / "in.txt").write_bytes(data)
+    (tmp_path / "out").write_text("older")
+    assert re.search(message, str(parse(tmp_path / "in.txt", "-o", tmp_path / "out")))
+    assert (tmp_path / "out").read_text() == "older"
+    assert not parse(tmp_path / "in.txt", "-o", tmp_path / "out", "--skip-bad")
+    first, second, third = (tmp_path / "out").read_text().splitlines()
+    assert second == "" and Tree.parse(first).words == ["the", "cat"] and Tree.parse(third).words == ["we"]
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_limits_are_the_callers(tmp_path: Path) -> None:
+    path = write(tmp_path / "in.txt", "x" * 10, "a b c")
+    assert not parse(path, "-o", tmp_path / "out", "--max-line-bytes", 10, "--max-words", 3)
+    assert "the limit is 9," in str(parse(path, "--max-line-bytes", 9))
+    assert "in.txt:2: a sentence of 3 words; the limit is 2," in str(parse(path, "--max-words", 2))
+
+
+def test_folders_and_patterns_are_mirrored(file: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    (texts / "deep").mkdir(parents=True)
+    (texts / "a.txt").write_text("the cat\n")
+    (texts / "deep" / "b.txt.gz").write_bytes(gzip.compress(b"we sang\n"))
+    (texts / ".hidden").write_bytes(b"\xff")
+    out = texts / "out"
+    for arguments in ([texts], [texts / "**" / "*"], [texts / "a.txt", texts / "d*"], [f"{texts}/"]):
+        assert not parse(*arguments, "-o", out)
+        names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+        assert names == {"a.mrg", "deep/b.mrg.gz"}
+        shutil.rmtree(out)
+    assert not parse(texts, "-o", out) and not parse(texts, "-o", out)  # the second time it is there, and no input
+    assert Tree.parse(gzip.decompress((out / "deep" / "b.mrg.gz").read_bytes()).decode()).words == ["we", "sang"]
+    assert not parse(texts / "a.txt", "-o", f"{tmp_path}/one/", "--format", "json")
+    assert json.loads((tmp_path / "one" / "a.jsonl").read_text())["words"] == ["the", "cat"]
+
+
+def test_several_inputs_follow_each_other_on_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [write(tmp_path / name, name) for name in "ab"]
+    assert not parse(*paths)
+    assert [Tree.parse(line).words for line in capsys.readouterr().out.splitlines()] == [["a"], ["b"]]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.cli.sinks.BLOCK", 4)
+    monkeypatch.setattr("treecrf.cli.parse.BLOCK", 4)
+
+
+def interrupted(after: int, *args: object) -> None:
+    """Run until some blocks are written, and stop after the next one."""
+    real, stops = FileSink.end_block, iter([*repeat(False, after), True])
+
+    def end_block(sink: FileSink) -> None:
+        real(sink)
+        if next(stops):
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileSink, "end_block", end_block)
+        assert parse(*args) == 130
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("after", [0, 1, 4])
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], after: int
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert not parse(file, "-o", whole)
+    interrupted(after, file, "-o", out)
+    assert "interrupted; --resume goes on" in capsys.readouterr().err
+    assert not out.exists() and (tmp_path / ".out.part").exists()
+    parsed: list[int] = []
+    real = Parser.parse_many
+    monkeypatch.setattr(
+        Parser, "parse_many", lambda self, words, **options: parsed.append(len(words)) or real(self, words, **options)
+    )
+    assert not parse(file, "-o", out, "--resume")
+    assert out.read_bytes() == whole.read_bytes()
+    assert sum(parsed) == len(SENTENCES) - 4 * (after + 1)
+    assert not list(tmp_path.glob(".out*"))
+    assert not parse(file, "-o", out, "--resume") and sum(parsed) == len(SENTENCES) - 4 * (after + 1)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
+def test_a_run_cut_at_any_byte_ends_the_same(file: Path, tmp_path: Path, name: str) -> None:
+    out, part, settings = (tmp_path / form.format(name) for form in ("{}", ".{}.part", ".{}.settings"))
+    assert not parse(file, "-o", out)
+    whole = out.read_bytes()
+    interrupted(0, file, "-o", out)
+    told = settings.read_text()
+    for cut in [0, 1, len(whole) - 1, len(whole), *random.Random(1).sample(range(len(whole)), 12)]:
+        out.unlink(missing_ok=True)
+        part.write_bytes(whole[:cut])
+        settings.write_text(told)
+        assert not parse(file, "-o", out, "--resume")
+        assert out.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_resumed_run_must_be_the_same_run(file: Path, tmp_path: Path) -> None:
+    interrupted(1, file, "-o", tmp_path / "out")
+    message = str(parse(file, "-o", tmp_path / "out", "--resume", "--format", "json"))
+    assert "begun otherwise: format was 'brackets', not 'json'" in message
+    assert not parse(file, "-o", tmp_path / "out", "--format", "json")
+    assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
+
+
+def test_a_line_feeds_a_pipe_as_it_is_parsed(tmp_path: Path, file: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit((tmp_path / "pipe").read_text)
+        assert not parse(file, "-o", tmp_path / "pipe")
+    assert len(read.result().splitlines()) == len(SENTENCES)
+
+
+def test_no_more_is_read_than_is_parsed_together() -> None:
+    read = 0
+
+    def endless() -> Iterator[Line]:
+        nonlocal read
+        while True:
+            read += 1
+            yield Line("a cat", "", 1 << 20)
+
+    windows = _windows(endless(), at_once=100)
+    sizes = [len(next(windows)[0]) for _ in range(5)]
+    assert sizes == [4] * 5 and read == 20  # four megabytes at a time
+    assert len(next(_windows(endless(), at_once=1))[0]) == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("the cat\n\n", r"in.txt:2: the line has no words"), (None, "No such file")]
+    ("arguments", "message"),
+    [
+        (["absent.txt"], "there is nothing to read at absent.txt"),
+        (["*.absent"], r"nothing to read at \*.absent"),
+        (["in.txt", "-o", "in.txt"], "in.txt is an input and would be overwritten"),
+        (["in.txt", "in.txt", "-o", "out"], r"several inputs would be written to out/in.mrg"),
+        (["in.txt", "other.txt", "-o", "in.txt"], "in.txt is a file; several inputs need a folder"),
+        (["in.txt", "--kbest", "2"], "brackets hold one tree and no numbers"),
+        (["in.txt", "--probs"], "brackets hold one tree and no numbers"),
+        (["in.txt", "--resume"], "--resume needs a file"),
+        (["in.txt", "-o", "x", "--resume", "--format", "pretty"], "--resume needs a file"),
+        (["in.txt", "--max-words", "0"], "--max-words is 0; expected 1 or more"),
+        (["in.txt", "--kbest", "-1", "--format", "json"], "--kbest is -1; expected 0 or more"),
+    ],
 )
-def test_what_cannot_be_parsed_is_told(model: Path, tmp_path: Path, text: str | None, message: str) -> None:
-    if text is not None:
-        (tmp_path / "in.txt").write_text(text)
-    assert message in str(parse(tmp_path / "in.txt", "-o", tmp_path / "out", "--model", model, "--device", "cpu"))
+def test_what_makes_no_sense_is_told(
+    file: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(file.parent)
+    write(file.parent / "other.txt", "we sang")
+    before = file.read_bytes()
+    assert re.search(message, str(parse(*arguments)))
+    assert file.read_bytes() == before
 
 
-def test_a_folder_without_a_model_is_told(tmp_path: Path) -> None:
-    assert "holds no model" in str(parse("--model", tmp_path))
+def test_a_bar_is_drawn_on_a_terminal(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert not parse(file, "-o", tmp_path / "out")
+    assert "100%" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert not parse(file, "-o", tmp_path / "out")
+    assert capsys.readouterr().err == ""

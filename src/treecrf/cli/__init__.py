@@ -11,7 +11,7 @@ from importlib import import_module
 
 COMMANDS = {
     "evaluate": "score predicted trees against gold trees, as EVALB does",
-    "parse": "parse sentences given as words",
+    "parse": "parse text, or sentences given as words",
     "plot": "draw the curves of training runs",
     "prepare": "turn treebank releases into clean train, dev and test files",
     "train": "train a parser by a recipe",

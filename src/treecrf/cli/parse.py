@@ -1,47 +1,229 @@
-"""`treecrf parse`: words in, trees out."""
+"""`treecrf parse`: text or words in, trees out, line by line."""
 
 import argparse
+import os
+import re
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple
 
-from treecrf.parser import Parser
+from treecrf.cli.render import SUFFIXES, Parsed, Style
+from treecrf.cli.sinks import BLOCK, open_sink
+from treecrf.cli.sources import STDIN, Line, Source, find_sources, is_terminal, read_lines
+from treecrf.parser import Parser, Words
+
+_WINDOW_BYTES = 1 << 22  # of input, parsed at a time
+_WORD = re.compile(r"[^ \t\r\f\v]+")
+# all that lines of output depend on, besides the input
+_SETTINGS = (
+    "model",
+    "tokens",
+    "format",
+    "probs",
+    "kbest",
+    "exact",
+    "no_mbr",
+    "skip_bad",
+    "max_line_bytes",
+    "max_words",
+)
+
+_NOTES = """\
+Each line of the input makes one line of the output, an empty line an empty one (in JSON, null, or no sentences).
+Without --tokens a line is raw text, of one sentence or several, whose trees stand side by side.
+
+examples:
+  echo 'The time for action is now.' | treecrf parse
+  treecrf parse --tokens news.txt.gz -o news.mrg.gz
+  treecrf parse texts/ -o trees/ --format json --probs --resume
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `treecrf parse`."""
-    parser.add_argument(
-        "input",
-        nargs="?",
-        default="-",
-        metavar="INPUT",
-        help="a sentence a line, words between spaces; - is standard input",
-    )
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="for a tree a line; - is standard output")
-    parser.add_argument("--model", required=True, metavar="M", help="a folder that `treecrf train` made")
-    parser.add_argument(
-        "--no-mbr", action="store_true", help="the best-scoring trees, not those of least expected error"
-    )
-    parser.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _NOTES
+    add = parser.add_argument
+    add("input", nargs="*", metavar="INPUT", help="files, folders or patterns; - is standard input (default: -)")
+    add("-o", "--output", default=STDIN, metavar="OUT", help="a file, or for several inputs a folder (default: -)")
+    add("--model", default="en", metavar="M", help="a model that came with treecrf, or a folder (default: en)")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--text", action="store_true", help="lines are raw text (the default)")
+    kind.add_argument("--tokens", action="store_true", help="a line is a sentence, its words between spaces")
+    add("--format", choices=SUFFIXES, default="brackets", help="how trees are written (default: brackets)")
+    add("--probs", action="store_true", help="with json or pretty: how probable trees and constituents are")
+    add("--kbest", type=int, default=0, metavar="K", help="with json or pretty: the K most probable trees as well")
+    add("--exact", action="store_true", help=r"in brackets, write parentheses in words as \u{28}, not as -LRB-")
+    add("--no-mbr", action="store_true", help="the best-scoring trees, not those of least expected error")
+    add("--resume", action="store_true", help="go on where an interrupted run stopped; leave complete outputs alone")
+    add("--skip-bad", action="store_true", help="for a line that cannot be parsed, an empty one and a warning")
+    add("--max-line-bytes", type=int, default=1_000_000, metavar="N", help="refuse longer lines (default: 1,000,000)")
+    add("--max-words", type=int, default=2000, metavar="N", help="refuse longer sentences (default: 2,000)")
+    add("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Parse line by line, in order, as lines come."""
-    parser = Parser.load(args.model, args.device)
-    with ExitStack() as files:
-        source = sys.stdin if args.input == "-" else files.enter_context(Path(args.input).open(encoding="utf-8"))
-        target = (
-            sys.stdout if args.output == "-" else files.enter_context(Path(args.output).open("w", encoding="utf-8"))
+    """Parse every input, in order, as lines come."""
+    _check(args)
+    jobs = _plan(args.input or [STDIN], args.output, SUFFIXES[args.format])
+    if args.resume:
+        jobs = [(source, target) for source, target in jobs if target is None or not target.is_file()]
+    command = Command(Parser.load(args.model, args.device), args)
+    try:
+        with _progress([source.size for source, _ in jobs], is_shown=args.output != STDIN) as advance:
+            for source, target in jobs:
+                command.run(source, target, advance)
+    except KeyboardInterrupt:
+        hint = "" if args.output == STDIN else "; --resume goes on where it stopped"
+        print(f"treecrf parse: interrupted{hint}", file=sys.stderr)
+        sys.exit(130)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.format == "brackets" and (args.kbest or args.probs):
+        raise ValueError("brackets hold one tree and no numbers; --kbest and --probs go with --format json or pretty")
+    if args.resume and (args.output == STDIN or args.format == "pretty"):
+        raise ValueError("--resume needs a file with a line for each line of the input: -o OUT, and not pretty")
+    for name, least in (("kbest", 0), ("max_line_bytes", 1), ("max_words", 1)):
+        if getattr(args, name) < least:
+            raise ValueError(f"--{name.replace('_', '-')} is {getattr(args, name)}; expected {least} or more")
+
+
+def _plan(inputs: list[str], output: str, suffix: str) -> list[tuple[Source, Path | None]]:
+    """Each input and its output; None is standard output."""
+    if output == STDIN:
+        return [(source, None) for source in find_sources(inputs)]
+    out = Path(output)
+    sources = find_sources(inputs, besides=out)
+    if len(inputs) == 1 == len(sources) and not Path(inputs[0]).is_dir() and not (out.is_dir() or output[-1] == os.sep):
+        jobs = [(sources[0], out)]
+    elif out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
+    else:
+        jobs = [(source, out / _renamed(source.relative, suffix)) for source in sources]
+    targets = [target for _, target in jobs]
+    for source, target in jobs:
+        if source.path != STDIN and target.resolve() == Path(source.path).resolve():
+            raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
+        if targets.count(target) > 1:
+            raise ValueError(f"several inputs would be written to {target}; parse them one by one")
+    return list(jobs)
+
+
+def _renamed(path: Path, suffix: str) -> Path:
+    packed = ".gz" if path.suffix == ".gz" else ""
+    plain = path.with_suffix("") if packed else path
+    return plain.with_suffix(suffix + packed)
+
+
+@contextmanager
+def _progress(sizes: list[int | None], *, is_shown: bool) -> Iterator[Callable[[int], object]]:
+    """A bar on the terminal, where there is one and tqdm to draw it; its argument is how many bytes were read."""
+    known = [size for size in sizes if size is not None]
+    try:
+        bars = import_module("tqdm") if is_shown and sys.stderr.isatty() else None
+    except ImportError:
+        bars = None
+    if bars is None:
+        yield lambda size: None
+        return
+    with bars.tqdm(total=sum(known) if len(known) == len(sizes) else None, unit="B", unit_scale=True) as bar:
+        yield bar.update
+
+
+class Sentence(NamedTuple):
+    """What is parsed, and where its words stand in their line."""
+
+    words: Words
+    offsets: list[tuple[int, int]]
+
+
+class Command:
+    """A parser and what is wanted of it."""
+
+    def __init__(self, parser: Parser, args: argparse.Namespace) -> None:
+        self.parser = parser
+        self.args = args
+        self.split = _split_words if args.tokens else partial(_split_text, language=parser.language)
+        self.style = Style(
+            format=args.format, exact=args.exact, probs=args.probs, kbest=args.kbest, is_text=not args.tokens
         )
-        for tree in parser.parse_many(_sentences(source, args.input), mbr=not args.no_mbr):
-            target.write(f"{tree}\n")
+
+    def run(self, source: Source, target: Path | None, advance: Callable[[int], object]) -> None:
+        """Parse an input, or what an earlier run has left of it."""
+        settings = {name: getattr(self.args, name) for name in _SETTINGS}
+        lines = read_lines(source, limit=self.args.max_line_bytes)
+        with open_sink(target, settings, resume=self.args.resume) as sink, closing(lines):
+            for line in islice(lines, sink.done):
+                advance(line.size)
+            number = sink.done
+            for window, ends_block in _windows(lines, at_once=1 if is_terminal(source) else BLOCK):
+                sink.write(self._parse(window, source.name, number + 1))
+                if ends_block:
+                    sink.end_block()
+                number += len(window)
+                advance(sum(line.size for line in window))
+
+    def _parse(self, window: list[Line], name: str, first: int) -> list[str]:
+        lines = [self._sentences(line, f"{name}:{number}") for number, line in enumerate(window, first)]
+        parsed = self._trees([sentence for line in lines for sentence in line])
+        return [self.style.line(list(islice(parsed, len(line)))) for line in lines]
+
+    def _sentences(self, line: Line, place: str) -> list[Sentence]:
+        problem = line.problem
+        if not problem:
+            found = self.split(line.text)
+            longest = max((len(sentence.words) for sentence in found), default=0)
+            if longest <= self.args.max_words:
+                return found
+            problem = (
+                f"a sentence of {longest:,} words; the limit is {self.args.max_words:,}, and --max-words raises it"
+            )
+        if not self.args.skip_bad:
+            raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
+        print(f"treecrf parse: {place}: {problem}", file=sys.stderr)
+        return []
+
+    def _trees(self, sentences: list[Sentence]) -> Iterator[Parsed]:
+        words = [sentence.words for sentence in sentences]
+        offsets = [sentence.offsets for sentence in sentences]
+        if self.args.probs or self.args.kbest:
+            found = self.parser.analyze_many(words, k=self.args.kbest, mbr=not self.args.no_mbr)
+            return (Parsed(analysis.tree, at, analysis) for analysis, at in zip(found, offsets, strict=True))
+        return map(Parsed, self.parser.parse_many(words, mbr=not self.args.no_mbr), offsets)
 
 
-def _sentences(source: TextIO, name: str) -> Iterator[list[str]]:
-    for number, line in enumerate(source, 1):
-        words = line.split()
-        if not words:
-            raise ValueError(f"{name}:{number}: the line has no words; expected a sentence on each line")
-        yield words
+def _windows(lines: Iterator[Line], *, at_once: int) -> Iterator[tuple[list[Line], bool]]:
+    """As many lines as are parsed together, and whether a block ends with them.
+
+    Which these are follows from the lines since the block began, and so does every rounding error.
+    """
+    window: list[Line] = []
+    size = block = 0
+    for line in lines:
+        window.append(line)
+        size += line.size
+        block += 1
+        if block == BLOCK or size >= _WINDOW_BYTES or len(window) == at_once:
+            yield window, block == BLOCK
+            window, size, block = [], 0, block % BLOCK
+    if window:
+        yield window, True
+
+
+def _split_words(text: str) -> list[Sentence]:
+    """A line as one sentence: only spaces, tabs and their like stand between words."""
+    matches = list(_WORD.finditer(text))
+    return [Sentence([match[0] for match in matches], [match.span() for match in matches])] if matches else []
+
+
+def _split_text(text: str, language: str) -> list[Sentence]:
+    from treecrf.text import sentences
+
+    found = sentences(text, language=language)
+    return [Sentence(tokens, [(token.start, token.end) for token in tokens]) for tokens in found]

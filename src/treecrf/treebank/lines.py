@@ -44,7 +44,7 @@ def checked_encoding(encoding: str) -> str:
 
 def read_lines(source: Source, encoding: str | None) -> Iterator[Line]:
     """Each line of a path, a stream or "-", split at line feeds alone; without `encoding`, UTF-8 or GB18030."""
-    with _opened(source) as stream:
+    with opened(source) as stream:
         is_text = isinstance(stream.read(0), str)
         lines = ((text, "") for text in stream) if is_text else _decoded(stream, encoding)
         for text, problem in lines:
@@ -54,7 +54,7 @@ def read_lines(source: Source, encoding: str | None) -> Iterator[Line]:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[Any]:
+def opened(source: Source) -> Iterator[Any]:
     """A stream of the source's text or unpacked bytes; one that the caller opened stays open."""
     if isinstance(source, (str, os.PathLike)) and source != "-":
         with Path(source).open("rb") as file:

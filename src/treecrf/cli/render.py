@@ -1,0 +1,84 @@
+"""Parsed sentences as lines of brackets or JSON, or as drawings."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from treecrf.analysis import Analysis
+from treecrf.tree import Tree
+
+SUFFIXES = {"brackets": ".mrg", "json": ".jsonl", "pretty": ".txt"}
+_BREAKS = re.compile("[\x85\u2028\u2029]")  # what some readers end a line at, and JSON leaves as it is
+_DIGITS = 6
+
+
+class Parsed(NamedTuple):
+    """A sentence's tree, where its words stand in their line, and how sure the parser is if anyone asked."""
+
+    tree: Tree
+    offsets: Sequence[tuple[int, int]]
+    analysis: Analysis | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Style:
+    """How lines are written; `is_text` says that a line may hold several sentences."""
+
+    format: Literal["brackets", "json", "pretty"] = "brackets"
+    exact: bool = False
+    probs: bool = False
+    kbest: int = 0
+    is_text: bool = False
+
+    def line(self, sentences: Sequence[Parsed]) -> str:
+        """What is written for the sentences of a line."""
+        if self.format == "brackets":
+            return " ".join(self.brackets(sentence.tree) for sentence in sentences)
+        if self.format == "pretty":
+            return "\n".join(self._drawing(sentence) for sentence in sentences)
+        objects = [self._object(sentence) for sentence in sentences]
+        value = {"sentences": objects} if self.is_text else next(iter(objects), None)
+        return _BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+    def brackets(self, tree: Tree) -> str:
+        """A tree on one line, parentheses in its words as treebanks write them, or as `Tree.parse` reads them back."""
+        text = str(tree)
+        if self.exact or "\\u{2" not in text:
+            return text
+        return text.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-")
+
+    def _object(self, sentence: Parsed) -> dict[str, Any]:
+        tree, offsets, analysis = sentence
+        spans = [_span(*span, offsets) for span in tree.spans()]
+        found: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
+        found |= {"offsets": offsets, "spans": spans}
+        if analysis is not None and self.probs:
+            for span, constituent in zip(spans, analysis.constituents, strict=True):
+                span["probability"] = round(constituent.probability, _DIGITS)
+            found |= {"log_prob": round(analysis.log_prob, _DIGITS), "entropy": round(analysis.entropy, _DIGITS)}
+        if analysis is not None and self.kbest:
+            found["kbest"] = [
+                {"tree": self.brackets(other.tree), "log_prob": round(other.log_prob, _DIGITS)}
+                for other in analysis.alternatives
+            ]
+        return found
+
+    def _drawing(self, sentence: Parsed) -> str:
+        tree, _, analysis = sentence
+        lines = tree.pretty().split("\n")
+        if analysis is not None and self.probs:
+            probabilities = iter(analysis.constituents)
+            for place, node in enumerate(tree.walk()):
+                if not node.is_leaf:
+                    lines[place] += f"  {next(probabilities).probability:.3f}"
+            lines.append(f"log-probability {analysis.log_prob:.3f}, entropy {analysis.entropy:.3f}")
+        if analysis is not None and self.kbest:
+            for number, other in enumerate(analysis.alternatives, 1):
+                lines += ["", f"{number}: log-probability {other.log_prob:.3f}", other.tree.pretty()]
+        return "\n".join([*lines, ""])
+
+
+def _span(start: int, end: int, label: str, offsets: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    return {"start": start, "end": end, "label": label, "offsets": (offsets[start][0], offsets[end - 1][1])}
