@@ -83,6 +83,7 @@ def join_processes(device: str | None = None) -> Iterator[Processes]:
         torch.cuda.set_device(place)
     dist.init_process_group("nccl" if on_gpu else "gloo", device_id=place if on_gpu else None)
     yield Processes(rank=rank, world=world, device=place)
+    dist.barrier()  # else a thread of gloo's may still hold a tensor when its interpreter is gone, which aborts
     dist.destroy_process_group()  # not where something failed: it would wait for processes that are gone
 
 
