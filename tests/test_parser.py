@@ -1,6 +1,8 @@
 import json
 import pickle
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.checkpoint import MANIFEST, DamagedFileError, load_folder, pack, save_folder
 from treecrf.parser import CONFIG, VOCABULARY, WEIGHTS, Parser
+from treecrf.text import tokenize
 from treecrf.tree import Tree
 
 TREES = toy_trees(40, seed=3)
@@ -41,10 +44,16 @@ def test_random_weights_give_more_than_one_kind_of_tree(parser: Parser) -> None:
     assert len(labels) > 3
 
 
+@pytest.fixture(scope="module")
+def alone(parser: Parser) -> dict[tuple[str, ...], Tree]:
+    return {tuple(words): parser.parse(words) for words in SENTENCES}
+
+
 @settings(max_examples=20)
 @given(st.permutations(SENTENCES), st.integers(1, 200))
-def test_trees_come_in_order_whatever_the_batches(parser: Parser, sentences: list[list[str]], batch_words: int) -> None:
-    alone = {tuple(words): parser.parse(words) for words in SENTENCES}
+def test_trees_come_in_order_whatever_the_batches(
+    parser: Parser, alone: dict[tuple[str, ...], Tree], sentences: list[list[str]], batch_words: int
+) -> None:
     together = list(parser.parse_many(sentences, batch_words=batch_words))
     assert together == [alone[tuple(words)] for words in sentences]
 
@@ -96,7 +105,7 @@ def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
     ("sentences", "tags", "error", "message"),
     [
         ([["a"], []], None, ValueError, "sentence 1 has no words"),
-        (["a cat"], None, TypeError, "sentence 0 is a string, 'a cat'"),
+        (["a cat", " \t"], None, ValueError, "sentence 1 has no words"),
         ([["a"]], [["DT", "NN"]], ValueError, "sentence 0 has 1 words and 2 tags"),
         ([["a"], ["b"]], [["DT"]], ValueError, "shorter"),
     ],
@@ -230,6 +239,94 @@ def test_a_folder_without_a_parser_is_told_apart(tmp_path: Path) -> None:
 def test_a_name_that_nobody_knows_is_told() -> None:
     with pytest.raises(FileNotFoundError, match="there is no model 'klingon'"):
         Parser.load("klingon")
+
+
+def test_a_string_is_raw_text_and_a_list_its_words(parser: Parser) -> None:
+    text = "We didn't see (every) cat."
+    tree = parser.parse(text)
+    assert tree.words == ["We", "did", "n't", "see", "(", "every", ")", "cat", "."]
+    tokens = tokenize(text)
+    assert parser.parse(tokens) == tree
+    read = parser.parse([token.word for token in tokens])  # the model reads what a treebank writes
+    assert read.words[4] == "-LRB-" and read.spans() == tree.spans()
+    assert list(parser.parse_many([text, ["a cat"]]))[1].words == ["a cat"]
+    assert parser.analyze(text).tree == tree
+    assert torch.equal(parser.crf(text).scores, parser.crf(tokens).scores)
+
+
+def test_the_language_of_raw_text_is_saved(tmp_path: Path) -> None:
+    parser = random_parser(TREES)
+    parser.language = "zh"
+    parser.save(tmp_path)
+    loaded = Parser.load(tmp_path, device="cpu")
+    assert loaded.language == "zh" and loaded.parse("我喜欢花园。").words == [
+        token.text for token in tokenize("我喜欢花园。", language="zh")
+    ]
+
+
+ODD = [
+    *["", " ", "\t", "\u200b", "\u200d\ufeff", "\xa0", "\u3000", "\u2028", "\n", "\x00", "\x1b[31m", "\x7f\x85"],
+    *[
+        "(",
+        ")",
+        "-LRB-",
+        "\\u{28}",
+        "😀",
+        "👩‍👩‍👧‍👦",
+        "🇫🇷",
+        "مرحبا",
+        "שלום",
+        "\u202eabc\u202c",
+        "e\u0301\u0327",
+        "ﬃ",
+        "İ",
+        "x" * 5000,
+    ],
+]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=8)), min_size=1, max_size=9), max_size=6))
+def test_any_words_are_parsed_and_kept(parser: Parser, sentences: list[list[str]]) -> None:
+    trees = list(parser.parse_many(sentences))
+    assert [tree.words for tree in trees] == sentences
+    assert [Tree.parse(str(tree)) for tree in trees] == trees
+    assert trees == [parser.parse(words) for words in sentences]
+
+
+def test_a_thousand_words_are_a_sentence(parser: Parser) -> None:
+    words = [word for sentence in SENTENCES for word in sentence] * 4
+    assert len(words) > 1000
+    trees = list(parser.parse_many([words[:1000], *SENTENCES[:3]]))
+    assert [tree.words for tree in trees] == [words[:1000], *SENTENCES[:3]]
+
+
+@pytest.mark.parametrize("model", [{}, {"loss": "one-stage-crf", "tag_head": True}, {"loss": "one-stage-margin"}])
+def test_batches_change_no_tree(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    sentences = [tree.words for tree in toy_trees(150, seed=11)]
+    alone = [parser.parse(words) for words in sentences]
+    for batch_words in (50, 400, 100_000):
+        assert list(parser.parse_many(sentences, batch_words=batch_words)) == alone
+
+
+def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.encode._REMEMBERED", 20)  # so that words are met and forgotten all the time
+    parser = random_parser(TREES, tag_head=True)
+    sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
+    expected = list(parser.parse_many(sentences))
+    together = threading.Barrier(32)
+
+    def work(number: int) -> list[Tree]:
+        together.wait()
+        mine = sentences[number:] + sentences[:number]
+        found = [parser.parse(words) for words in mine[:8]]
+        found += [analysis.tree for analysis in parser.analyze_many(mine[8:16], k=1)]
+        found += list(parser.parse_many(mine[16:], batch_words=100))
+        return found[len(sentences) - number :] + found[: len(sentences) - number]
+
+    with ThreadPoolExecutor(32) as pool:
+        assert all(found == expected for found in pool.map(work, range(32)))
 
 
 def test_a_one_word_sentence_is_a_tree(parser: Parser) -> None:
