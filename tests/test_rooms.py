@@ -12,6 +12,7 @@ FLOORS = {
     "treebank": 1,
     "corpora": 1,
     "evalb": 1,
+    "text": 1,
     "chart": 1,
     "nn": 2,
     "vectors": 3,
@@ -27,7 +28,7 @@ FLOORS = {
     "train": 3,
     "cli": 4,
 }
-WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb")
+WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text")
 HEAVY = ("torch", "triton", "transformers", "safetensors")
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
