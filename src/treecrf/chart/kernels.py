@@ -19,10 +19,9 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from triton import knobs
 
-# in Triton's interpreter programs run one after another and cannot meet: each width is a launch of its own
-INTERPRETED = bool(knobs.runtime.interpret)
+from treecrf.chart.meeting import INTERPRETED, meet
+
 # one compilation serves every shape of batch
 SHAPES = ["first", "last", "size", "stride_b", "stride_i", "stride_j"]
 
@@ -58,17 +57,6 @@ def plan(scores: Tensor) -> Plan:
 @cache
 def _processors(device: torch.device) -> int:
     return torch.cuda.get_device_properties(device).multi_processor_count
-
-
-@triton.jit
-def _meet(meeting, rounds, PARTS: tl.constexpr):
-    """Wait until every program of the sentence has stored its share of a width."""
-    tl.debug_barrier()
-    if PARTS > 1:
-        tl.atomic_add(meeting, 1, sem="acq_rel", scope="gpu")
-        while tl.atomic_add(meeting, 0, sem="acq_rel", scope="gpu") < rounds * PARTS:
-            pass
-        tl.debug_barrier()
 
 
 @triton.jit
@@ -126,7 +114,7 @@ def _inside(
             tl.store(chart + width * size + start, beta, mask=there)
             tl.store(log_z + start, beta, mask=(start == 0) & (start + width == length))
         if width + 1 < last:
-            _meet(meeting, width, PARTS)
+            meet(meeting, width, PARTS)
 
 
 # outside: mu(w, i) = sum_k exp(beta(w, i) + beta(k, i + w) + above(w + k, i))
@@ -179,7 +167,7 @@ def _outside(
             tl.store(above + width * size + start, tl.where(mu > 0, log_mu - below, float("-inf")), mask=there)
             tl.store(marginals + start * size + start + width, mu.to(marginals.dtype.element_ty), mask=there)
         if width > first:
-            _meet(meeting, rounds + step + 1, PARTS)
+            meet(meeting, rounds + step + 1, PARTS)
 
 
 @triton.jit
@@ -239,7 +227,7 @@ def inside_outside_kernel(
             # of a sentence as long as the chart the last width had no meeting after it, of others it had
             rounds = length
             if length + 1 == last:
-                _meet(meetings, length, PARTS)
+                meet(meetings, length, PARTS)
         _outside(
             scores, chart, above, marginals, meetings, rounds, part, length, first, last, size, stride_i, stride_j,
             PARTS, SPANS, SPLITS, REAL,
@@ -289,7 +277,7 @@ def cky_fwd_kernel(
             tl.store(chart + width * size + start, best, mask=there)
             tl.store(splits + width * size + start, split, mask=there)
         if width + 1 < last:
-            _meet(meetings + sentence, width, PARTS)
+            meet(meetings + sentence, width, PARTS)
 
 
 # back-trace: a marked span marks its two children, widest spans first; one program a sentence

@@ -13,11 +13,10 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from triton import knobs
 from triton.runtime import driver
 
-# in Triton's interpreter programs run one after another and cannot meet: each step is a launch of its own
-INTERPRETED = bool(knobs.runtime.interpret)
+from treecrf.chart.meeting import INTERPRETED, meet
+
 # one compilation serves every shape of batch
 SHAPES = ["start", "first", "last", "batch", "steps", "stride_direction", "stride_row"]
 # gradients are scaled so that the largest that comes in is this, far from both ends of half precision
@@ -92,17 +91,6 @@ def _plan(gates: Tensor, *, back: bool) -> Plan:
     cut = plan(len(gates), gates.shape[-1], device_of(gates.device), back=back)
     assert cut is not None, "asked before: fits()"
     return cut
-
-
-@triton.jit
-def _meet(meeting, rounds, PARTS: tl.constexpr):
-    """Wait until every program of the sequences has stored its share of a step."""
-    tl.debug_barrier()
-    if PARTS > 1:
-        tl.atomic_add(meeting, 1, sem="acq_rel", scope="gpu")
-        while tl.atomic_add(meeting, 0, sem="acq_rel", scope="gpu") < rounds * PARTS:
-            pass
-        tl.debug_barrier()
 
 
 @triton.jit
@@ -221,7 +209,7 @@ def recurrence_fwd_kernel(
         tl.store(cells + at_unit, cell, mask=own)
         tl.store(hidden + at_unit, out, mask=own)
         if t + 1 < last:
-            _meet(meetings + group * 2 + direction, t + 1 - first, PARTS)
+            meet(meetings + group * 2 + direction, t + 1 - first, PARTS)
     if first == 0:
         _clear(hidden, rows, length, batch, steps, direction, unit, is_own, SIZE)
         _clear(masked, rows, length, batch, steps, direction, unit, is_own, SIZE)
@@ -326,7 +314,7 @@ def recurrence_bwd_kernel(
             mask=in_batch & is_own_column[None, :],
         )
         if back + 1 < last:
-            _meet(meetings + group * 2 + direction, back + 1 - first, PARTS)
+            meet(meetings + group * 2 + direction, back + 1 - first, PARTS)
     if first == 0:
         _clear(to_gates, rows, length, batch, steps, direction, column, is_own_column, 4 * SIZE)
     if CARRIED:
