@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.checkpoint import MANIFEST, DamagedFileError, load_folder, pack, save_folder
-from treecrf.parser import CONFIG, VOCABULARY, WEIGHTS, Parser
+from treecrf.folder import CONFIG, VOCABULARY, WEIGHTS
+from treecrf.parser import Parser
 from treecrf.text import tokenize
 from treecrf.tree import Tree
 
@@ -105,6 +106,7 @@ def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
     ("sentences", "tags", "error", "message"),
     [
         ([["a"], []], None, ValueError, "sentence 1 has no words"),
+        ([["a"], ["b", 7]], None, TypeError, "sentence 1 has a word that is no string: .* int found"),
         (["a cat", " \t"], None, ValueError, "sentence 1 has no words"),
         ([["a"]], [["DT", "NN"]], ValueError, "sentence 0 has 1 words and 2 tags"),
         ([["a"], ["b"]], [["DT"]], ValueError, "shorter"),

@@ -22,6 +22,7 @@ FLOORS = {
     "encode": 3,
     "checkpoint": 3,
     "config": 3,
+    "folder": 3,
     "analysis": 3,
     "constraints": 3,
     "parser": 3,

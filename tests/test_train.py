@@ -16,8 +16,9 @@ from toygrammar import toy_trees, write_trees
 from treecrf.checkpoint import unpack
 from treecrf.config import read_config
 from treecrf.evalb import evaluate
+from treecrf.folder import WEIGHTS
 from treecrf.nn import Loss
-from treecrf.parser import WEIGHTS, Parser
+from treecrf.parser import Parser
 from treecrf.train import Progress, Recipe, fit
 from treecrf.train.journal import NAME, read_journal
 from treecrf.train.resume import STATE

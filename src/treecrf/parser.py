@@ -1,29 +1,22 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
-import json
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
 from torch import Tensor
 
 from treecrf.analysis import Analysis, analyses, bracket_crf
 from treecrf.batching import Budget, sorted_batches
 from treecrf.chart.crf import SpanCRF
-from treecrf.checkpoint import DamagedFileError, load_folder, pack, save_folder
 from treecrf.cnf import from_spans
-from treecrf.config import read_config, to_toml
 from treecrf.constraints import Constraints, Labels, condition
 from treecrf.data import Vocabulary
 from treecrf.encode import Encoder
-from treecrf.nn import Decoded, ModelConfig, Scores, SpanModel, decode
-from treecrf.nn.transformer import build_encoder, save_encoder_config
+from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
+from treecrf.nn import Decoded, Scores, SpanModel, decode
 from treecrf.pieces import WordPieces
 from treecrf.tree import Span, Tree
 
@@ -32,19 +25,8 @@ if TYPE_CHECKING:
 
 Words = Sequence[str] | Sequence["Token"]  # or a string, which is raw text
 
-CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"
-_MODELS = Path(__file__).parent / "models"
 _WINDOW = 4096  # sentences that are sorted by length before they are cut into batches
 _NO_TAG = "_"  # the tag of words that nobody tagged
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParserConfig:
-    """What a saved parser is, besides its vocabulary and weights."""
-
-    root: str = "TOP"
-    language: str = "en"  # of raw text
-    model: ModelConfig = field(default_factory=ModelConfig)
 
 
 class Sentence(NamedTuple):
@@ -88,39 +70,15 @@ class Parser:
 
         It runs on a GPU if there is one, unless `device` says otherwise. Nothing in the folder is ever executed.
         """
-        folder = _find(source)
-        files = load_folder(folder)
-        for name in (CONFIG, VOCABULARY, WEIGHTS):
-            if name not in files:
-                raise DamagedFileError(f"{folder} holds no parser: there is no {name} in its manifest")
-        config = read_config(ParserConfig, folder / CONFIG)
-        vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
-        encoder = build_encoder(folder) if config.model.transformer else None
-        with torch.device("meta"):  # weights come from the file: to draw them at random first would take a second
-            model = SpanModel(config.model, vocabulary.sizes, encoder=encoder)
-        _load_weights(model, files[WEIGHTS], folder / WEIGHTS)
-        pieces = WordPieces.load(folder) if config.model.transformer else None
+        parts = load_parts(source)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        model = model.to(place).eval()
-        return Parser(model, vocabulary, root=config.root, language=config.language, pieces=pieces)
+        root, language = parts.config.root, parts.config.language
+        return Parser(parts.model.to(place).eval(), parts.vocabulary, root=root, language=language, pieces=parts.pieces)
 
     def save(self, folder: str | Path) -> None:
         """Write everything that `load` needs into a folder; one that is there is replaced at once or not at all."""
         config = ParserConfig(root=self.root, language=self.language, model=self.model.config)
-        files = {
-            CONFIG: to_toml(config).encode(),
-            VOCABULARY: json.dumps(self.vocabulary.to_dict(), ensure_ascii=False).encode(),
-            WEIGHTS: pack(self.model.state_dict()),
-        }
-        save_folder(Path(folder), self._encoder_files() | files)
-
-    def _encoder_files(self) -> dict[str, bytes]:
-        if self.model.transformer is None or self._pieces is None:
-            return {}
-        with tempfile.TemporaryDirectory() as scratch:
-            self._pieces.save(scratch)
-            save_encoder_config(self.model.transformer.encoder, scratch)
-            return {path.name: path.read_bytes() for path in sorted(Path(scratch).iterdir())}
+        save_parts(folder, Parts(config, self.vocabulary, self.model, self._pieces))
 
     def parse(
         self,
@@ -227,10 +185,14 @@ class Parser:
         if words and isinstance(words[0], tuple):
             tokens = cast("Sequence[Token]", words)
             shown, read = [token.text for token in tokens], [token.word for token in tokens]
-        self._check(number, shown, tags)
+        self._check(number, cast("Sequence[str]", shown), tags)
         return Sentence(number, cast("Sequence[str]", shown), cast("Sequence[str]", read), tags, constraints)
 
-    def _check(self, number: int, words: Words, tags: Sequence[str] | None) -> None:
+    def _check(self, number: int, words: Sequence[str], tags: Sequence[str] | None) -> None:
+        try:
+            "".join(words)  # which looks at every type in no time
+        except TypeError as error:
+            raise TypeError(f"sentence {number} has a word that is no string: {error}") from None
         if not words:
             raise ValueError(f"sentence {number} has no words; expected at least one")
         if tags is None and self.model.config.tag_size:
@@ -298,40 +260,3 @@ def _one(given: Any) -> list[Any] | None:
 
 def _batches(window: list[Sentence], batch_words: int) -> list[list[int]]:
     return sorted_batches([len(sentence.words) for sentence in window], budget=Budget(words=batch_words))
-
-
-def _find(source: str | Path) -> Path:
-    folder = Path(source)
-    if folder.is_dir():
-        return folder
-    known = sorted(path.name for path in _MODELS.iterdir() if path.is_dir()) if _MODELS.is_dir() else []
-    if str(source) in known:
-        return _MODELS / source
-    raise FileNotFoundError(
-        f"there is no model '{source}': no folder has that name"
-        + (f", and the models that came with treecrf are {', '.join(known)}" if known else "")
-    )
-
-
-def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
-    try:
-        return Vocabulary.from_dict(json.loads(data))
-    except (ValueError, TypeError) as error:
-        raise DamagedFileError(f"{path} is no vocabulary: {error}") from None
-
-
-def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
-    try:
-        tensors = load_tensors(data)
-    except SafetensorError as error:
-        raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None
-    expected = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: list(tensor.shape) for name, tensor in tensors.items()}
-    wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    if wrong:
-        raise DamagedFileError(
-            f"{path} does not hold the weights of this model: '{wrong[0]}' has shape {found.get(wrong[0], 'none')}, "
-            f"expected {expected.get(wrong[0], 'none')}; {len(wrong)} of {len(expected)} differ"
-        )
-    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-    model.load_state_dict(weights, strict=True, assign=True)

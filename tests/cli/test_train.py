@@ -13,7 +13,7 @@ import pytest
 from small import FIFTY, small_recipe
 from treecrf.cli import main
 from treecrf.config import to_toml
-from treecrf.parser import WEIGHTS
+from treecrf.folder import WEIGHTS
 from treecrf.train.journal import NAME, read_journal
 
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
