@@ -19,8 +19,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from treecrf.batching import Budget
 from treecrf.config import read_config
+from treecrf.encode.batching import Budget
 from treecrf.train import Progress, Recipe, fit
 from treecrf.train.feed import Corpus, Feed
 from treecrf.train.ingredients import build_parser

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from treecrf.data import Vocabulary
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.parser import Parser
 from treecrf.train import DataConfig, Recipe, TrainConfig

@@ -313,7 +313,7 @@ def test_batches_change_no_tree(model: dict[str, object]) -> None:
 
 
 def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.encode._REMEMBERED", 20)  # so that words are met and forgotten all the time
+    monkeypatch.setattr("treecrf.encode.encoder._REMEMBERED", 20)  # so that words are met and forgotten all the time
     parser = random_parser(TREES, tag_head=True)
     sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
     expected = list(parser.parse_many(sentences))

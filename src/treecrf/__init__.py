@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from treecrf.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
+    from treecrf.analysis import Analysis
     from treecrf.chart.crf import SpanCRF
     from treecrf.cnf import from_spans, to_spans
+    from treecrf.constraints import Constraints
     from treecrf.evalb import Rules, evaluate
     from treecrf.parser import Parser
     from treecrf.treebank import TreebankError, read_trees, write_trees
 
 __all__ = [
+    "Analysis",
     "BracketError",
+    "Constraints",
     "Parser",
     "Rules",
     "Span",
@@ -33,6 +37,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Analysis": "treecrf.analysis",
+    "Constraints": "treecrf.constraints",
     "Parser": "treecrf.parser",
     "Rules": "treecrf.evalb",
     "SpanCRF": "treecrf.chart.crf",

@@ -12,10 +12,10 @@ from safetensors.torch import load as load_tensors
 
 from treecrf.checkpoint import DamagedFileError, load_folder, pack, save_folder
 from treecrf.config import read_config, to_toml
-from treecrf.data import Vocabulary
+from treecrf.encode.pieces import WordPieces
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.transformer import build_encoder, save_encoder_config
-from treecrf.pieces import WordPieces
 
 CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"
 _MODELS = Path(__file__).parent / "models"

@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from treecrf.analysis import Analysis, analyses, bracket_crf
-from treecrf.batching import Budget, sorted_batches
 from treecrf.chart.crf import SpanCRF
 from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
-from treecrf.data import Vocabulary
-from treecrf.encode import Encoder
+from treecrf.encode.batching import Budget, sorted_batches
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.pieces import WordPieces
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
 from treecrf.nn import Decoded, Scores, SpanModel, decode
-from treecrf.pieces import WordPieces
 from treecrf.tree import Span, Tree
 
 if TYPE_CHECKING:

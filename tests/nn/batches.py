@@ -6,8 +6,8 @@ from dataclasses import replace
 import torch
 
 from toygrammar import toy_trees
-from treecrf.data import Vocabulary
-from treecrf.encode import Encoder
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import Batch, ModelConfig, SpanModel
 from treecrf.tree import Tree
 

@@ -74,7 +74,7 @@ def test_each_missing_input_is_named():
     model = small_model(SMALL, tag_size=3)
     with pytest.raises(ValueError, match="part-of-speech tags and the batch has none"):
         model(batch_of(TREES))
-    from treecrf.encode import Encoder
+    from treecrf.encode.encoder import Encoder
 
     with pytest.raises(ValueError, match="characters and the batch has none"):
         small_model()(batch_of(TREES, encoder=Encoder(VOCABULARY, characters=False)))

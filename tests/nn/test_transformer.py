@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from encode.letters import letters
 from nn.batches import SMALL, TREES, VOCABULARY, batch_of
-from test_pieces import letters
-from treecrf.encode import Encoder
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.pieces import WordPieces
 from treecrf.nn import SpanModel, decode
 from treecrf.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
-from treecrf.pieces import WordPieces
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toygrammar import toy_trees
-from treecrf.batching import Budget
-from treecrf.data import Vocabulary
-from treecrf.encode import Encoder
+from treecrf.encode.batching import Budget
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.train.feed import Corpus, Feed, ahead, mix_seed
 
 TREES = toy_trees(50)

@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeVar
 
 import torch
 
-from treecrf.batching import Budget, buckets, shuffled_batches
-from treecrf.data import Gold, Vocabulary
-from treecrf.encode import Encoder
+from treecrf.encode.batching import Budget, buckets, shuffled_batches
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.vocabulary import Gold, Vocabulary
 from treecrf.nn import Batch
 from treecrf.tree import Tree
 

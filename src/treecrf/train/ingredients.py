@@ -7,16 +7,16 @@ from pathlib import Path
 
 import torch
 
-from treecrf.data import Vocabulary
+from treecrf.encode.pieces import WordPieces
+from treecrf.encode.vectors import Vectors, read_vectors
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.evalb import Rules
 from treecrf.nn import SpanModel
 from treecrf.nn.transformer import load_encoder
 from treecrf.parser import Parser
-from treecrf.pieces import WordPieces
 from treecrf.train.recipe import DataConfig, Recipe
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
-from treecrf.vectors import Vectors, read_vectors
 
 
 @dataclass(frozen=True, kw_only=True)

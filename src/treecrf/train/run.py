@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from treecrf.batching import Budget
 from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
+from treecrf.encode.batching import Budget
 from treecrf.evalb import Rules
 from treecrf.parser import Parser
 from treecrf.train.distributed import Processes

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.vectors import VectorError, read_vectors
+from treecrf.encode.vectors import VectorError, read_vectors
 
 
 def write(tmp_path, text, name="vectors.txt"):
@@ -34,7 +34,7 @@ def test_numbers_survive_whatever_the_blocks(tmp_path_factory, numbers, count):
 
 
 def test_blocks_are_joined_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("treecrf.vectors._LINES_AT_ONCE", 2)
+    monkeypatch.setattr("treecrf.encode.vectors._LINES_AT_ONCE", 2)
     path = write(tmp_path, "".join(f"w{row} {row} 0\n" for row in range(5)))
     assert read_vectors(path).matrix[:, 0].tolist() == [0, 1, 2, 3, 4]
 

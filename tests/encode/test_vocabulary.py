@@ -6,10 +6,10 @@ import torch
 
 from toygrammar import toy_trees
 from treecrf.cnf import to_spans
-from treecrf.data import Unseen, Vocabulary
+from treecrf.encode.vectors import Vectors
+from treecrf.encode.vocabulary import Unseen, Vocabulary
 from treecrf.nn import IGNORED
 from treecrf.tree import Tree
-from treecrf.vectors import Vectors
 
 TREES = toy_trees(30, seed=5)
 PAIR = [Tree.parse("(TOP (NP (DT The) (NN cat)))"), Tree.parse("(TOP (NP (DT the) (NN dog)))")]

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.batching import Budget, buckets, shuffled_batches, sorted_batches
+from treecrf.encode.batching import Budget, buckets, shuffled_batches, sorted_batches
 
 lengths = st.lists(st.integers(1, 120), min_size=1, max_size=150)
 budgets = st.builds(Budget, words=st.integers(1, 500), cells=st.integers(1, 20_000))

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treecrf.data import Gold, Ints, Vocabulary
+from treecrf.encode.pieces import WordPieces, windows
+from treecrf.encode.vocabulary import Gold, Ints, Vocabulary
 from treecrf.nn.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
-from treecrf.pieces import WordPieces, windows
 
 _CHARS_PER_WORD = 20  # a longer word is known by its beginning
 _REMEMBERED = 1_000_000  # distinct words

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from treecrf.cnf import to_spans
+from treecrf.encode.vectors import Vectors
 from treecrf.nn.batch import IGNORED, SPECIAL, UNK, Sizes
 from treecrf.tree import Tree
-from treecrf.vectors import Vectors
 
 Ints = npt.NDArray[np.int64]
 

@@ -5,11 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-import treecrf.encode
-from test_pieces import letters
+import treecrf.encode.encoder
+from encode.letters import letters
 from toygrammar import toy_trees
-from treecrf.data import Vocabulary
-from treecrf.encode import Encoder
+from treecrf.encode.encoder import Encoder
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import IGNORED
 from treecrf.nn.batch import BOS, EOS, PAD, UNK
 from treecrf.tree import Tree
@@ -79,7 +79,7 @@ def test_forgetting_changes_nothing(batch_sentences):
     encoder = Encoder(VOCABULARY)
     before = encoder.collate(batch_sentences)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(treecrf.encode, "_REMEMBERED", 0)
+        patch.setattr(treecrf.encode.encoder, "_REMEMBERED", 0)
         after = encoder.collate(batch_sentences)
     assert torch.equal(before.words, after.words) and torch.equal(before.chars, after.chars)
 
