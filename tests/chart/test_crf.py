@@ -216,6 +216,15 @@ def test_bad_input_says_which_sentence_and_why(message):
         BAD[message](torch.randn(2, 5, 5))
 
 
+def test_lengths_and_scores_may_be_views():
+    scores = torch.randn(1, 6, 6).expand(2, 6, 6)
+    views = SpanCRF(scores, torch.tensor([5, 0, 3, 0])[::2])
+    copies = SpanCRF(scores.contiguous(), [5, 3])
+    close(views.log_partition, copies.log_partition)
+    close(views.marginals, copies.marginals)
+    assert views.lengths.is_contiguous()
+
+
 def test_nan_outside_the_sentences_is_nobody_s_business():
     scores = torch.randn(2, 5, 5)
     scores[1, :, 4] = torch.nan

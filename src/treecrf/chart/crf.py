@@ -40,7 +40,7 @@ class SpanCRF:
         self._constrained = allowed is not None
         if validate:
             self._constrained |= _check_values(scores, lengths)
-        self.lengths = lengths.to(scores.device, torch.int64)
+        self.lengths = lengths.to(scores.device, torch.int64).contiguous()
         self.scores = scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)
         self._validate = validate
 
