@@ -71,3 +71,8 @@ def test_bert_replaces_the_characters() -> None:
 
 def test_gum_is_trained_on_both_its_parts() -> None:
     assert len(load("gum").data.train) == 2
+
+
+@pytest.mark.parametrize("name", ["ctb5", "ctb5-minus", "ctb7-bert", "sinica", "zhong"])
+def test_chinese_parsers_cut_raw_text_as_chinese(name: str) -> None:
+    assert load(name).data.language == "zh"

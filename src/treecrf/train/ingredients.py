@@ -64,7 +64,7 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
     pieces = WordPieces.load(transformer) if transformer else None
     torch.manual_seed(recipe.train.seed)
     model = SpanModel(recipe.model, vocabulary.sizes, pretrained=table, encoder=encoder)
-    return Parser(model, vocabulary, root=_root(trees), pieces=pieces)
+    return Parser(model, vocabulary, root=_root(trees), language=recipe.data.language, pieces=pieces)
 
 
 def _read_vectors(config: DataConfig) -> Vectors | None:

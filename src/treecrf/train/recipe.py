@@ -15,6 +15,7 @@ class DataConfig:
     train: tuple[str, ...]
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
+    language: Literal["en", "zh"] = "en"  # in which the trained parser cuts raw text into words
     rules: str = "collins"  # how dev and test are scored: built-in rules or a parameter file
     vectors: str = ""  # pretrained word vectors, as GloVe and word2vec write them
     unknown_vector: str = ""  # the word in that file whose vector stands for all unknown ones
