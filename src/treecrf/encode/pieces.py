@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.nn.transformer import import_transformers
+
 Ints = npt.NDArray[np.int64]
 
 _PIECES_PER_WORD = 20  # a longer word is known by its beginning
@@ -32,12 +34,7 @@ class WordPieces:
     @staticmethod
     def load(name: str | Path, *, window: int | None = None) -> "WordPieces":
         """The tokenizer of a folder, or of a name on the Hugging Face hub."""
-        try:
-            import transformers
-        except ImportError as error:
-            raise ImportError(
-                "a transformer encoder needs the package transformers: pip install 'treecrf[transformers]'"
-            ) from error
+        transformers = import_transformers()
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
             config = transformers.AutoConfig.from_pretrained(str(name), trust_remote_code=False)

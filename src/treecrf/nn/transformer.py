@@ -68,7 +68,7 @@ class ScalarMix(nn.Module):
 
 def load_encoder(name: str | Path) -> nn.Module:
     """The pretrained encoder of a folder, or of a name on the Hugging Face hub."""
-    transformers = _import_transformers()
+    transformers = import_transformers()
     try:
         encoder = transformers.AutoModel.from_pretrained(str(name), trust_remote_code=False)
     except (OSError, ValueError) as error:
@@ -81,7 +81,7 @@ def load_encoder(name: str | Path) -> nn.Module:
 
 def build_encoder(folder: str | Path) -> nn.Module:
     """The encoder that a folder's config.json describes, its weights yet to be loaded."""
-    transformers = _import_transformers()
+    transformers = import_transformers()
     config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return _bare(transformers.AutoModel.from_config(config, trust_remote_code=False))
 
@@ -106,7 +106,8 @@ def _bare(encoder: Any) -> nn.Module:
     return encoder  # type: ignore[no-any-return]
 
 
-def _import_transformers() -> Any:
+def import_transformers() -> Any:
+    """The package transformers, or an error that says how to get it."""
     try:
         import transformers
     except ImportError as error:
