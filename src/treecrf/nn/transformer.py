@@ -1,5 +1,6 @@
-"""A Hugging Face encoder as one vector per word."""
+"""A pretrained encoder as one vector per word: our own BERT, or any other of Hugging Face's."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.nn.batch import Batch
+from treecrf.nn.bert import Bert, BertConfig
 
 
 class Transformer(nn.Module):
@@ -35,10 +37,9 @@ class Transformer(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         if batch.pieces is None or batch.piece_lengths is None:
             raise ValueError("the model reads word pieces and the batch has none; encode it with the model's tokenizer")
-        mask = torch.arange(batch.pieces.shape[1], device=batch.device) < batch.piece_lengths[:, None]
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            output = self.encoder(input_ids=batch.pieces, attention_mask=mask.long(), output_hidden_states=True)
-        vectors = self._pool(self.mix(output.hidden_states), batch)
+            hidden = hidden_states(self.encoder, batch.pieces, batch.piece_lengths)
+        vectors = self._pool(self.mix(hidden), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
     def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
@@ -66,8 +67,17 @@ class ScalarMix(nn.Module):
         return self.scale * total
 
 
+def hidden_states(encoder: nn.Module, pieces: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
+    """What an encoder gives for pieces (w, p) of which the first `lengths` of each row count, after each layer."""
+    if isinstance(encoder, Bert):
+        return encoder(pieces, lengths)  # type: ignore[no-any-return]
+    mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+    output = encoder(input_ids=pieces, attention_mask=mask.long(), output_hidden_states=True)
+    return output.hidden_states  # type: ignore[no-any-return]
+
+
 def load_encoder(name: str | Path) -> nn.Module:
-    """The pretrained encoder of a folder, or of a name on the Hugging Face hub."""
+    """The pretrained encoder of a folder, or of a name on the Hugging Face hub; ours, where it is a plain BERT."""
     transformers = import_transformers()
     try:
         encoder = transformers.AutoModel.from_pretrained(str(name), trust_remote_code=False)
@@ -76,11 +86,14 @@ def load_encoder(name: str | Path) -> nn.Module:
             f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
             "or a name on huggingface.co that is cached or can be reached"
         ) from error
-    return _bare(encoder)
+    return _ours(_bare(encoder))
 
 
 def build_encoder(folder: str | Path) -> nn.Module:
     """The encoder that a folder's config.json describes, its weights yet to be loaded."""
+    if own := _own_config(folder):
+        with torch.device("meta"):
+            return Bert(own).to_empty(device="cpu")
     transformers = import_transformers()
     config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return _bare(transformers.AutoModel.from_config(config, trust_remote_code=False))
@@ -89,7 +102,10 @@ def build_encoder(folder: str | Path) -> nn.Module:
 def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
     """Write the config.json from which `build_encoder` builds the same encoder."""
     config: Any = encoder.config
-    config.save_pretrained(str(folder))
+    if isinstance(config, BertConfig):
+        config.save(folder)
+    else:
+        config.save_pretrained(str(folder))
 
 
 def hidden_size(encoder: nn.Module) -> int:
@@ -104,6 +120,23 @@ def _bare(encoder: Any) -> nn.Module:
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     return encoder  # type: ignore[no-any-return]
+
+
+def _ours(encoder: Any) -> nn.Module:
+    """The same encoder as our own module, if it is a plain BERT."""
+    config = BertConfig.of(encoder.config.to_dict()) if type(encoder).__name__ == "BertModel" else None
+    if config is None:
+        return encoder  # type: ignore[no-any-return]
+    bert = Bert(config)
+    bert.load_state_dict(encoder.state_dict())
+    return bert
+
+
+def _own_config(folder: str | Path) -> BertConfig | None:
+    try:
+        return BertConfig.of(json.loads(Path(folder, "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None  # Hugging Face says what is wrong with it
 
 
 def import_transformers() -> Any:
