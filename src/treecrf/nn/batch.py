@@ -30,22 +30,23 @@ class Packing(NamedTuple):
 
 
 class Ragged:
-    """How long padded sequences are, on the device and on the host, (b,) each."""
+    """How long sequences are that were padded to `width`, on the device and on the host, (b,) each."""
 
-    def __init__(self, lengths: Tensor, host: Tensor) -> None:
+    def __init__(self, lengths: Tensor, host: Tensor, width: int) -> None:
         self.lengths = lengths
         self._host = host
+        self._width = width
 
     @cached_property
     def packing(self) -> Packing:
         steps = torch.arange(int(self._host.max()))
         order = self._host.argsort(descending=True, stable=True)
         reached = steps[:, None] < self._host[order]
-        rows = (order * len(steps) + steps[:, None])[reached]
-        places = torch.zeros(len(order) * len(steps), dtype=torch.int64)
+        rows = (order * self._width + steps[:, None])[reached]
+        places = torch.zeros(len(order) * self._width, dtype=torch.int64)
         places[rows] = torch.arange(len(rows))
         device = self.lengths.device
-        return Packing(rows.to(device), places.view(-1, len(steps)).to(device), reached.sum(1))
+        return Packing(rows.to(device), places.view(-1, self._width).to(device), reached.sum(1))
 
 
 class Spelled(NamedTuple):
@@ -131,13 +132,14 @@ class Batch:
     @property
     def positions(self) -> Ragged:
         """How many positions the sentences have: their words, a start and an end."""
-        return Ragged(self.lengths + 2, self.host_lengths + 2)
+        return Ragged(self.lengths + 2, self.host_lengths + 2, self.words.shape[1])
 
     @property
     def spelled(self) -> Spelled:
         assert self.chars is not None and self.char_lengths is not None and self.char_ends is not None
         assert self.host_char_lengths is not None
-        return Spelled(self.chars, Ragged(self.char_lengths, self.host_char_lengths), self.char_ends)
+        lengths = Ragged(self.char_lengths, self.host_char_lengths, self.chars.shape[1])
+        return Spelled(self.chars, lengths, self.char_ends)
 
     @property
     def spans(self) -> Spans:
@@ -149,6 +151,12 @@ class Batch:
     @property
     def device(self) -> torch.device:
         return self.words.device
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...] | None, ...]:
+        """Of all tensors: batches that have the same are read by the same kernels."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(tuple(value.shape) if isinstance(value, Tensor) else None for value in values)
 
     @property
     def total_labels(self) -> int:

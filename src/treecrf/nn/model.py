@@ -74,13 +74,13 @@ class Loss:
     words: int
     labelled: int
 
-    def total(self, *, words: int | None = None, labelled: int | None = None) -> Tensor:
+    def total(self, *, words: int | Tensor | None = None, labelled: int | Tensor | None = None) -> Tensor:
         """The training objective: each part per item, then added.
 
         A part of a larger batch is given the counts of the whole, so that the parts add up to it.
         """
-        per_word = (self.spans + self.tags) / max(1, self.words if words is None else words)
-        return per_word + self.labels / max(1, self.labelled if labelled is None else labelled)
+        per_word = (self.spans + self.tags) / (max(1, self.words) if words is None else words)
+        return per_word + self.labels / (max(1, self.labelled) if labelled is None else labelled)
 
 
 class SpanModel(nn.Module):

@@ -5,14 +5,17 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import torch
 
-from treecrf.encode.batching import Budget, buckets, shuffled_batches
+from treecrf.encode.batching import Budget, Indices, buckets, shuffled_batches
 from treecrf.encode.encoder import Encoder
 from treecrf.encode.vocabulary import Gold, Vocabulary
 from treecrf.nn import Batch
+from treecrf.train.room import fill_up, room_for
 from treecrf.tree import Tree
 
 T = TypeVar("T")
@@ -59,40 +62,68 @@ class Feed:
     encoder: Encoder
     budget: Budget
     seed: int
+    weights: Sequence[float] | None = None  # how often an epoch has each sentence, on average; once where not given
+    lowercase: float = 0.0  # the share of sentences that are read in lower case
     accumulate: int = 1
     rank: int = 0
     world: int = 1
     read_tags: bool = False
     pin_memory: bool = False
+    alike: bool = False  # whether batches of a bucket are filled up to one shape
 
     def epoch(self, number: int) -> list[list[int]]:
         """The sentences of each batch of an epoch."""
         generator = torch.Generator().manual_seed(mix_seed(self.seed, "epoch", number))
-        lengths = self.corpus.lengths
-        return shuffled_batches(lengths, buckets(lengths), budget=self.budget, generator=generator)
+        groups = self._buckets if self.weights is None else self._weighted(self.weights, generator)
+        return shuffled_batches(self.corpus.lengths, groups, budget=self.budget, generator=generator)
+
+    def _weighted(self, weights: Sequence[float], generator: torch.Generator) -> list[Indices]:
+        """The buckets, with each sentence as often as its weight says; what is left of a whole number is drawn."""
+        counts = (np.asarray(weights) + torch.rand(len(weights), generator=generator).numpy()).astype(int)
+        groups = [np.repeat(bucket, counts[bucket]) for bucket in self._buckets]
+        return [group for group in groups if len(group)]
+
+    @cached_property
+    def _buckets(self) -> list[Indices]:
+        return buckets(self.corpus.lengths)
+
+    @cached_property
+    def _bucket_of(self) -> dict[int, Indices]:
+        return {int(member): bucket for bucket in self._buckets for member in bucket}
 
     def steps(self, batches: Sequence[list[int]]) -> Iterator[Step]:
         """The steps of these batches, made ahead of use in a thread of their own."""
         return ahead(map(self._step, batches), _AHEAD)
 
     def _step(self, members: list[int]) -> Step:
+        lowered = self._lowered(members)
         words = sum(self.corpus.lengths[member] for member in members)
         count = -(-max(self.accumulate, self.world) // self.world) * self.world
-        parts = [(number, members[number::count]) for number in range(self.rank, count, self.world)]
+        numbers = range(self.rank, min(count, len(members)), self.world)
         return Step(
             sentences=len(members),
             words=words,
             labelled=2 * words - len(members),
-            parts=[(number, self._batch(part)) for number, part in parts if part],
+            parts=[(number, self._batch(members[number::count], lowered[number::count])) for number in numbers],
         )
 
-    def _batch(self, members: list[int]) -> Batch:
+    def _lowered(self, members: list[int]) -> list[bool]:
+        """Which sentences of a batch are read in lower case: drawn from the seed and the batch itself."""
+        if not self.lowercase:
+            return [False] * len(members)
+        generator = torch.Generator().manual_seed(mix_seed(self.seed, "lowercase", *members))
+        return [draw < self.lowercase for draw in torch.rand(len(members), generator=generator).tolist()]
+
+    def _batch(self, members: list[int], lowered: list[bool]) -> Batch:
         corpus = self.corpus
+        words = (corpus.words[member] for member in members)
         batch = self.encoder.collate(
-            [corpus.words[member] for member in members],
+            [list(map(str.lower, given)) if low else given for given, low in zip(words, lowered, strict=True)],
             tags=[corpus.tags[member] for member in members] if self.read_tags else None,
             gold=[corpus.gold[member] for member in members],
         )
+        if self.alike:
+            batch = fill_up(batch, room_for(batch, self._bucket_of[members[0]], self.corpus.lengths))
         return batch.pin_memory() if self.pin_memory else batch
 
 

@@ -40,6 +40,12 @@ class TreebankPart:
             files=[(path, len(trees)) for path, trees in by_file],
         )
 
+    def spread(self, weights: Sequence[float]) -> list[float] | None:
+        """The weights of files as weights of their trees."""
+        if not weights:
+            return None
+        return [weight for weight, (_, count) in zip(weights, self.files, strict=True) for _ in range(count)]
+
     def place(self, number: int) -> str:
         """Where the tree with this number is, for people."""
         for path, count in self.files:
@@ -57,14 +63,15 @@ def read_rules(name: str) -> Rules:
 def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
     """A parser for trees like these, its weights drawn with the recipe's seed."""
     vectors = _read_vectors(recipe.data)
-    vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=recipe.data.unknown_vector)
+    vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=recipe.data.unknown_vector, forms=recipe.data.forms)
     table = None if vectors is None else vocabulary.vector_table(vectors, unknown=recipe.data.unknown_vector)
     transformer = recipe.model.transformer
     encoder = load_encoder(transformer) if transformer else None
     pieces = WordPieces.load(transformer) if transformer else None
     torch.manual_seed(recipe.train.seed)
     model = SpanModel(recipe.model, vocabulary.sizes, pretrained=table, encoder=encoder)
-    return Parser(model, vocabulary, root=_root(trees), language=recipe.data.language, pieces=pieces)
+    data = recipe.data
+    return Parser(model, vocabulary, root=_root(trees), language=data.language, forms=data.forms, pieces=pieces)
 
 
 def _read_vectors(config: DataConfig) -> Vectors | None:

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.evalb import Score, evaluate
+from treecrf.nn import Batch
 from treecrf.parser import Parser
 from treecrf.train.distributed import Processes, join_processes
 from treecrf.train.feed import Step, mix_seed
@@ -22,6 +24,7 @@ from treecrf.train.optimizer import learning_rate_share, number_format, set_lear
 from treecrf.train.recipe import Recipe
 from treecrf.train.resume import save_state
 from treecrf.train.run import Run, Watch, record, start_run, tell
+from treecrf.train.tape import Recorder
 from treecrf.tree import Tree
 
 
@@ -47,6 +50,8 @@ def fit(
     """
     with join_processes(device) as processes, number_format(recipe.train.precision), _fork_randomness(processes):
         run = start_run(recipe, Path(folder), processes, resume=resume, watch=watch)
+        if run.feed.alike:
+            run.recorder = Recorder(partial(_recordable_step, run), processes.device)
         while run.position.epoch < run.last_epoch:
             _train_epoch(run)
             _close_epoch(run)
@@ -84,24 +89,48 @@ def _train_epoch(run: Run) -> None:
 
 def _take_step(run: Run, step: Step) -> None:
     """One step down the gradient of a batch; nothing in it waits for the device."""
-    model, device = run.parser.model, run.processes.device
+    if run.recorder is not None:
+        ((number, batch),) = step.parts
+        _seed(run, number)
+        run.recorder(batch, (step.words, step.labelled))
+        return
     run.optimizer.zero_grad()
-    loss = torch.zeros((), device=device)
+    loss = torch.zeros((), device=run.processes.device)
     for number, batch in step.parts:
-        torch.manual_seed(mix_seed(run.recipe.train.seed, run.position.step, number))
-        try:
-            with torch.autocast(device.type, torch.bfloat16, enabled=run.recipe.train.precision == "bf16"):
-                part = model.loss(batch.to(device)).total(words=step.words, labelled=step.labelled)
-            part.backward()
-        except torch.OutOfMemoryError as error:
-            raise ValueError(
-                f"{batch.size} sentences of {batch.total_words} words, the longest of {batch.longest}, do not fit into "
-                "the GPU's memory; compute a batch in more parts (train.accumulate) or make it smaller "
-                "(train.batch_words, train.batch_cells)"
-            ) from error
-        loss += part.detach()
+        _seed(run, number)
+        loss += _add_gradient(run, batch.to(run.processes.device), step.words, step.labelled)
     if run.processes.world > 1:
         run.processes.add_up([*_gradients(run.learning), loss])
+    _descend(run, loss)
+
+
+def _recordable_step(run: Run, batch: Batch, counts: Tensor) -> None:
+    """A step with one batch on the device, and the words and labels in it there as well."""
+    run.optimizer.zero_grad()
+    words, labelled = counts
+    _descend(run, _add_gradient(run, batch, words, labelled))
+
+
+def _seed(run: Run, part: int) -> None:
+    torch.manual_seed(mix_seed(run.recipe.train.seed, run.position.step, part))
+
+
+def _add_gradient(run: Run, batch: Batch, words: int | Tensor, labelled: int | Tensor) -> Tensor:
+    """The loss of a part of a batch, after its gradient was added."""
+    try:
+        with torch.autocast(batch.device.type, torch.bfloat16, enabled=run.recipe.train.precision == "bf16"):
+            loss = run.parser.model.loss(batch).total(words=words, labelled=labelled)
+        loss.backward()
+    except torch.OutOfMemoryError as error:
+        raise ValueError(
+            f"{batch.size} sentences of {batch.total_words} words, the longest of {batch.longest}, do not fit into "
+            "the GPU's memory; compute a batch in more parts (train.accumulate) or make it smaller "
+            "(train.batch_words, train.batch_cells)"
+        ) from error
+    return loss.detach()
+
+
+def _descend(run: Run, loss: Tensor) -> None:
     nn.utils.clip_grad_norm_(run.learning, run.recipe.train.clip)
     run.optimizer.step()
     run.loss += loss

@@ -24,7 +24,10 @@ def build_optimizer(
             if group:
                 groups.append({"params": group, "peak": rate, "lr": rate, "weight_decay": weight_decay})
     on_gpu = all(parameter.is_cuda for group in groups for parameter in group["params"])
-    return torch.optim.AdamW(groups, betas=config.betas, eps=config.epsilon, fused=on_gpu)
+    if on_gpu:  # a recorded step reads the rate from where it is
+        for entry in groups:
+            entry["lr"] = torch.tensor(entry["lr"], device=entry["params"][0].device)
+    return torch.optim.AdamW(groups, betas=config.betas, eps=config.epsilon, fused=on_gpu, capturable=on_gpu)
 
 
 def learning_rate_share(config: TrainConfig, *, step: int, progress: float) -> float:
@@ -38,7 +41,10 @@ def learning_rate_share(config: TrainConfig, *, step: int, progress: float) -> f
 def set_learning_rate(optimizer: torch.optim.Optimizer, share: float) -> None:
     """Give each group this share of its peak."""
     for group in optimizer.param_groups:
-        group["lr"] = group["peak"] * share
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(group["peak"] * share)
+        else:
+            group["lr"] = group["peak"] * share
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

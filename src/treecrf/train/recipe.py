@@ -1,8 +1,10 @@
 """What a training run is told: its data, its model, its schedule."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from treecrf.forms import Forms
 from treecrf.nn.model import ModelConfig
 
 Precision = Literal["fp32", "tf32", "bf16"]
@@ -16,9 +18,20 @@ class DataConfig:
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
     language: Literal["en", "zh"] = "en"  # in which the trained parser cuts raw text into words
+    forms: Forms = "as-is"  # in which it reads words: "plain" for text from several sources, "simplified" for Chinese
+    weights: tuple[float, ...] = ()  # how often an epoch reads each sentence, by file of `train`; once if not given
+    lowercase: float = 0.0  # the share of training sentences that are read in lower case
     rules: str = "collins"  # how dev and test are scored: built-in rules or a parameter file
     vectors: str = ""  # pretrained word vectors, as GloVe and word2vec write them
     unknown_vector: str = ""  # the word in that file whose vector stands for all unknown ones
+
+    def __post_init__(self) -> None:
+        if self.weights and len(self.weights) != len(self.train):
+            raise ValueError(f"{len(self.weights)} weights for {len(self.train)} files of train; expected one for each")
+        if not all(0 < weight < math.inf for weight in self.weights):
+            raise ValueError(f"weights are {list(self.weights)}; expected numbers above 0")
+        if not 0 <= self.lowercase <= 1:
+            raise ValueError(f"lowercase is {self.lowercase}; expected a share of the sentences, from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +56,7 @@ class TrainConfig:
     decay_steps: int = 5000
     warmup: float = 0.0  # the share of the run in which the rate rises to its peak
     precision: Precision = "tf32"
+    cuda_graphs: bool = True  # on a GPU, record steps and play them again, where the network allows
 
     mbr: bool = True  # how dev and test are parsed
     log_steps: int = 50  # steps between two looks at the loss

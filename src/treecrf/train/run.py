@@ -14,6 +14,7 @@ from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
 from treecrf.encode.batching import Budget
 from treecrf.evalb import Rules
+from treecrf.nn.recurrence import kernels_for
 from treecrf.parser import Parser
 from treecrf.train.distributed import Processes
 from treecrf.train.feed import Corpus, Feed
@@ -22,7 +23,7 @@ from treecrf.train.journal import NAME, Journal
 from treecrf.train.optimizer import build_optimizer
 from treecrf.train.recipe import Recipe
 from treecrf.train.resume import RECIPE, Position, check_recipe, load_state
-from treecrf.tree import Tree
+from treecrf.train.tape import Recorder
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Run:
     rules: Rules
     position: Position
     watch: Watch | None
+    recorder: Recorder | None = None  # where the feed's batches are alike
     journal: Journal | None = None  # of the first process
     batches: int = 0  # of this epoch
     recent_loss: float = math.nan
@@ -95,7 +97,7 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
         processes=processes,
         parser=parser,
         optimizer=optimizer,
-        feed=_feed(recipe, train.trees, parser, processes),
+        feed=_feed(recipe, train, parser, processes),
         dev=dev,
         test=test,
         rules=rules,
@@ -115,18 +117,34 @@ def _optimizer(recipe: Recipe, parser: Parser) -> torch.optim.Optimizer:
     return build_optimizer(recipe.train, head, tuned)
 
 
-def _feed(recipe: Recipe, trees: list[Tree], parser: Parser, processes: Processes) -> Feed:
+def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> Feed:
     return Feed(
-        corpus=Corpus.encode(trees, parser.vocabulary),
+        corpus=Corpus.encode(train.trees, parser.vocabulary),
         encoder=parser.encoder,
         budget=Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells),
         seed=recipe.train.seed,
+        weights=train.spread(recipe.data.weights),
+        lowercase=recipe.data.lowercase,
         accumulate=recipe.train.accumulate,
         rank=processes.rank,
         world=processes.world,
         read_tags=recipe.model.tag_size > 0,
         pin_memory=processes.device.type == "cuda",
+        alike=_is_recordable(recipe, parser, processes),
     )
+
+
+def _is_recordable(recipe: Recipe, parser: Parser, processes: Processes) -> bool:
+    """Whether a step is the same kernels for all batches of a shape: one process, one part, a CRF, our LSTM."""
+    model = recipe.model
+    if not recipe.train.cuda_graphs or processes.device.type != "cuda":
+        return False
+    if model.transformer or model.loss == "one-stage-margin":
+        return False
+    alone = processes.world == recipe.train.accumulate == 1
+    sizes = [model.lstm_size] + [model.char_size // 2] * (model.char_size > 0)
+    weight = next(parser.model.parameters())
+    return alone and all(kernels_for(weight, size) is not None for size in sizes)
 
 
 def _open_journal(run: Run, *, is_new: bool) -> None:
