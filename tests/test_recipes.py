@@ -76,3 +76,15 @@ def test_gum_is_trained_on_both_its_parts() -> None:
 @pytest.mark.parametrize("name", ["ctb5", "ctb5-minus", "ctb7-bert", "sinica", "zhong"])
 def test_chinese_parsers_cut_raw_text_as_chinese(name: str) -> None:
     assert load(name).data.language == "zh"
+
+
+@pytest.mark.parametrize("name", ["en", "en-lstm", "zh"])
+def test_embedded_models_predict_tags_and_read_one_spelling(name: str) -> None:
+    recipe = load(name)
+    assert recipe.model.tag_head
+    assert recipe.data.forms == ("simplified" if name == "zh" else "plain")
+
+
+def test_both_english_models_have_the_same_data() -> None:
+    one, other = load("en").data, load("en-lstm").data
+    assert (one.train, one.weights, one.dev) == (other.train, other.weights, other.dev)

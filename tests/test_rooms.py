@@ -13,6 +13,7 @@ FLOORS = {
     "corpora": 1,
     "evalb": 1,
     "text": 1,
+    "forms": 1,
     "chart": 1,
     "nn": 2,
     "encode": 3,
@@ -23,9 +24,11 @@ FLOORS = {
     "constraints": 3,
     "parser": 3,
     "train": 3,
+    "render": 3,
     "cli": 4,
+    "server": 4,
 }
-WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text")
+WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "forms")
 HEAVY = ("torch", "triton", "transformers", "safetensors")
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"

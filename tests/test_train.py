@@ -126,6 +126,24 @@ def test_the_same_seed_gives_the_same_parser_and_another_another(uninterrupted: 
     assert losses(tmp_path / "same") == losses(uninterrupted)
 
 
+def test_a_parser_reads_forms_as_it_was_trained_to(tmp_path: Path) -> None:
+    data = {"forms": "plain", "weights": (1.5,), "lowercase": 0.3}
+    fit(small_recipe(data=data, model={"tag_head": True}, epochs=1), tmp_path, device="cpu")
+    parser = Parser.load(tmp_path, device="cpu")
+    assert parser.forms == "plain"
+    one, other = parser.parse(["(", "we", "’ll", "wait", ")"]), parser.parse(["-LRB-", "we", "'ll", "wait", "-RRB-"])
+    assert one.words == ["(", "we", "’ll", "wait", ")"] and one.spans() == other.spans() and one.tags == other.tags
+
+
+def test_weights_are_one_for_each_file() -> None:
+    with pytest.raises(ValueError, match="2 weights for 1 files of train; expected one for each"):
+        small_recipe(data={"weights": (1.0, 2.0)})
+    with pytest.raises(ValueError, match="expected numbers above 0"):
+        small_recipe(data={"weights": (0.0,)})
+    with pytest.raises(ValueError, match="expected a share of the sentences"):
+        small_recipe(data={"lowercase": 1.5})
+
+
 def test_the_callers_random_numbers_are_left_alone(tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()

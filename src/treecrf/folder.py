@@ -14,6 +14,7 @@ from treecrf.checkpoint import DamagedFileError, load_folder, pack, save_folder
 from treecrf.config import read_config, to_toml
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
+from treecrf.forms import Forms
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.transformer import build_encoder, save_encoder_config
 
@@ -27,6 +28,7 @@ class ParserConfig:
 
     root: str = "TOP"
     language: str = "en"  # of raw text
+    forms: Forms = "as-is"  # in which the network reads words
     model: ModelConfig = field(default_factory=ModelConfig)
 
 

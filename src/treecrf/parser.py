@@ -17,6 +17,7 @@ from treecrf.encode.encoder import Encoder
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
+from treecrf.forms import Forms
 from treecrf.nn import Decoded, Scores, SpanModel, decode
 from treecrf.tree import Span, Tree
 
@@ -49,13 +50,15 @@ class Parser:
         *,
         root: str = "TOP",
         language: str = "en",
+        forms: Forms = "as-is",
         pieces: WordPieces | None = None,
     ) -> None:
         self.model = model
         self.vocabulary = vocabulary
         self.root = root
         self.language = language
-        self.encoder = Encoder(vocabulary, characters=model.config.char_size > 0, pieces=pieces)
+        self.forms = forms
+        self.encoder = Encoder(vocabulary, characters=model.config.char_size > 0, pieces=pieces, forms=forms)
         self._pieces = pieces
         self._labels = Labels(vocabulary.labels)
 
@@ -72,12 +75,18 @@ class Parser:
         """
         parts = load_parts(source)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        root, language = parts.config.root, parts.config.language
-        return Parser(parts.model.to(place).eval(), parts.vocabulary, root=root, language=language, pieces=parts.pieces)
+        return Parser(
+            parts.model.to(place).eval(),
+            parts.vocabulary,
+            root=parts.config.root,
+            language=parts.config.language,
+            forms=parts.config.forms,
+            pieces=parts.pieces,
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write everything that `load` needs into a folder; one that is there is replaced at once or not at all."""
-        config = ParserConfig(root=self.root, language=self.language, model=self.model.config)
+        config = ParserConfig(root=self.root, language=self.language, forms=self.forms, model=self.model.config)
         save_parts(folder, Parts(config, self.vocabulary, self.model, self._pieces))
 
     def parse(

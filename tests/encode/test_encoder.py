@@ -133,3 +133,21 @@ def test_pieces_follow_the_words():
 def test_what_does_not_fit_together_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         Encoder(VOCABULARY).collate(**call)
+
+
+def test_words_with_one_form_are_one_word_to_the_network() -> None:
+    trees = [Tree.parse("(TOP (S (`` \") (-LRB- -LRB-) (NN Word) (-RRB- -RRB-) ('' \")))")] * 2
+    vocabulary = Vocabulary.build(trees, forms="plain")
+    assert vocabulary.words == ('"', "(", ")", "word") and "-" not in vocabulary.chars
+    encoder = Encoder(vocabulary, forms="plain")
+    one, other = (encoder.collate([words]) for words in (['"', "(", "Word"], ["``", "-lrb-", "Word"]))
+    assert torch.equal(one.words, other.words) and UNK not in one.words
+    assert one.chars is not None and other.chars is not None
+    assert torch.equal(one.chars[one.spellings], other.chars[other.spellings])
+
+
+def test_without_forms_words_are_read_as_they_are() -> None:
+    trees = [Tree.parse("(TOP (NP (-LRB- -LRB-) (NN Word)))")] * 2
+    vocabulary = Vocabulary.build(trees)
+    assert vocabulary.words == ("-lrb-", "word")
+    assert UNK in Encoder(vocabulary).collate([["(", "Word"]]).words

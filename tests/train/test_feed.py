@@ -1,4 +1,5 @@
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -67,6 +68,41 @@ def test_tags_are_read_only_where_they_are_asked_for() -> None:
     members = FEED.epoch(0)[0]
     assert FEED._step(members).parts[0][1].tags is None
     assert replace(FEED, read_tags=True)._step(members).parts[0][1].tags is not None
+
+
+def test_an_epoch_has_each_sentence_as_often_as_its_weight_says() -> None:
+    feed = replace(FEED, weights=[2.0] * 20 + [0.5] * 30)
+    epochs = [Counter(member for batch in feed.epoch(number) for member in batch) for number in range(60)]
+    assert all(epoch[member] == 2 for epoch in epochs for member in range(20))
+    assert all(epoch[member] in (0, 1) for epoch in epochs for member in range(20, 50))
+    assert 25 * 30 < sum(epoch[member] for epoch in epochs for member in range(20, 50)) < 35 * 30
+    assert feed.epoch(3) == feed.epoch(3)
+
+
+def test_a_share_of_the_sentences_is_read_in_lower_case() -> None:
+    feed = replace(FEED, lowercase=0.3)
+    drawn = [feed._lowered(batch) for number in range(40) for batch in feed.epoch(number)]
+    assert drawn == [feed._lowered(batch) for number in range(40) for batch in feed.epoch(number)]
+    flat = [low for batch in drawn for low in batch]
+    assert 0.25 < sum(flat) / len(flat) < 0.35
+
+
+def test_lower_case_changes_what_is_spelled_and_nothing_else() -> None:
+    members = FEED.epoch(0)[0]
+    lower = replace(FEED, lowercase=1.0)._step(members).parts[0][1]
+    words = [[word.lower() for word in FEED.corpus.words[member]] for member in members]
+    expected = FEED.encoder.collate(words, gold=[FEED.corpus.gold[member] for member in members])
+    assert lower.chars is not None and expected.chars is not None
+    assert torch.equal(lower.chars, expected.chars) and torch.equal(lower.words, expected.words)
+
+
+def test_processes_agree_on_who_reads_in_lower_case() -> None:
+    feed = replace(FEED, lowercase=0.5)
+    members = feed.epoch(0)[0]
+    alone = dict(replace(feed, accumulate=2)._step(members).parts)
+    shared = dict(part for rank in (0, 1) for part in replace(feed, rank=rank, world=2)._step(members).parts)
+    for number, batch in alone.items():
+        assert batch.chars is not None and torch.equal(batch.chars, shared[number].chars)
 
 
 @given(st.lists(st.integers()), st.integers(1, 5))

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from treecrf.encode.pieces import WordPieces, windows
 from treecrf.encode.vocabulary import Gold, Ints, Vocabulary
+from treecrf.forms import Forms, reader
 from treecrf.nn.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
 
 _CHARS_PER_WORD = 20  # a longer word is known by its beginning
@@ -19,13 +20,22 @@ _REMEMBERED = 1_000_000  # distinct words
 class Encoder:
     """A vocabulary, and what it says of every word met so far; safe to share between threads.
 
-    `characters` says whether the network spells words, `pieces` how its transformer, if it has one, cuts them.
+    `characters` says whether the network spells words, `pieces` how its transformer, if it has one, cuts them, `forms`
+    how it reads them in the first place.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, characters: bool = True, pieces: WordPieces | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        characters: bool = True,
+        pieces: WordPieces | None = None,
+        forms: Forms = "as-is",
+    ) -> None:
         self.vocabulary = vocabulary
         self._characters = characters
         self._pieces = pieces
+        self._read = reader(forms)
         self._lock = threading.Lock()
         first = len(SPECIAL)
         known = (*vocabulary.words, *(vocabulary.vectors or ()))
@@ -80,13 +90,14 @@ class Encoder:
         return which, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
 
     def _meet(self, words: list[str]) -> None:
-        ids = np.array([self._word_ids.get(word.lower(), UNK) for word in words], dtype=np.int64)
+        forms = list(map(self._read, words))
+        ids = np.array([self._word_ids.get(form.lower(), UNK) for form in forms], dtype=np.int64)
         features = {"words": np.where(ids < self.vocabulary.sizes.words, ids, UNK), "vectors": ids}
         if self._characters:
-            spelled = [[self._char_ids.get(char, UNK) for char in word[:_CHARS_PER_WORD]] or [UNK] for word in words]
+            spelled = [[self._char_ids.get(char, UNK) for char in form[:_CHARS_PER_WORD]] or [UNK] for form in forms]
             features["chars"], features["char_lengths"] = _rectangle(spelled)
         if self._pieces is not None:
-            features["pieces"], features["piece_lengths"] = _rectangle(self._pieces.split(words))
+            features["pieces"], features["piece_lengths"] = _rectangle(self._pieces.split(forms))
         used = len(self._rows)
         for name, values in features.items():
             self._table[name] = _grown(self._table.get(name), used, values)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from treecrf.cnf import to_spans
 from treecrf.encode.vectors import Vectors
+from treecrf.forms import Forms, reader
 from treecrf.nn.batch import IGNORED, SPECIAL, UNK, Sizes
 from treecrf.tree import Tree
 
@@ -50,11 +51,14 @@ class Vocabulary:
     vectors: tuple[str, ...] | None = None  # words that only the pretrained table has; None where there is no table
 
     @staticmethod
-    def build(trees: Iterable[Tree], *, vectors: Vectors | None = None, unknown: str = "") -> "Vocabulary":
+    def build(
+        trees: Iterable[Tree], *, vectors: Vectors | None = None, unknown: str = "", forms: Forms = "as-is"
+    ) -> "Vocabulary":
         """The vocabulary of training trees; `unknown` is the word in the vectors' file that stands for all others."""
         words, chars, labels, tags = Counter[str](), set[str](), set[str](), set[str]()
+        read = cache(reader(forms))
         for tree in trees:
-            leaves = tree.words
+            leaves = list(map(read, tree.words))
             words.update(word.lower() for word in leaves)
             chars.update(*leaves)
             tags.update(tree.tags)
