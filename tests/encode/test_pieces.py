@@ -1,12 +1,9 @@
-from types import SimpleNamespace
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from encode.letters import BEGIN, END, PAD, UNKNOWN, Letters, letters
-from treecrf.encode.pieces import WordPieces, _limit, windows
+from encode.letters import BEGIN, END, PAD, UNKNOWN, letters
+from treecrf.encode.pieces import windows
 
 
 def cut(sentences, window):
@@ -70,32 +67,3 @@ def test_a_piece_of_a_long_sentence_sees_a_quarter_of_the_window_on_both_sides()
 def test_a_word_without_pieces_is_unknown_and_a_long_one_known_by_its_beginning():
     assert letters().split(["..", "ab", "a" * 50]) == [[UNKNOWN], [97, 98], [97] * 20]
     assert letters().split([]) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "positions", "longest", "expected"),
-    [("bert", 512, 512, 512), ("xlm-roberta", 514, 10**30, 512), ("bert", 512, 256, 256), ("xlnet", None, 10**30, 512)],
-)
-def test_the_window_is_the_smaller_of_what_tokenizer_and_encoder_allow(kind, positions, longest, expected):
-    config = SimpleNamespace(model_type=kind, max_position_embeddings=positions, pad_token_id=1)
-    assert _limit(SimpleNamespace(model_max_length=longest), config) == expected
-
-
-def test_a_tokenizer_that_tells_words_by_the_space_before_them_gets_one():
-    tokenizers = pytest.importorskip("tokenizers", reason="the package tokenizers is not installed")
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE())
-    seen = []
-
-    class Spaced(Letters):
-        backend_tokenizer = backend
-
-        def __call__(self, texts, **options):
-            seen.extend(texts)
-            return super().__call__(texts)
-
-    WordPieces(Spaced(), window=9).split(["a"])
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    WordPieces(Spaced(), window=9).split(["a"])
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=True)
-    WordPieces(Spaced(), window=9).split(["a"])
-    assert seen == ["a", " a", "a"]

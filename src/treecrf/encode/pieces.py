@@ -1,19 +1,18 @@
-"""Words as the pieces that a Hugging Face encoder reads."""
+"""Words as the pieces that a pretrained encoder reads."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treecrf.nn.transformer import import_transformers
+from treecrf.encode.tokenizer import Tokenizer, load_tokenizer
 
 Ints = npt.NDArray[np.int64]
 
 _PIECES_PER_WORD = 20  # a longer word is known by its beginning
-_WINDOW = 512  # where neither the tokenizer nor the encoder sets a limit
+_CHARS_PER_WORD = 10_000
 
 
 class WordPieces:
@@ -22,60 +21,25 @@ class WordPieces:
     `window` is how many pieces the encoder reads at once, the special ones at both ends included.
     """
 
-    def __init__(self, tokenizer: Any, *, window: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, window: int) -> None:
         self._tokenizer = tokenizer
         self.window = window
-        self.begin = _first_id(tokenizer.cls_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id)
-        self.end = _first_id(tokenizer.sep_token_id, tokenizer.eos_token_id, tokenizer.bos_token_id)
-        self.pad = _first_id(tokenizer.pad_token_id, tokenizer.eos_token_id)
-        self.unknown = _first_id(tokenizer.unk_token_id, tokenizer.pad_token_id)
-        self._prefix = " " if _wants_space(tokenizer) else ""
+        self.begin, self.end, self.pad = tokenizer.begin, tokenizer.end, tokenizer.pad
 
     @staticmethod
     def load(name: str | Path, *, window: int | None = None) -> "WordPieces":
         """The tokenizer of a folder, or of a name on the Hugging Face hub."""
-        transformers = import_transformers()
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
-            config = transformers.AutoConfig.from_pretrained(str(name), trust_remote_code=False)
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"no tokenizer could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
-                "huggingface.co that is cached or can be reached"
-            ) from error
-        return WordPieces(tokenizer, window=window or _limit(tokenizer, config))
+        tokenizer = load_tokenizer(name)
+        return WordPieces(tokenizer, window=window or tokenizer.limit)
 
     def save(self, folder: str | Path) -> None:
         """Write the files from which `load` loads the same tokenizer, given the encoder's config.json beside them."""
-        self._tokenizer.save_pretrained(str(folder))
+        self._tokenizer.save(folder, limit=self.window)
 
     def split(self, words: Sequence[str]) -> list[list[int]]:
         """The pieces of each word, one at least: what the tokenizer sees nothing in is unknown to it."""
-        texts = [self._prefix + word for word in words]
-        if not texts:
-            return []
-        pieces = self._tokenizer(texts, add_special_tokens=False, return_attention_mask=False, verbose=False)[
-            "input_ids"
-        ]
-        return [ids[:_PIECES_PER_WORD] or [self.unknown] for ids in pieces]
-
-
-def _first_id(*ids: int | None) -> int:
-    return next((id_ for id_ in ids if id_ is not None), 0)
-
-
-def _wants_space(tokenizer: Any) -> bool:
-    """Whether the tokenizer tells the start of a word by the space before it, and does not put one there itself."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    before = repr(backend.pre_tokenizer) if backend is not None else ""
-    return "ByteLevel" in before and "add_prefix_space=False" in before
-
-
-def _limit(tokenizer: Any, config: Any) -> int:
-    positions = getattr(config, "max_position_embeddings", None) or _WINDOW
-    # position numbers of the RoBERTa family start after the padding's
-    offset = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type or config.model_type == "camembert" else 0
-    return int(min(positions - offset, tokenizer.model_max_length))
+        pieces = self._tokenizer.cut([word[:_CHARS_PER_WORD] for word in words]) if words else []
+        return [ids[:_PIECES_PER_WORD] or [self._tokenizer.unknown] for ids in pieces]
 
 
 def windows(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: WordPieces) -> dict[str, Ints]:
