@@ -1,4 +1,4 @@
-"""The compiled part of treecrf; all else about the package is in pyproject.toml."""
+"""The compiled parts of treecrf; all else about the package is in pyproject.toml."""
 
 import os
 import sysconfig
@@ -19,7 +19,15 @@ setup(
             extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"] if posix else [],
             libraries=["m"] if posix else [],
             optional=True,  # without a compiler the chart runs on plain tensors
-        )
+        ),
+        Extension(
+            "treecrf._brackets",
+            ["src/treecrf/brackets.c"],
+            define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
+            py_limited_api=abi3,
+            extra_compile_args=["-O3"] if posix else [],
+            optional=True,  # without a compiler lines are written in Python
+        ),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},
 )

@@ -13,6 +13,7 @@ FLOORS = {
     "corpora": 1,
     "evalb": 1,
     "text": 1,
+    "brackets": 1,
     "forms": 1,
     "chart": 1,
     "nn": 2,
@@ -28,7 +29,7 @@ FLOORS = {
     "cli": 4,
     "server": 4,
 }
-WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "forms")
+WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "brackets", "forms")
 HEAVY = ("torch", "triton", "transformers", "safetensors")
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
