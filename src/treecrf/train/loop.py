@@ -158,7 +158,7 @@ def _look_at_loss(run: Run) -> None:
     _read_loss(run)
     run.recent_loss = (position.loss - position.seen_loss) / (position.batch - position.seen_batches)
     position.seen_loss, position.seen_batches = position.loss, position.batch
-    rate = max(group["lr"] for group in run.optimizer.param_groups)
+    rate = max(float(group["lr"]) for group in run.optimizer.param_groups)
     record(run, {"event": "steps", "step": position.step, "loss": run.recent_loss, "learning_rate": rate})
 
 
