@@ -94,12 +94,24 @@ def test_a_tag_head_tags_and_given_tags_come_first() -> None:
     assert [tree.tags for tree in tagger.parse_many(SENTENCES, tags=tags)] == tags
 
 
+def test_words_and_sentences_without_a_tag_get_the_predicted_one() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    words = SENTENCES[0]
+    predicted = tagger.parse(words).tags
+    some, none = tagger.parse_many([words, words], tags=[["X", *[None] * (len(words) - 1)], None])
+    assert some.tags == ["X", *predicted[1:]]
+    assert none.tags == predicted
+    assert random_parser(TREES).parse(["a", "cat"], tags=[None, "NN"]).tags == ["_", "NN"]
+
+
 def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
     reader = random_parser(TREES, tag_size=8)
     words = SENTENCES[1]
     assert reader.parse(words, tags=["NN"] * len(words)).spans() != reader.parse(words, tags=["."] * len(words)).spans()
     with pytest.raises(ValueError, match="sentence 0 has no tags and the model reads them"):
         reader.parse(words)
+    with pytest.raises(ValueError, match="sentence 0 has no tag for word 1 and the model reads them"):
+        reader.parse(["a", "cat"], tags=["DT", None])
 
 
 @pytest.mark.parametrize(

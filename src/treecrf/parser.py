@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from treecrf.text import Token
 
 Words = Sequence[str] | Sequence["Token"]  # or a string, which is raw text
+Tags = Sequence[str | None]  # None stands for whatever the model predicts
 
 _WINDOW = 4096  # sentences that are sorted by length before they are cut into batches
 _NO_TAG = "_"  # the tag of words that nobody tagged
@@ -36,7 +37,7 @@ class Sentence(NamedTuple):
     number: int
     words: Sequence[str]  # as they stand in the tree
     forms: Sequence[str]  # as the model reads them
-    tags: Sequence[str] | None = None
+    tags: Tags | None = None
     constraints: Constraints | None = None
 
 
@@ -93,7 +94,7 @@ class Parser:
         self,
         words: str | Words,
         *,
-        tags: Sequence[str] | None = None,
+        tags: Tags | None = None,
         constraints: Constraints | None = None,
         mbr: bool = True,
     ) -> Tree:
@@ -105,7 +106,7 @@ class Parser:
         self,
         sentences: Iterable[str | Words],
         *,
-        tags: Iterable[Sequence[str]] | None = None,
+        tags: Iterable[Tags | None] | None = None,
         constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
@@ -113,8 +114,8 @@ class Parser:
         """The trees of sentences, in their order: a string is the raw text of one, a list its words or `text.Token`s.
 
         Sentences are read as trees are asked for, some thousands ahead. Given `tags` stand in the trees, and are what
-        a model that reads tags reads; without them, those that the model predicts, if it does. Trees meet the
-        `constraints` of their sentence.
+        a model that reads tags reads; without them, those that the model predicts, if it does, as for a sentence or
+        a word whose tag is `None`. Trees meet the `constraints` of their sentence.
         """
         for window in self._windows(sentences, tags, constraints):
             yield from self._parse_window(window, batch_words=batch_words, mbr=mbr)
@@ -124,7 +125,7 @@ class Parser:
         words: str | Words,
         *,
         k: int = 1,
-        tags: Sequence[str] | None = None,
+        tags: Tags | None = None,
         constraints: Constraints | None = None,
         mbr: bool = True,
     ) -> Analysis:
@@ -137,7 +138,7 @@ class Parser:
         sentences: Iterable[str | Words],
         *,
         k: int = 1,
-        tags: Iterable[Sequence[str]] | None = None,
+        tags: Iterable[Tags | None] | None = None,
         constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
@@ -156,7 +157,7 @@ class Parser:
         self,
         words: str | Words,
         *,
-        tags: Sequence[str] | None = None,
+        tags: Tags | None = None,
         constraints: Constraints | None = None,
     ) -> SpanCRF:
         """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
@@ -166,7 +167,7 @@ class Parser:
     def _windows(
         self,
         sentences: Iterable[str | Words],
-        tags: Iterable[Sequence[str]] | None,
+        tags: Iterable[Tags | None] | None,
         constraints: Iterable[Constraints | None] | None,
     ) -> Iterator[list[Sentence]]:
         """Some thousands of sentences at a time."""
@@ -183,7 +184,7 @@ class Parser:
         self,
         number: int,
         words: str | Words,
-        tags: Sequence[str] | None = None,
+        tags: Tags | None = None,
         constraints: Constraints | None = None,
     ) -> Sentence:
         if isinstance(words, str):
@@ -197,15 +198,16 @@ class Parser:
         self._check(number, cast("Sequence[str]", shown), tags)
         return Sentence(number, cast("Sequence[str]", shown), cast("Sequence[str]", read), tags, constraints)
 
-    def _check(self, number: int, words: Sequence[str], tags: Sequence[str] | None) -> None:
+    def _check(self, number: int, words: Sequence[str], tags: Tags | None) -> None:
         try:
             "".join(words)  # which looks at every type in no time
         except TypeError as error:
             raise TypeError(f"sentence {number} has a word that is no string: {error}") from None
         if not words:
             raise ValueError(f"sentence {number} has no words; expected at least one")
-        if tags is None and self.model.config.tag_size:
-            raise ValueError(f"sentence {number} has no tags and the model reads them; give them as `tags`")
+        if self.model.config.tag_size and (tags is None or None in tags):
+            which = "no tags" if tags is None else f"no tag for word {tags.index(None)}"
+            raise ValueError(f"sentence {number} has {which} and the model reads them; give them as `tags`")
         if tags is not None and len(tags) != len(words):
             raise ValueError(
                 f"sentence {number} has {len(words)} words and {len(tags)} tags; expected a tag for each word"
@@ -230,7 +232,7 @@ class Parser:
 
     def _scores(self, sentences: list[Sentence]) -> tuple[Scores, Tensor | None]:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
-        tags = [sentence.tags for sentence in sentences if sentence.tags is not None]
+        tags = [cast("Sequence[str]", sentence.tags) for sentence in sentences]  # which `_check` saw, if they are read
         batch = self.encoder.collate(
             [sentence.forms for sentence in sentences], tags=tags if self.model.config.tag_size else None
         )
@@ -260,7 +262,12 @@ class Parser:
         for sentence in sentences:
             count = len(sentence.words)
             predicted = [_NO_TAG] * count if tags is None else list(islice(tags, count))
-            yield [Tree(tag, (word,)) for tag, word in zip(sentence.tags or predicted, sentence.words, strict=True)]
+            known = predicted if sentence.tags is None else map(_first, sentence.tags, predicted)
+            yield [Tree(tag, (word,)) for tag, word in zip(known, sentence.words, strict=True)]
+
+
+def _first(given: str | None, predicted: str) -> str:
+    return predicted if given is None else given
 
 
 def _one(given: Any) -> list[Any] | None:
