@@ -15,6 +15,7 @@ FLOORS = {
     "text": 1,
     "brackets": 1,
     "forms": 1,
+    "models": 1,
     "chart": 1,
     "nn": 2,
     "encode": 3,
@@ -24,12 +25,20 @@ FLOORS = {
     "analysis": 3,
     "constraints": 3,
     "parser": 3,
+    "window": 3,
+    "weights": 3,
+    "exam": 3,
+    "card": 3,
+    "packing": 3,
     "train": 3,
     "render": 3,
     "cli": 4,
+    "spacy_extensions": 4,
+    "spacy_component": 4,
+    "nltk_parser": 4,
     "server": 4,
 }
-WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "brackets", "forms")
+WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "brackets", "forms", "models")
 HEAVY = ("torch", "triton", "transformers", "safetensors")
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"

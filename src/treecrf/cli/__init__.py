@@ -11,9 +11,12 @@ from importlib import import_module
 
 COMMANDS = {
     "evaluate": "score predicted trees against gold trees, as EVALB does",
+    "models": "list the models that came with treecrf, or show the card of one",
+    "pack": "turn a training run into a small model with a card",
     "parse": "parse text, or sentences given as words",
     "plot": "draw the curves of training runs",
     "prepare": "turn treebank releases into clean train, dev and test files",
+    "serve": "answer requests over HTTP, and show a page to see trees",
     "train": "train a parser by a recipe",
 }
 

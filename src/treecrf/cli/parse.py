@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.cli.render import SUFFIXES, Parsed, Style
 from treecrf.cli.sinks import BLOCK, open_sink
 from treecrf.cli.sources import STDIN, Line, Source, find_sources, is_terminal, read_lines
 from treecrf.parser import Parser, Words
+from treecrf.render import SUFFIXES, Parsed, Style
 
 _WINDOW_BYTES = 1 << 22  # of input, parsed at a time
 _WORD = re.compile(r"[^ \t\r\f\v]+")

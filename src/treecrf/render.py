@@ -15,11 +15,15 @@ _DIGITS = 6
 
 
 class Parsed(NamedTuple):
-    """A sentence's tree, where its words stand in their line, and how sure the parser is if anyone asked."""
+    """A sentence's tree, where its words stand in their line, and how sure the parser is if anyone asked.
+
+    Row i of `marginals` holds the probability of the span `words[i:j]` for every j > i.
+    """
 
     tree: Tree
     offsets: Sequence[tuple[int, int]]
     analysis: Analysis | None = None
+    marginals: Sequence[Sequence[float]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +38,22 @@ class Style:
 
     def line(self, sentences: Sequence[Parsed]) -> str:
         """What is written for the sentences of a line."""
+        return self.join([self.sentence(sentence) for sentence in sentences])
+
+    def join(self, sentences: Sequence[str]) -> str:
+        """What is written for a line whose sentences are written already."""
+        if self.format != "json":
+            return (" " if self.format == "brackets" else "\n").join(sentences)
+        return f'{{"sentences": [{", ".join(sentences)}]}}' if self.is_text else next(iter(sentences), "null")
+
+    def sentence(self, sentence: Parsed) -> str:
+        """What is written for one sentence."""
         if self.format == "brackets":
-            return " ".join(self.brackets(sentence.tree) for sentence in sentences)
+            return self.brackets(sentence.tree)
         if self.format == "pretty":
-            return "\n".join(self._drawing(sentence) for sentence in sentences)
-        objects = [self._object(sentence) for sentence in sentences]
-        value = {"sentences": objects} if self.is_text else next(iter(objects), None)
-        return _BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+            return self._drawing(sentence)
+        text = json.dumps(self._object(sentence), ensure_ascii=False)
+        return _BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
     def brackets(self, tree: Tree) -> str:
         """A tree on one line, parentheses in its words as treebanks write them, or as `Tree.parse` reads them back."""
@@ -50,7 +63,7 @@ class Style:
         return text.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-")
 
     def _object(self, sentence: Parsed) -> dict[str, Any]:
-        tree, offsets, analysis = sentence
+        tree, offsets, analysis, marginals = sentence
         spans = [_span(*span, offsets) for span in tree.spans()]
         found: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
         found |= {"offsets": offsets, "spans": spans}
@@ -63,10 +76,12 @@ class Style:
                 {"tree": self.brackets(other.tree), "log_prob": round(other.log_prob, _DIGITS)}
                 for other in analysis.alternatives
             ]
+        if marginals is not None:
+            found["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in marginals]
         return found
 
     def _drawing(self, sentence: Parsed) -> str:
-        tree, _, analysis = sentence
+        tree, analysis = sentence.tree, sentence.analysis
         lines = tree.pretty().split("\n")
         if analysis is not None and self.probs:
             probabilities = iter(analysis.constituents)
