@@ -10,6 +10,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
+from treecrf import models
 from treecrf.checkpoint import DamagedFileError, load_folder, pack, save_folder
 from treecrf.config import read_config, to_toml
 from treecrf.encode.pieces import WordPieces
@@ -17,9 +18,9 @@ from treecrf.encode.vocabulary import Vocabulary
 from treecrf.forms import Forms
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.transformer import build_encoder, save_encoder_config
+from treecrf.weights import restore, shrink
 
 CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"
-_MODELS = Path(__file__).parent / "models"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +58,13 @@ def load_parts(source: str | Path) -> Parts:
     return Parts(config, vocabulary, model, WordPieces.load(folder) if config.model.transformer else None)
 
 
-def save_parts(folder: str | Path, parts: Parts) -> None:
-    """Write what `load_parts` reads."""
+def save_parts(folder: str | Path, parts: Parts, *, small: bool = False) -> None:
+    """Write what `load_parts` reads; `small` in a quarter of the size, large matrices in bytes."""
+    weights = parts.model.state_dict()
     files = {
         CONFIG: to_toml(parts.config).encode(),
         VOCABULARY: json.dumps(parts.vocabulary.to_dict(), ensure_ascii=False).encode(),
-        WEIGHTS: pack(parts.model.state_dict()),
+        WEIGHTS: pack(shrink(weights) if small else weights),
     }
     save_folder(Path(folder), _encoder_files(parts) | files)
 
@@ -80,9 +82,9 @@ def _find(source: str | Path) -> Path:
     folder = Path(source)
     if folder.is_dir():
         return folder
-    known = sorted(path.name for path in _MODELS.iterdir() if path.is_dir()) if _MODELS.is_dir() else []
+    known = models.names()
     if str(source) in known:
-        return _MODELS / source
+        return models.FOLDER / source
     raise FileNotFoundError(
         f"there is no model '{source}': no folder has that name"
         + (f", and the models that came with treecrf are {', '.join(known)}" if known else "")
@@ -98,7 +100,7 @@ def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
 
 def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
     try:
-        tensors = load_tensors(data)
+        tensors = restore(load_tensors(data))
     except SafetensorError as error:
         raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None
     expected = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
@@ -109,5 +111,4 @@ def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
             f"{path} does not hold the weights of this model: '{wrong[0]}' has shape {found.get(wrong[0], 'none')}, "
             f"expected {expected.get(wrong[0], 'none')}; {len(wrong)} of {len(expected)} differ"
         )
-    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-    model.load_state_dict(weights, strict=True, assign=True)
+    model.load_state_dict(tensors, strict=True, assign=True)

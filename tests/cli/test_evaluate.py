@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from small import FIFTY, random_parser
+from toygrammar import toy_trees, write_trees
 from treecrf.cli import main
 from treecrf.evalb import Rules, evaluate_lines
+from treecrf.parser import Parser
 
 DATA = Path(__file__).parents[1] / "data" / "evalb"
 GOLD, PREDICTED, RULES = (str(DATA / name) for name in ("gold.mrg", "predicted.mrg", "rules.prm"))
 EXPECTED = (DATA / "expected.txt").read_text(encoding="utf-8")
+TOYS = toy_trees(50)
 TREE = "(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept)) (. .)))"
 
 
@@ -180,3 +184,44 @@ def test_help_loads_neither_pytorch_nor_numpy():
     code += "atexit.register(lambda: print({'torch', 'numpy'} & set(sys.modules)))\ntreecrf.cli.main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.endswith("set()\n")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    random_parser(TOYS, tag_head=True).save(folder)
+    return folder
+
+
+def test_a_model_is_scored_with_its_own_tags_first_and_gold_tags_below(run, model):
+    _, expected, _ = run(FIFTY, predicted_by(model), "--plain", "--keep-going")
+    status, output, _ = run(FIFTY, "--model", model, "--device", "cpu")
+    assert status == 0 and output.startswith(expected + "\n-- Unlabelled --\n")
+    assert "\n-- 95% intervals --\n" in output and "\nTagging accuracy " in output
+    below = output.partition("\n-- Gold tags given --\n")[2]
+    assert "Bracketing FMeasure       = " in below and "95% interval of it        = " in below
+    assert run(FIFTY, "--model", model, "--plain")[1] == expected
+
+
+def test_a_models_scores_as_json_have_both(run, model):
+    scores = json.loads(run(FIFTY, "--model", model, "--json")[1])
+    assert scores["gold_tags"]["all"]["tagging_accuracy"] == 100 > scores["all"]["tagging_accuracy"]
+    assert scores["gold_tags"]["intervals"]["f1"][0] < scores["gold_tags"]["all"]["brackets"]["f1"]
+
+
+def test_a_model_never_gives_up_unless_it_is_told_to(run, model):
+    assert run(FIFTY, "--model", model)[0] == 0
+    status, _, messages = run(FIFTY, "--model", model, "--max-error", "0")
+    assert status == 1 and "gave up at sentence" in messages
+
+
+def test_a_file_or_a_model_predicts(run, model):
+    assert run(FIFTY)[0] == run(FIFTY, FIFTY, "--model", model)[0]
+    assert run(FIFTY)[0].startswith("treecrf evaluate: expected either a file of predicted trees or --model M")
+    assert "are for a model" in run(FIFTY, FIFTY, "--no-mbr")[0]
+
+
+def predicted_by(folder):
+    parser = Parser.load(folder, device="cpu")
+    write_trees(folder / "predicted.mrg", list(parser.parse_many([tree.words for tree in TOYS])))
+    return folder / "predicted.mrg"

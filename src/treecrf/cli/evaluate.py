@@ -1,4 +1,4 @@
-"""Score predicted trees against gold trees; EVALB's output first, ours below it."""
+"""Score predicted trees, or those that a model finds, against gold trees; EVALB's output first, ours below it."""
 
 import argparse
 import gzip
@@ -16,7 +16,10 @@ from treecrf.evalb.rules import NAMED
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("gold", metavar="GOLD", help="gold trees, one a line or indented; may be gzipped; - for stdin")
-    parser.add_argument("predicted", metavar="PREDICTED", help="predicted trees, in the same order")
+    parser.add_argument("predicted", nargs="?", metavar="PREDICTED", help="predicted trees, in the same order")
+    parser.add_argument("--model", metavar="M", help="parse the gold trees' words with this model, and score that")
+    parser.add_argument("--device", metavar="D", help="with --model: cpu, cuda, ...; a GPU if there is one")
+    parser.add_argument("--no-mbr", action="store_true", help="with --model: the best-scoring trees instead")
     parser.add_argument(
         "-p",
         "--rules",
@@ -36,21 +39,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    _check(args)
     rules = _rules(args)
-    gold = _read_lines(args.gold)
-    score = evaluate_lines(gold, _read_lines(args.predicted), rules=rules)
+    given = None
+    if args.model:
+        score, given = _parse_and_score(args, rules)
+    else:
+        score = evaluate_lines(_read_lines(args.gold), _read_lines(args.predicted), rules=rules)
     _print_messages(score)
     other = None
     if args.compare:
-        other = evaluate_lines(gold, _read_lines(args.compare), rules=rules)
+        other = evaluate_lines(_read_lines(args.gold), _read_lines(args.compare), rules=rules)
         _print_messages(other, f"{args.compare}: ")
     if args.plain or (score.stopped and not args.json):
         sys.stdout.write(str(score))
     else:
-        _print_all(score, other, as_json=args.json)
+        _print_all(score, other, given, as_json=args.json)
     if score.stopped:
         print(f"gave up at sentence {score.stopped.sentence}, as EVALB does; --keep-going goes on", file=sys.stderr)
     return 1 if score.stopped else 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if (args.predicted is None) == (args.model is None):
+        raise ValueError("expected either a file of predicted trees or --model M, which predicts them")
+    if args.gold == "-" and args.compare:
+        raise ValueError("--compare reads the gold trees twice, which standard input does not allow; name a file")
+    if args.model is None and (args.device or args.no_mbr):
+        raise ValueError("--device and --no-mbr are for a model; give --model M as well")
+
+
+def _parse_and_score(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
+    """The score with predicted tags and with gold ones; that with gold tags alone for a model that has none."""
+    from treecrf.exam import examine
+    from treecrf.parser import Parser
+    from treecrf.treebank import read_trees
+
+    gold = list(read_trees(args.gold))
+    exam = examine(Parser.load(args.model, args.device), gold, rules=rules, mbr=not args.no_mbr)
+    return exam.first, exam.given if exam.predicted else None
 
 
 def _rules(args: argparse.Namespace) -> Rules:
@@ -59,7 +86,9 @@ def _rules(args: argparse.Namespace) -> Rules:
         rules = replace(rules, cutoff=args.cutoff)
     if args.max_error is not None:
         rules = replace(rules, max_error=args.max_error)
-    return replace(rules, max_error=None) if args.keep_going else rules
+    # a model's wrong tags of punctuation are errors to EVALB, and there are more of them in a large file than it bears
+    keeps_going = args.keep_going or (args.model and args.max_error is None)
+    return replace(rules, max_error=None) if keeps_going else rules
 
 
 def _print_messages(score: Score, source: str = "") -> None:
@@ -69,15 +98,19 @@ def _print_messages(score: Score, source: str = "") -> None:
             return
 
 
-def _print_all(score: Score, other: Score | None, *, as_json: bool) -> None:
+def _print_all(score: Score, other: Score | None, given: Score | None, *, as_json: bool) -> None:
     from treecrf.evalb import bootstrap, details
 
     intervals = bootstrap.intervals(score)
     comparison = bootstrap.compare(score, other) if other else None
+    with_gold = bootstrap.intervals(given) if given else {}
     if as_json:
-        print(json.dumps(details.as_dict(score, intervals, comparison)))
+        scores = details.as_dict(score, intervals, comparison)
+        print(json.dumps(scores | {"gold_tags": details.as_dict(given, with_gold)} if given else scores))
         return
     sys.stdout.write(str(score) + _printable(details.text(score, intervals, comparison)))
+    if given:
+        sys.stdout.write(details.with_gold_tags(given, with_gold))
 
 
 def _printable(text: str) -> str:

@@ -48,6 +48,18 @@ def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparis
         yield from _comparison(comparison)
 
 
+def with_gold_tags(score: Score, intervals: Mapping[str, Interval]) -> str:
+    """What to say of the same sentences parsed with gold tags given."""
+    lines = ["\n-- Gold tags given --"]
+    lines += [f"Number of Error sentence  = {score.all.errors:6}"]
+    lines += [f"Bracketing Recall         = {score.recall:6.2f}", f"Bracketing Precision      = {score.precision:6.2f}"]
+    lines += [f"Bracketing FMeasure       = {score.f1:6.2f}"]
+    if intervals:
+        lines += [f"95% interval of it        = {intervals['f1'].low:6.2f} to {intervals['f1'].high:6.2f}"]
+    lines += [f"Complete match            = {score.all.complete_match:6.2f}"]
+    return "\n".join(lines) + "\n"
+
+
 def _accuracy(accuracy: Accuracy) -> str:
     return f"{accuracy.recall:6.2f}  {accuracy.precision:6.2f}  {accuracy.f1:6.2f}"
 

@@ -1,0 +1,128 @@
+"""From a training run to a model that is small and says what it is."""
+
+import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from treecrf.card import Card, PartScore, Purpose, Treebank
+from treecrf.cnf import is_part
+from treecrf.config import read_config, to_toml
+from treecrf.evalb import Rules, Score, bootstrap
+from treecrf.exam import examine
+from treecrf.folder import Parts, load_parts, save_parts
+from treecrf.parser import Parser
+from treecrf.train.recipe import Recipe
+from treecrf.train.resume import RECIPE
+from treecrf.tree import unescape
+from treecrf.treebank import read_trees
+
+
+def pack_model(
+    run: Path,
+    folder: Path,
+    purpose: Purpose,
+    treebanks: dict[str, Treebank],
+    *,
+    data: Path,
+    vectors: int | None = None,
+    commit: str | None = None,
+    device: str | None = None,
+) -> Card:
+    """Write a run's parser as a small model with its card, scored on the test parts that lie in `data`.
+
+    `vectors` is how many words besides those of training keep their pretrained vector, the first in their file.
+    """
+    recipe = _portable(read_config(Recipe, run / RECIPE), purpose)
+    names = list(dict.fromkeys(Path(path).parent.name for path in recipe.data.train))
+    unknown = [name for name in names if name not in treebanks]
+    if unknown:
+        raise ValueError(f"{run} was trained on {unknown[0]}, which no description of treebanks has; add it there")
+    save_parts(folder, _slim(load_parts(run), recipe, vectors), small=True)
+    parser = Parser.load(folder, device)
+    rules = replace(Rules.named(recipe.data.rules), max_error=None)
+    card = Card(
+        name=folder.name,
+        purpose=purpose,
+        version=version("treecrf"),
+        commit=_head() if commit is None else commit,
+        size=sum(path.stat().st_size for path in folder.iterdir()),
+        data=tuple(treebanks[name] for name in names),
+        scores=tuple(_score(parser, name, data, rules) for name in purpose.tests),
+        labels=_constituents(parser.vocabulary.labels),
+        tags=tuple(sorted(parser.vocabulary.tags)),
+        recipe=to_toml(recipe),
+    )
+    card.save(folder)
+    return card
+
+
+def _constituents(labels: Iterable[str]) -> tuple[str, ...]:
+    """The names in chains of labels."""
+    chains = [label.split(" ") for label in labels if label and not is_part(label)]
+    return tuple(sorted({unescape(name) for chain in chains for name in chain}))
+
+
+def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
+    """The recipe without the places that files had where it ran."""
+
+    def short(paths: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple("/".join(Path(path).parts[-2:]) for path in paths)
+
+    data = recipe.data
+    data = replace(data, train=short(data.train), dev=short(data.dev), test=short(data.test))
+    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "")
+    model = recipe.model
+    if model.transformer:
+        model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
+    return replace(recipe, data=data, model=model)
+
+
+@torch.no_grad()
+def _slim(parts: Parts, recipe: Recipe, vectors: int | None) -> Parts:
+    """The parts without what the network never reads, or reads too seldom to be worth its room."""
+    config, vocabulary, model, _ = parts
+    if model.inputs is None:
+        vocabulary = replace(vocabulary, words=(), chars=())
+    elif vectors is not None and vocabulary.vectors is not None:
+        vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
+        table = model.inputs.words.pretrained
+        assert table is not None
+        table.weight = torch.nn.Parameter(table.weight[: vocabulary.sizes.vectors].clone(), requires_grad=False)
+    return parts._replace(config=replace(config, model=recipe.model), vocabulary=vocabulary)
+
+
+def _score(parser: Parser, name: str, data: Path, rules: Rules) -> PartScore:
+    gold = list(read_trees(data / name / "test.mrg.gz"))
+    exam = examine(parser, gold, rules=rules)
+    lower = examine(parser, gold, rules=rules, lowercase=True)
+    own = exam.first
+    return PartScore(
+        name=name,
+        sentences=own.all.sentences,
+        errors=own.all.errors,
+        f1=own.f1,
+        interval=_interval(own),
+        given_f1=exam.given.f1,
+        given_interval=_interval(exam.given),
+        tagging=own.all.tagging_accuracy,
+        lower_f1=lower.first.f1,
+    )
+
+
+def _interval(score: Score) -> tuple[float, float]:
+    low, high = bootstrap.intervals(score)["f1"]
+    return low, high
+
+
+def _head() -> str:
+    """The commit of the checkout that this package is in, if it is in one."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip()
