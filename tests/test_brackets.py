@@ -76,9 +76,10 @@ def test_depth_and_width_are_no_problem(tree: Tree) -> None:
 
 
 def test_given_tags_stand_before_predicted_ones() -> None:
-    numbers = flat([[Span(0, 1, "NP")]] * 3, [0, 1, 0], ["NP"])
-    lines = BracketWriter(["NP"], ["A", "B"]).lines([("x",), ["y"], ["z"]], numbers, tags=[["( "], None, ("",)])
-    assert lines == [r"(TOP (NP (\u{28}\u{20} x)))", "(TOP (NP (B y)))", r"(TOP (NP (\u{} z)))"]
+    numbers = flat([[Span(0, 1, "NP")]] * 4, [0, 1, 0, 1], ["NP"])
+    sentences, tags = [("x",), ["y"], ["z"], ["t"]], [["( "], None, ("",), [None]]
+    lines = BracketWriter(["NP"], ["A", "B"]).lines(sentences, numbers, tags=tags)
+    assert lines == [r"(TOP (NP (\u{28}\u{20} x)))", "(TOP (NP (B y)))", r"(TOP (NP (\u{} z)))", "(TOP (NP (B t)))"]
 
 
 SPANS = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 0, 0]), np.array([0, 0]))

@@ -3,6 +3,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.checkpoint import MANIFEST, DamagedFileError, load_folder, pack, save_folder
+from treecrf.constraints import Constraints
 from treecrf.folder import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.parser import Parser
 from treecrf.text import tokenize
 from treecrf.tree import Tree
+from treecrf.window import PACES
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -59,8 +62,7 @@ def test_trees_come_in_order_whatever_the_batches(
     assert together == [alone[tuple(words)] for words in sentences]
 
 
-def test_sentences_are_read_as_trees_are_asked_for(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.parser._WINDOW", 4)
+def test_sentences_are_read_as_trees_are_asked_for(parser: Parser) -> None:
     read = 0
 
     def stream() -> Iterator[list[str]]:
@@ -69,7 +71,7 @@ def test_sentences_are_read_as_trees_are_asked_for(parser: Parser, monkeypatch: 
             read += 1
             yield words
 
-    trees = parser.parse_many(stream())
+    trees = parser.parse_many(stream(), window=4)
     assert read == 0
     assert [next(trees).words for _ in range(4)] == SENTENCES[:4]
     assert read == 4
@@ -345,3 +347,45 @@ def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_one_word_sentence_is_a_tree(parser: Parser) -> None:
     assert isinstance(parser.parse(["cat"]), Tree)
+
+
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-margin"}])
+def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.root = "(ROOT"
+    sentences = [*SENTENCES, ["("], ["\x85", "a b", "\ud800"], *map(tokenize, ["(Ada) sang.", "Well."])]
+    trees = list(map(str, parser.parse_many(sentences)))
+    assert list(parser.brackets_many(sentences, batch_words=50, window=7)) == trees
+    shown = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in trees]
+    assert list(parser.brackets_many(sentences, exact=False)) == shown
+    windows = [sentences[:9], [], sentences[9:], []]
+    assert list(parser.brackets_by_window(windows)) == [trees[:9], [], trees[9:], []]
+
+
+def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
+    tags = [[None, *tree.tags[1:]] for tree in TREES]
+    constraints = [Constraints(require=[(1, 3)]) if len(tree.words) > 3 else None for tree in TREES]
+    options = {"tags": tags, "constraints": constraints}
+    expected = list(map(str, parser.parse_many(SENTENCES, **options)))
+    assert list(parser.brackets_many(SENTENCES, **options)) == expected
+    assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected
+
+
+def test_a_device_may_work_ahead(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(map(str, parser.parse_many(SENTENCES)))
+    for ahead in (1, 2, 50):
+        monkeypatch.setitem(PACES, "cpu", replace(PACES["cpu"], ahead=ahead, window=7, batch_words=30))
+        assert list(parser.brackets_many(SENTENCES)) == expected
+        assert list(parser.brackets_by_window([[], SENTENCES[:5], [], SENTENCES[5:]])) == [
+            [],
+            expected[:5],
+            [],
+            expected[5:],
+        ]
+
+
+def test_a_window_holds_something(parser: Parser) -> None:
+    with pytest.raises(ValueError, match="a window of 0 sentences"):
+        next(parser.parse_many(SENTENCES, window=0))
+    with pytest.raises(ValueError, match="a batch of 0 words"):
+        next(parser.parse_many(SENTENCES, batch_words=0))

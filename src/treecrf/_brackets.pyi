@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 # `BracketWriter`
 def write_lines(
     sentences: Sequence[Sequence[str]],
-    given: Sequence[Sequence[str] | None] | None,
+    given: Sequence[Sequence[str | None] | None] | None,
     total: int,
     starts: int,
     ends: int,

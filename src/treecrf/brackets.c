@@ -144,13 +144,13 @@ static int write_line(Writer *w, PyObject *words, PyObject *tags, Numbers n) {
         Py_ssize_t first = at;
         while (at < spans && n.starts[at] == i) at++;
         if (!add_openings(w, n, first, at, count)) return 0;
-        PyObject *tag = tags ? PyTuple_GetItem(tags, i) : NULL;
-        int32_t known = tags ? 0 : n.tags[i];
-        if (known < 0 || known >= w->tag_count) {
+        PyObject *tag = tags && PyTuple_GetItem(tags, i) != Py_None ? PyTuple_GetItem(tags, i) : NULL;
+        int32_t known = n.tags[i];
+        if (!tag && (known < 0 || known >= w->tag_count)) {
             PyErr_Format(PyExc_ValueError, "tag %d of word %zd; expected one of %zd tags", known, i, w->tag_count);
             return 0;
         }
-        if (!add_leaf(w, PyTuple_GetItem(words, i), tag, w->tags + known) || !add_closings(w, w->closings[i])) return 0;
+        if (!add_leaf(w, PyTuple_GetItem(words, i), tag, tag ? NULL : w->tags + known) || !add_closings(w, w->closings[i])) return 0;
     }
     if (at != spans) {
         PyErr_Format(PyExc_ValueError, "span %zd of %zd starts at word %d of %zd; expected spans by start and then end",

@@ -18,7 +18,7 @@ else:
     available = True
 
 Numbers = npt.NDArray[np.int32]
-Given = Sequence[Sequence[str] | None] | None
+Given = Sequence[Sequence[str | None] | None] | None
 
 
 class FlatTrees(NamedTuple):
@@ -52,7 +52,7 @@ class BracketWriter:
         return "".join(f" ({self._spell(name) if name else ''}" for name in names)
 
     def lines(self, sentences: Sequence[Sequence[str]], trees: FlatTrees, *, tags: Given = None) -> list[str]:
-        """The brackets of each sentence; its own `tags`, where given, stand before the tree's."""
+        """The brackets of each sentence; given `tags` of its words, where they are not None, go before the tree's."""
         arrays = [np.ascontiguousarray(array, dtype=np.int32) for array in trees]
         total = sum(map(len, sentences))
         expected = [2 * total - len(sentences)] * 3 + [total]
@@ -75,7 +75,9 @@ class BracketWriter:
             spans = list(zip(*(islice(column, 2 * count - 1) for column in (starts, ends, labels)), strict=True))
             known = [self._tags[tag] for tag in islice(tags, count)]
             own = None if given is None else given[number]
-            yield self._line(words, known if own is None else [self._spell(tag) for tag in own], spans)
+            if own is not None:
+                known = [name if tag is None else self._spell(tag) for tag, name in zip(own, known, strict=True)]
+            yield self._line(words, known, spans)
 
     def _line(self, words: Sequence[str], tags: Sequence[str], spans: list[tuple[int, int, int]]) -> str:
         openings, closings = [""] * len(words), [1] * len(words)

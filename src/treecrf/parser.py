@@ -1,44 +1,45 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from treecrf.analysis import Analysis, analyses, bracket_crf
+from treecrf.brackets import BracketWriter, FlatTrees
 from treecrf.chart.crf import SpanCRF
 from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
-from treecrf.encode.batching import Budget, sorted_batches
 from treecrf.encode.encoder import Encoder
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
 from treecrf.forms import Forms
 from treecrf.nn import Decoded, Scores, SpanModel, decode
+from treecrf.nn.scores import Fetched
 from treecrf.tree import Span, Tree
+from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words, delayed
 
-if TYPE_CHECKING:
-    from treecrf.text import Token
+T = TypeVar("T")
 
-Words = Sequence[str] | Sequence["Token"]  # or a string, which is raw text
-Tags = Sequence[str | None]  # None stands for whatever the model predicts
-
-_WINDOW = 4096  # sentences that are sorted by length before they are cut into batches
 _NO_TAG = "_"  # the tag of words that nobody tagged
+_LABELLED_CELLS = 1 << 28  # scores of a batch's labelled spans, where a model scores all of them
 
 
-class Sentence(NamedTuple):
-    """Words to parse, perhaps with their tags and what is known of the tree; `number` is for messages."""
+class _Begun(NamedTuple):
+    """A batch that the device works on; it has no trees where the window has no sentences."""
 
-    number: int
-    words: Sequence[str]  # as they stand in the tree
-    forms: Sequence[str]  # as the model reads them
-    tags: Tags | None = None
-    constraints: Constraints | None = None
+    sentences: Sentences
+    trees: Fetched | None
+    members: list[int]  # of the window
+    window: Sentences
+    is_last: bool  # of the window
 
 
 class Parser:
@@ -108,17 +109,48 @@ class Parser:
         *,
         tags: Iterable[Tags | None] | None = None,
         constraints: Iterable[Constraints | None] | None = None,
-        batch_words: int = 5000,
+        window: int | None = None,
+        batch_words: int | None = None,
         mbr: bool = True,
     ) -> Iterator[Tree]:
         """The trees of sentences, in their order: a string is the raw text of one, a list its words or `text.Token`s.
 
-        Sentences are read as trees are asked for, some thousands ahead. Given `tags` stand in the trees, and are what
-        a model that reads tags reads; without them, those that the model predicts, if it does, as for a sentence or
-        a word whose tag is `None`. Trees meet the `constraints` of their sentence.
+        Sentences are read as trees are asked for, a `window` of some thousands ahead, and parsed in batches of those
+        alike in length; how many at once is chosen by the device. Given `tags` stand in the trees, and are what a model
+        that reads tags reads; without them, those that the model predicts, if it does, as for a sentence or a word
+        whose tag is `None`. Trees meet the `constraints` of their sentence.
         """
-        for window in self._windows(sentences, tags, constraints):
-            yield from self._parse_window(window, batch_words=batch_words, mbr=mbr)
+        pace = self._pace(window, batch_words)
+        windows = self._reader.windows(sentences, tags, constraints, size=pace.window)
+        for trees in self._flow(windows, self._trees, pace, mbr=mbr):
+            yield from trees
+
+    def brackets_many(
+        self,
+        sentences: Iterable[str | Words],
+        *,
+        tags: Iterable[Tags | None] | None = None,
+        constraints: Iterable[Constraints | None] | None = None,
+        exact: bool = True,
+        window: int | None = None,
+        batch_words: int | None = None,
+        mbr: bool = True,
+    ) -> Iterator[str]:
+        """The brackets of the trees that `parse_many` gives, many times as fast: no tree is built for them.
+
+        They are what `str(tree)` is, or if not `exact`, with the parentheses in words as -LRB- and -RRB-.
+        """
+        pace = self._pace(window, batch_words)
+        windows = self._reader.windows(sentences, tags, constraints, size=pace.window)
+        for lines in self._flow(windows, partial(self._lines, self._writer(exact)), pace, mbr=mbr):
+            yield from lines
+
+    def brackets_by_window(
+        self, windows: Iterable[Iterable[str | Words]], *, exact: bool = True, mbr: bool = True
+    ) -> Iterator[list[str]]:
+        """What `brackets_many` gives, for windows that the caller has cut: only sentences of one share a batch."""
+        read = (self._reader.window(window, 0) for window in windows)
+        return self._flow(read, partial(self._lines, self._writer(exact)), self._pace(), mbr=mbr)
 
     def analyze(
         self,
@@ -146,10 +178,12 @@ class Parser:
         """What `analyze` says of each sentence, in their order, read as `parse_many` does."""
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
-        for window in self._windows(sentences, tags, constraints):
+        self.model.eval()
+        pace = replace(PACES["cpu"], batch_words=batch_words)  # whose search for alternatives is the host's
+        for window in self._reader.windows(sentences, tags, constraints, size=pace.window):
             found: dict[int, Analysis] = {}
-            for members in _batches(window, batch_words):
-                found.update(zip(members, self._analyze([window[member] for member in members], k, mbr), strict=True))
+            for members in window.batches(pace.budget):
+                found.update(zip(members, self._analyze(window.pick(members), k, mbr), strict=True))
             yield from (found[number] for number in range(len(window)))
 
     @torch.no_grad()
@@ -161,109 +195,98 @@ class Parser:
         constraints: Constraints | None = None,
     ) -> SpanCRF:
         """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
-        (window,) = self._windows([words], _one(tags), _one(constraints))
+        self.model.eval()
+        (window,) = self._reader.windows([words], _one(tags), _one(constraints), size=1)
         return bracket_crf(*self._scores(window))
 
-    def _windows(
+    @property
+    def _reader(self) -> Reader:
+        return Reader(language=self.language, needs_tags=self.model.config.tag_size > 0)
+
+    def _pace(self, window: int | None = None, batch_words: int | None = None) -> Pace:
+        """The device's own pace, but for what the caller has chosen."""
+        pace = PACES.get(self.device.type, PACES["cpu"])
+        chosen = {"window": window, "batch_words": batch_words}
+        pace = replace(pace, **{name: value for name, value in chosen.items() if value is not None})
+        if self.model.config.one_stage:
+            pace = replace(pace, batch_cells=min(pace.batch_cells, _LABELLED_CELLS // len(self.vocabulary.labels)))
+        return pace
+
+    def _flow(
         self,
-        sentences: Iterable[str | Words],
-        tags: Iterable[Tags | None] | None,
-        constraints: Iterable[Constraints | None] | None,
-    ) -> Iterator[list[Sentence]]:
-        """Some thousands of sentences at a time."""
+        windows: Iterable[Sentences],
+        make: Callable[[Sentences, Decoded], Iterable[T]],
+        pace: Pace,
+        *,
+        mbr: bool,
+    ) -> Iterator[list[T]]:
+        """What is made of each window's sentences, in their order, while the device works on batches further on."""
         self.model.eval()
-        given = {"words": sentences, "tags": tags, "constraints": constraints}
-        columns = {name: column for name, column in given.items() if column is not None}
-        rows = enumerate(zip(*columns.values(), strict=True))
-        while window := [
-            self._sentence(number, **dict(zip(columns, row, strict=True))) for number, row in islice(rows, _WINDOW)
-        ]:
-            yield window
+        made: dict[int, T] = {}
+        for batch in delayed(self._begin(windows, pace, mbr=mbr), pace.ahead):
+            if batch.trees is not None:
+                made.update(zip(batch.members, make(batch.sentences, batch.trees.wait()), strict=True))
+            if batch.is_last:
+                yield [made[member] for member in range(len(batch.window))]
+                made = {}
 
-    def _sentence(
-        self,
-        number: int,
-        words: str | Words,
-        tags: Tags | None = None,
-        constraints: Constraints | None = None,
-    ) -> Sentence:
-        if isinstance(words, str):
-            from treecrf.text import tokenize
-
-            words = tokenize(words, language=self.language)
-        shown, read = words, words
-        if words and isinstance(words[0], tuple):
-            tokens = cast("Sequence[Token]", words)
-            shown, read = [token.text for token in tokens], [token.word for token in tokens]
-        self._check(number, cast("Sequence[str]", shown), tags)
-        return Sentence(number, cast("Sequence[str]", shown), cast("Sequence[str]", read), tags, constraints)
-
-    def _check(self, number: int, words: Sequence[str], tags: Tags | None) -> None:
-        try:
-            "".join(words)  # which looks at every type in no time
-        except TypeError as error:
-            raise TypeError(f"sentence {number} has a word that is no string: {error}") from None
-        if not words:
-            raise ValueError(f"sentence {number} has no words; expected at least one")
-        if self.model.config.tag_size and (tags is None or None in tags):
-            which = "no tags" if tags is None else f"no tag for word {tags.index(None)}"
-            raise ValueError(f"sentence {number} has {which} and the model reads them; give them as `tags`")
-        if tags is not None and len(tags) != len(words):
-            raise ValueError(
-                f"sentence {number} has {len(words)} words and {len(tags)} tags; expected a tag for each word"
-            )
-
-    def _parse_window(self, window: list[Sentence], *, batch_words: int, mbr: bool) -> list[Tree]:
-        trees: dict[int, Tree] = {}
-        running: tuple[list[int], Decoded] | None = None  # the device works on a batch while the last one's trees grow
-        for members in _batches(window, batch_words):
-            started = members, self._start([window[member] for member in members], mbr=mbr)
-            if running is not None:
-                trees.update(self._trees(window, *running))
-            running = started
-        if running is not None:
-            trees.update(self._trees(window, *running))
-        return [trees[number] for number in range(len(window))]
+    def _begin(self, windows: Iterable[Sentences], pace: Pace, *, mbr: bool) -> Iterator[_Begun]:
+        for window in windows:
+            batches = window.batches(pace.budget)
+            for number, members in enumerate(batches, 1):
+                sentences = window.pick(members)
+                yield _Begun(sentences, self._start(sentences, mbr=mbr), members, window, number == len(batches))
+            if not batches:
+                yield _Begun(window, None, [], window, True)
 
     @torch.no_grad()
-    def _start(self, sentences: list[Sentence], *, mbr: bool) -> Decoded:
+    def _start(self, sentences: Sentences, *, mbr: bool) -> Fetched:
         scores, allowed = self._scores(sentences)
-        return decode(scores, mbr=mbr, allowed=allowed)
+        return decode(scores, mbr=mbr, allowed=allowed).fetch()
 
-    def _scores(self, sentences: list[Sentence]) -> tuple[Scores, Tensor | None]:
+    def _scores(self, sentences: Sentences) -> tuple[Scores, Tensor | None]:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
-        tags = [cast("Sequence[str]", sentence.tags) for sentence in sentences]  # which `_check` saw, if they are read
-        batch = self.encoder.collate(
-            [sentence.forms for sentence in sentences], tags=tags if self.model.config.tag_size else None
-        )
-        scores = self.model(batch.to(self.device))
-        constraints = [sentence.constraints for sentence in sentences]
-        if not any(constraints):
+        # which the reader has seen, where the model reads them
+        tags = cast("Sequence[Sequence[str]]", sentences.tags) if self.model.config.tag_size else None
+        batch = self.encoder.collate(sentences.forms, tags=tags)
+        device = self.device
+        if device.type == "cuda":
+            batch = batch.pin_memory()
+        scores = self.model(batch.to(device))
+        if sentences.constraints is None or not any(sentences.constraints):
             return scores, None
-        return condition(scores, constraints, self._labels, self.root, numbers=[s.number for s in sentences])
+        return condition(scores, sentences.constraints, self._labels, self.root, numbers=sentences.numbers)
 
-    def _trees(self, window: list[Sentence], members: list[int], decoded: Decoded) -> Iterator[tuple[int, Tree]]:
-        decoded = decoded.cpu()
+    def _trees(self, sentences: Sentences, decoded: Decoded) -> Iterator[Tree]:
         starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
         spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in decoded.labels.tolist()])
-        for member, leaves in zip(members, self._leaves([window[member] for member in members], decoded), strict=True):
-            yield member, from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+        for leaves in self._leaves(sentences, decoded):
+            yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+
+    def _writer(self, exact: bool) -> BracketWriter:
+        tags = self.vocabulary.tags if self.model.tagger is not None else (_NO_TAG,)
+        return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)
+
+    def _lines(self, writer: BracketWriter, sentences: Sentences, decoded: Decoded) -> list[str]:
+        starts, ends, labels = (part.numpy() for part in (decoded.starts, decoded.ends, decoded.labels))
+        tags = np.zeros((len(labels) + len(sentences)) // 2, np.int32) if decoded.tags is None else decoded.tags.numpy()
+        return writer.lines(sentences.words, FlatTrees(starts, ends, labels, tags), tags=sentences.tags)
 
     @torch.no_grad()
-    def _analyze(self, sentences: list[Sentence], k: int, mbr: bool) -> list[Analysis]:
+    def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
         scores, allowed = self._scores(sentences)
         decoded = decode(scores, mbr=mbr, allowed=allowed)
         leaves = list(self._leaves(sentences, decoded.cpu()))
         return list(analyses(scores, decoded, leaves, self._labels, root=self.root, allowed=allowed, k=k))
 
-    def _leaves(self, sentences: list[Sentence], decoded: Decoded) -> Iterator[list[Tree]]:
+    def _leaves(self, sentences: Sentences, decoded: Decoded) -> Iterator[list[Tree]]:
         """Each sentence's preterminals: its words under given tags, or else predicted ones."""
         tags = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
-        for sentence in sentences:
-            count = len(sentence.words)
-            predicted = [_NO_TAG] * count if tags is None else list(islice(tags, count))
-            known = predicted if sentence.tags is None else map(_first, sentence.tags, predicted)
-            yield [Tree(tag, (word,)) for tag, word in zip(known, sentence.words, strict=True)]
+        given = sentences.tags or [None] * len(sentences)
+        for words, own in zip(sentences.words, given, strict=True):
+            predicted = [_NO_TAG] * len(words) if tags is None else list(islice(tags, len(words)))
+            known = predicted if own is None else map(_first, own, predicted)
+            yield [Tree(tag, (word,)) for tag, word in zip(known, words, strict=True)]
 
 
 def _first(given: str | None, predicted: str) -> str:
@@ -272,7 +295,3 @@ def _first(given: str | None, predicted: str) -> str:
 
 def _one(given: Any) -> list[Any] | None:
     return None if given is None else [given]
-
-
-def _batches(window: list[Sentence], batch_words: int) -> list[list[int]]:
-    return sorted_batches([len(sentence.words) for sentence in window], budget=Budget(words=batch_words))

@@ -1,6 +1,7 @@
 """What the network says about a batch, and the trees that follow from it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -42,10 +43,34 @@ class Decoded:
     labels: Tensor
     tags: Tensor | None  # (words,)
 
-    def cpu(self) -> "Decoded":
-        """The same on the host, in one transfer."""
+    def fetch(self) -> "Fetched":
+        """The same on its way to the host, in one transfer; nothing waits for it yet."""
         parts = [self.starts, self.ends, self.labels] + ([] if self.tags is None else [self.tags])
-        starts, ends, labels, *tags = torch.split(torch.cat(parts).cpu(), [len(part) for part in parts])
+        flat = torch.cat(parts).int()
+        sizes = [len(part) for part in parts]
+        if not flat.is_cuda:
+            return Fetched(flat, sizes)
+        host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
+        host.copy_(flat, non_blocking=True)
+        return Fetched(host, sizes, torch.cuda.current_stream(flat.device).record_event())
+
+    def cpu(self) -> "Decoded":
+        """The same on the host."""
+        return self.fetch().wait()
+
+
+class Fetched(NamedTuple):
+    """Trees that a device is still working on, or that are on their way."""
+
+    flat: Tensor
+    sizes: list[int]
+    event: torch.cuda.Event | None = None  # that ends the way
+
+    def wait(self) -> Decoded:
+        """The trees on the host, once they are there."""
+        if self.event is not None:
+            self.event.synchronize()
+        starts, ends, labels, *tags = torch.split(self.flat, self.sizes)
         return Decoded(starts=starts, ends=ends, labels=labels, tags=tags[0] if tags else None)
 
 
