@@ -7,7 +7,7 @@ in `doc._`, come with the first component.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 try:
     from spacy.language import Language
@@ -15,9 +15,6 @@ try:
     from spacy.util import raise_error
 except ImportError as error:
     raise ImportError("the spaCy component needs spaCy: pip install 'treecrf[spacy]'") from error
-
-if TYPE_CHECKING:
-    from treecrf.parser import Parser
 
 Tags = Literal["keep", "predict"]
 
@@ -30,20 +27,41 @@ class TreeCRFComponent:
     """
 
     def __init__(
-        self, parser: "Parser", name: str = "treecrf", *, batch_words: int = 5000, mbr: bool = True, tags: Tags = "keep"
+        self,
+        name: str,
+        model: str,
+        *,
+        device: str | None = None,
+        batch_words: int = 5000,
+        mbr: bool = True,
+        tags: Tags = "keep",
     ) -> None:
-        import treecrf.spacy_extensions  # noqa: F401  # which gives trees their names
-
-        self.parser = parser
         self.name = name
+        self.model = model
+        self.device = device
         self.batch_words = batch_words
         self.mbr = mbr
         self.tags = tags
         self._error_handler: Callable[..., Any] = raise_error
-        self._process = os.getpid()
-        if tags == "predict" and (self._reads_tags or not parser.model.config.tag_head):
+        self._load()
+        if tags == "predict" and (self._reads_tags or not self.parser.model.config.tag_head):
             does = "reads them" if self._reads_tags else "has not learned to"
-            raise ValueError(f"'{name}' is to predict tags, and its model {does}; expected tags = 'keep'")
+            raise ValueError(f"'{name}' is to predict tags, and its model '{model}' {does}; expected tags = 'keep'")
+
+    def _load(self) -> None:
+        import treecrf.spacy_extensions  # noqa: F401  # which gives trees their names
+        from treecrf.parser import Parser
+
+        self.parser: Parser = Parser.load(self.model, device=self.device)
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to load the same model."""
+        return {name: value for name, value in vars(self).items() if name != "parser"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._load()
 
     @property
     def _reads_tags(self) -> bool:
@@ -151,9 +169,7 @@ def make_component(
 
     `subbatch_max_tokens` and `disable_tagger` are benepar's names for `batch_words` and `tags`, and override them.
     """
-    from treecrf.parser import Parser
-
     if disable_tagger is not None:
         tags = "keep" if disable_tagger else "predict"
-    parser = Parser.load(model or str(nlp.lang), device=device)
-    return TreeCRFComponent(parser, name, batch_words=subbatch_max_tokens or batch_words, mbr=mbr, tags=tags)
+    words = subbatch_max_tokens or batch_words
+    return TreeCRFComponent(name, model or str(nlp.lang), device=device, batch_words=words, mbr=mbr, tags=tags)
