@@ -191,6 +191,12 @@ class Tree:
                 stack.append((node.subtrees[number], below + branch, below + trunk))
         return "\n".join(lines)
 
+    def _repr_svg_(self) -> str:
+        """The picture that notebooks show."""
+        from treecrf.draw import svg
+
+        return svg(self)
+
     def to_nltk(self) -> Any:
         """The same tree as an `nltk.Tree`."""
         try:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
+    "draw": "draw trees as pictures, as LaTeX or in the terminal",
     "evaluate": "score predicted trees against gold trees, as EVALB does",
     "models": "list the models that came with treecrf, or show the card of one",
     "pack": "turn a training run into a small model with a card",
