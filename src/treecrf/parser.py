@@ -69,6 +69,14 @@ class Parser:
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    @property
+    def pace(self) -> Pace:
+        """How much is parsed at once there."""
+        pace = PACES.get(self.device.type, PACES["cpu"])
+        if not self.model.config.one_stage:
+            return pace
+        return replace(pace, batch_cells=min(pace.batch_cells, _LABELLED_CELLS // len(self.vocabulary.labels)))
+
     @staticmethod
     def load(source: str | Path, device: str | torch.device | None = None) -> "Parser":
         """The parser that `save` wrote into a folder, or one that came with the package, by its name.
@@ -150,7 +158,7 @@ class Parser:
     ) -> Iterator[list[str]]:
         """What `brackets_many` gives, for windows that the caller has cut: only sentences of one share a batch."""
         read = (self._reader.window(window, 0) for window in windows)
-        return self._flow(read, partial(self._lines, self._writer(exact)), self._pace(), mbr=mbr)
+        return self._flow(read, partial(self._lines, self._writer(exact)), self.pace, mbr=mbr)
 
     def analyze(
         self,
@@ -203,14 +211,10 @@ class Parser:
     def _reader(self) -> Reader:
         return Reader(language=self.language, needs_tags=self.model.config.tag_size > 0)
 
-    def _pace(self, window: int | None = None, batch_words: int | None = None) -> Pace:
-        """The device's own pace, but for what the caller has chosen."""
-        pace = PACES.get(self.device.type, PACES["cpu"])
+    def _pace(self, window: int | None, batch_words: int | None) -> Pace:
+        """The parser's own pace, but for what the caller has chosen."""
         chosen = {"window": window, "batch_words": batch_words}
-        pace = replace(pace, **{name: value for name, value in chosen.items() if value is not None})
-        if self.model.config.one_stage:
-            pace = replace(pace, batch_cells=min(pace.batch_cells, _LABELLED_CELLS // len(self.vocabulary.labels)))
-        return pace
+        return replace(self.pace, **{name: value for name, value in chosen.items() if value is not None})
 
     def _flow(
         self,

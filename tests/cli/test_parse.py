@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from treecrf.cli.sources import Line
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
+from treecrf.window import PACES, Reader
 
 TREES = toy_trees(30, seed=3)
 SENTENCES = [" ".join(tree.words) for tree in TREES]
@@ -227,8 +229,7 @@ def test_several_inputs_follow_each_other_on_standard_output(
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.cli.sinks.BLOCK", 4)
-    monkeypatch.setattr("treecrf.cli.parse.BLOCK", 4)
+    monkeypatch.setitem(PACES, "cpu", replace(PACES["cpu"], window=4))
 
 
 def interrupted(after: int, *args: object) -> None:
@@ -256,9 +257,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert "interrupted; --resume goes on" in capsys.readouterr().err
     assert not out.exists() and (tmp_path / ".out.part").exists()
     parsed: list[int] = []
-    real = Parser.parse_many
+    real = Reader.window
     monkeypatch.setattr(
-        Parser, "parse_many", lambda self, words, **options: parsed.append(len(words)) or real(self, words, **options)
+        Reader, "window", lambda self, given, first: parsed.append(len(given)) or real(self, given, first)
     )
     assert not parse(file, "-o", out, "--resume")
     assert out.read_bytes() == whole.read_bytes()
@@ -309,10 +310,10 @@ def test_no_more_is_read_than_is_parsed_together() -> None:
             read += 1
             yield Line("a cat", "", 1 << 20)
 
-    windows = _windows(endless(), at_once=100)
-    sizes = [len(next(windows)[0]) for _ in range(5)]
+    windows = _windows(endless(), block=100, at_once=100)
+    sizes = [len(next(windows).lines) for _ in range(5)]
     assert sizes == [4] * 5 and read == 20  # four megabytes at a time
-    assert len(next(_windows(endless(), at_once=1))[0]) == 1
+    assert len(next(_windows(endless(), block=100, at_once=1)).lines) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,28 @@
 """`treecrf parse`: text or words in, trees out, line by line."""
 
 import argparse
+import gc
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from treecrf.cli.sinks import BLOCK, open_sink
+from treecrf.cli.sinks import Sink, open_sink
 from treecrf.cli.sources import STDIN, Line, Source, find_sources, is_terminal, read_lines
-from treecrf.parser import Parser, Words
+from treecrf.parser import Parser
 from treecrf.render import SUFFIXES, Parsed, Style
+from treecrf.window import Words
+
+if TYPE_CHECKING:
+    from treecrf.text import Token
 
 _WINDOW_BYTES = 1 << 22  # of input, parsed at a time
 _WORD = re.compile(r"[^ \t\r\f\v]+")
@@ -74,6 +81,7 @@ def run(args: argparse.Namespace) -> None:
     if args.resume:
         jobs = [(source, target) for source, target in jobs if target is None or not target.is_file()]
     command = Command(Parser.load(args.model, args.device), args)
+    gc.freeze()  # what is loaded stays: looking through it for garbage again and again would take as long as parsing
     try:
         with _progress([source.size for source, _ in jobs], is_shown=args.output != STDIN) as advance:
             for source, target in jobs:
@@ -82,6 +90,8 @@ def run(args: argparse.Namespace) -> None:
         hint = "" if args.output == STDIN else "; --resume goes on where it stopped"
         print(f"treecrf parse: interrupted{hint}", file=sys.stderr)
         sys.exit(130)
+    finally:
+        gc.unfreeze()
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -136,11 +146,11 @@ def _progress(sizes: list[int | None], *, is_shown: bool) -> Iterator[Callable[[
         yield bar.update
 
 
-class Sentence(NamedTuple):
-    """What is parsed, and where its words stand in their line."""
+class Window(NamedTuple):
+    """Lines that are parsed together, and whether a block of lines ends with them."""
 
-    words: Words
-    offsets: list[tuple[int, int]]
+    lines: list[Line]
+    ends_block: bool
 
 
 class Command:
@@ -149,81 +159,135 @@ class Command:
     def __init__(self, parser: Parser, args: argparse.Namespace) -> None:
         self.parser = parser
         self.args = args
-        self.split = _split_words if args.tokens else partial(_split_text, language=parser.language)
+        self.block = parser.pace.window
+        self.split = split_words if args.tokens else partial(_split_text, language=parser.language)
         self.style = Style(
             format=args.format, exact=args.exact, probs=args.probs, kbest=args.kbest, is_text=not args.tokens
         )
 
     def run(self, source: Source, target: Path | None, advance: Callable[[int], object]) -> None:
-        """Parse an input, or what an earlier run has left of it."""
-        settings = {name: getattr(self.args, name) for name in _SETTINGS}
+        """Parse an input, or what an earlier run has left of it; a thread writes while the next lines are parsed."""
+        settings = {name: getattr(self.args, name) for name in _SETTINGS} | {"block": self.block}
         lines = read_lines(source, limit=self.args.max_line_bytes)
-        with open_sink(target, settings, resume=self.args.resume) as sink, closing(lines):
+        sink = open_sink(target, settings, resume=self.args.resume, block=self.block)
+        written: Future[None] | None = None
+        with sink, closing(lines), ThreadPoolExecutor(1) as writer:
             for line in islice(lines, sink.done):
                 advance(line.size)
-            number = sink.done
-            for window, ends_block in _windows(lines, at_once=1 if is_terminal(source) else BLOCK):
-                sink.write(self._parse(window, source.name, number + 1))
-                if ends_block:
-                    sink.end_block()
-                number += len(window)
-                advance(sum(line.size for line in window))
+            for window, output in self._parsed(lines, source, sink.done + 1):
+                if written is not None:
+                    written.result()
+                written = writer.submit(_write, sink, output, window.ends_block)
+                advance(sum(line.size for line in window.lines))
+            if written is not None:
+                written.result()
 
-    def _parse(self, window: list[Line], name: str, first: int) -> list[str]:
-        lines = [self._sentences(line, f"{name}:{number}") for number, line in enumerate(window, first)]
-        parsed = self._trees([sentence for line in lines for sentence in line])
-        return [self.style.line(list(islice(parsed, len(line)))) for line in lines]
+    def _parsed(self, lines: Iterator[Line], source: Source, first: int) -> Iterator[tuple[Window, list[str]]]:
+        """Windows of lines, and what is to be written for each line."""
+        is_typed = is_terminal(source)
+        windows = _windows(lines, block=self.block, at_once=1 if is_typed else self.block)
+        if self.args.format != "brackets":
+            return self._rendered(windows, source.name, first)
+        if not is_typed:
+            return self._brackets(windows, source.name, first)
+        # whoever types does not want to type the next line before the answer to this one
+        alone = ([window] for window in windows)
+        return chain.from_iterable(self._brackets(one, source.name, n) for n, one in enumerate(alone, first))
 
-    def _sentences(self, line: Line, place: str) -> list[Sentence]:
-        problem = line.problem
-        if not problem:
-            found = self.split(line.text)
-            longest = max((len(sentence.words) for sentence in found), default=0)
-            if longest <= self.args.max_words:
-                return found
-            problem = (
-                f"a sentence of {longest:,} words; the limit is {self.args.max_words:,}, and --max-words raises it"
-            )
+    def _brackets(self, windows: Iterable[Window], name: str, first: int) -> Iterator[tuple[Window, list[str]]]:
+        begun: deque[tuple[Window, list[int]]] = deque()  # with the number of each line's sentences
+
+        def sentences() -> Iterator[list[Words]]:
+            number = first
+            for window in windows:
+                found = self._sentences(window, name, number)
+                number += len(found)
+                begun.append((window, list(map(len, found))))
+                yield list(chain.from_iterable(found))
+
+        for trees in self.parser.brackets_by_window(sentences(), exact=self.args.exact, mbr=not self.args.no_mbr):
+            window, counts = begun.popleft()
+            each = iter(trees)
+            yield window, [" ".join(islice(each, count)) if count != 1 else next(each) for count in counts]
+
+    def _rendered(self, windows: Iterable[Window], name: str, first: int) -> Iterator[tuple[Window, list[str]]]:
+        for window in windows:
+            found = self._sentences(window, name, first)
+            first += len(found)
+            texts = [line.text for line, own in zip(window.lines, found, strict=True) for _ in own]
+            trees = self._trees(list(chain.from_iterable(found)), texts)
+            yield window, [self.style.line(list(islice(trees, len(own)))) for own in found]
+
+    def _sentences(self, window: Window, name: str, first: int) -> list[list[Words]]:
+        """The sentences of each line."""
+        limit = self.args.max_words
+        found: list[list[Words]] = []
+        for number, line in enumerate(window.lines, first):
+            problem = line.problem
+            own = [] if problem else self.split(line.text)
+            longest = max(map(len, own), default=0)
+            if longest > limit:
+                problem = f"a sentence of {longest:,} words; the limit is {limit:,}, and --max-words raises it"
+            if problem:
+                self._refuse(f"{name}:{number}: {problem}")
+            found.append([] if problem else own)
+        return found
+
+    def _refuse(self, problem: str) -> None:
         if not self.args.skip_bad:
-            raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
-        print(f"treecrf parse: {place}: {problem}", file=sys.stderr)
-        return []
+            raise ValueError(f"{problem}; --skip-bad leaves such lines empty")
+        print(f"treecrf parse: {problem}", file=sys.stderr)
 
-    def _trees(self, sentences: list[Sentence]) -> Iterator[Parsed]:
-        words = [sentence.words for sentence in sentences]
-        offsets = [sentence.offsets for sentence in sentences]
+    def _trees(self, sentences: list[Words], texts: list[str]) -> Iterator[Parsed]:
+        offsets = map(_offsets, sentences, texts)
         if self.args.probs or self.args.kbest:
-            found = self.parser.analyze_many(words, k=self.args.kbest, mbr=not self.args.no_mbr)
+            found = self.parser.analyze_many(sentences, k=self.args.kbest, mbr=not self.args.no_mbr)
             return (Parsed(analysis.tree, at, analysis) for analysis, at in zip(found, offsets, strict=True))
-        return map(Parsed, self.parser.parse_many(words, mbr=not self.args.no_mbr), offsets)
+        return map(Parsed, self.parser.parse_many(sentences, mbr=not self.args.no_mbr), offsets)
 
 
-def _windows(lines: Iterator[Line], *, at_once: int) -> Iterator[tuple[list[Line], bool]]:
+def _write(sink: Sink, lines: list[str], ends_block: bool) -> None:
+    sink.write(lines)
+    if ends_block:
+        sink.end_block()
+
+
+def _windows(lines: Iterator[Line], *, block: int, at_once: int) -> Iterator[Window]:
     """As many lines as are parsed together, and whether a block ends with them.
 
     Which these are follows from the lines since the block began, and so does every rounding error.
     """
     window: list[Line] = []
-    size = block = 0
+    size = done = 0
     for line in lines:
         window.append(line)
         size += line.size
-        block += 1
-        if block == BLOCK or size >= _WINDOW_BYTES or len(window) == at_once:
-            yield window, block == BLOCK
-            window, size, block = [], 0, block % BLOCK
+        done += 1
+        if done == block or size >= _WINDOW_BYTES or len(window) == at_once:
+            yield Window(window, done == block)
+            window, size, done = [], 0, done % block
     if window:
-        yield window, True
+        yield Window(window, True)
 
 
-def _split_words(text: str) -> list[Sentence]:
+def split_words(text: str) -> list[Words]:
     """A line as one sentence: only spaces, tabs and their like stand between words."""
-    matches = list(_WORD.finditer(text))
-    return [Sentence([match[0] for match in matches], [match.span() for match in matches])] if matches else []
+    text = text.strip(" ")
+    if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
+        words = _WORD.findall(text)
+    else:
+        words = text.split(" ") if text else []
+    return [words] if words else []
 
 
-def _split_text(text: str, language: str) -> list[Sentence]:
+def _split_text(text: str, language: str) -> list[Words]:
     from treecrf.text import sentences
 
-    found = sentences(text, language=language)
-    return [Sentence(tokens, [(token.start, token.end) for token in tokens]) for tokens in found]
+    return list(sentences(text, language=language))
+
+
+def _offsets(words: Words, text: str) -> list[tuple[int, int]]:
+    """Where words stand in their line."""
+    if isinstance(words[0], tuple):
+        return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
+    return [match.span() for match in _WORD.finditer(text)]

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-BLOCK = 4096  # lines
-
 
 class Sink:
     """Lines to a stream as they come; `done` counts those that an earlier run has written."""
@@ -34,7 +32,7 @@ class Sink:
 
     def write(self, lines: Sequence[str]) -> None:
         """Add lines."""
-        self._stream.write("".join(f"{line}\n" for line in lines).encode())
+        self._stream.write("\n".join([*lines, ""]).encode())
         self._stream.flush()
 
     def end_block(self) -> None:
@@ -42,9 +40,12 @@ class Sink:
 
 
 class FileSink(Sink):
-    """Lines to a file, compressed if its name ends in `.gz`, that appears when all are written."""
+    """Lines to a file, compressed if its name ends in `.gz`, that appears when all are written.
 
-    def __init__(self, path: Path, settings: Mapping[str, object], *, resume: bool = False) -> None:
+    `block` is how many lines make a block.
+    """
+
+    def __init__(self, path: Path, settings: Mapping[str, object], *, block: int, resume: bool = False) -> None:
         self._path = path = path.resolve()
         self._part = path.with_name(f".{path.name}.part")
         self._settings = path.with_name(f".{path.name}.settings")
@@ -54,7 +55,7 @@ class FileSink(Sink):
         text = json.dumps(settings, indent=1)
         if resume and self._part.exists():
             self._check(text)
-            self.done = _cut(self._part, is_packed=self._is_packed)
+            self.done = _cut(self._part, block, is_packed=self._is_packed)
         else:
             self._part.write_bytes(b"")
             self._settings.write_text(text, encoding="utf-8")
@@ -72,7 +73,7 @@ class FileSink(Sink):
 
     def write(self, lines: Sequence[str]) -> None:
         if self._is_packed:
-            self._block.append("".join(f"{line}\n" for line in lines).encode())
+            self._block.append("\n".join([*lines, ""]).encode())
         else:
             super().write(lines)
 
@@ -96,7 +97,7 @@ class FileSink(Sink):
         self._settings.unlink(missing_ok=True)
 
 
-def open_sink(target: Path | None, settings: Mapping[str, object], *, resume: bool) -> Sink:
+def open_sink(target: Path | None, settings: Mapping[str, object], *, block: int, resume: bool) -> Sink:
     """Where lines go: standard output if there is no target; a pipe or a device takes them as they come."""
     if target is None:
         return Sink(sys.stdout.buffer)
@@ -104,7 +105,7 @@ def open_sink(target: Path | None, settings: Mapping[str, object], *, resume: bo
         raise IsADirectoryError(f"{target} is a folder; expected a file to write")
     if target.exists() and not target.is_file():
         return _Device(target.open("wb"))
-    return FileSink(target, settings, resume=resume)
+    return FileSink(target, settings, block=block, resume=resume)
 
 
 class _Device(Sink):
@@ -112,25 +113,25 @@ class _Device(Sink):
         self._stream.close()
 
 
-def _cut(part: Path, *, is_packed: bool) -> int:
+def _cut(part: Path, block: int, *, is_packed: bool) -> int:
     """Cut a file back to whole blocks of lines, and return how many lines it has then."""
-    lines, end = (_packed_end if is_packed else _plain_end)(part)
+    lines, end = (_packed_end if is_packed else _plain_end)(part, block)
     os.truncate(part, end)
     return lines
 
 
-def _plain_end(part: Path) -> tuple[int, int]:
+def _plain_end(part: Path, block: int) -> tuple[int, int]:
     lines = found = end = position = 0
     with part.open("rb") as stream:
         for line in stream:
             position += len(line)
             lines += line.endswith(b"\n")
-            if line.endswith(b"\n") and lines % BLOCK == 0:
+            if line.endswith(b"\n") and lines % block == 0:
                 found, end = lines, position
     return found, end
 
 
-def _packed_end(part: Path) -> tuple[int, int]:
+def _packed_end(part: Path, block: int) -> tuple[int, int]:
     lines = found = end = position = 0
     unpacker = zlib.decompressobj(wbits=31)
     with part.open("rb") as stream:
@@ -141,7 +142,7 @@ def _packed_end(part: Path) -> tuple[int, int]:
             except zlib.error:
                 break
             position += len(data) - len(unpacker.unused_data)
-            if unpacker.eof and lines % BLOCK == 0:
+            if unpacker.eof and lines % block == 0:
                 found, end = lines, position
             data = unpacker.unused_data if unpacker.eof else b""
             if unpacker.eof:

@@ -79,19 +79,17 @@ def sorted_batches(lengths: Sequence[int], *, budget: Budget) -> list[list[int]]
 
 
 def _fill(members: Indices, sizes: Indices, budget: Budget) -> list[list[int]]:
+    """Members, the longest first, in batches as full as the budget allows."""
+    ends = np.concatenate([[0], np.cumsum(sizes[members])])  # the words before each member, and of all
     batches: list[list[int]] = []
-    batch: list[int] = []
-    words = longest = 0
-    for member in members:
-        size = int(sizes[member])
-        widest = max(longest, size)
-        if batch and (words + size > budget.words or (len(batch) + 1) * (widest + 1) ** 2 > budget.cells):
-            batches.append(batch)
-            batch, words, widest = [], 0, size
-        batch.append(int(member))
-        words += size
-        longest = widest
-    return [*batches, batch] if batch else batches
+    start = 0
+    while start < len(members):
+        within_words = int(np.searchsorted(ends, ends[start] + budget.words, side="right")) - 1
+        within_cells = start + budget.cells // (int(sizes[members[start]]) + 1) ** 2
+        end = max(start + 1, min(within_words, within_cells))
+        batches.append(members[start:end].tolist())
+        start = end
+    return batches
 
 
 def _permutation(size: int, generator: torch.Generator) -> Indices:

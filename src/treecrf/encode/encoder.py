@@ -14,7 +14,7 @@ from treecrf.forms import Forms, reader
 from treecrf.nn.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
 
 _CHARS_PER_WORD = 20  # a longer word is known by its beginning
-_REMEMBERED = 1_000_000  # distinct words
+_REMEMBERED = 200_000  # distinct words; a long stream has ever more, and few of the later ones come again
 
 
 class Encoder:
@@ -80,14 +80,18 @@ class Encoder:
         with self._lock:
             if len(self._rows) > _REMEMBERED:
                 self._forget()
-            unmet = set(words).difference(self._rows)
-            if unmet:
-                self._meet(sorted(unmet))
-            rows = np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
+            try:
+                rows = self._known(words)
+            except KeyError:
+                self._meet(sorted(set(words).difference(self._rows)))
+                rows = self._known(words)
             distinct, which = _distinct(rows)
             features = {name: column[distinct] for name, column in self._table.items()}
         special = _special_features(features)
         return which, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
+
+    def _known(self, words: list[str]) -> Ints:
+        return np.fromiter(map(self._rows.__getitem__, words), np.int64, len(words))
 
     def _meet(self, words: list[str]) -> None:
         forms = list(map(self._read, words))
@@ -118,11 +122,12 @@ def _distinct(rows: Ints) -> tuple[Ints, Ints]:
 
     Not in the order of rows: that depends on what was met before, and a batch must not.
     """
-    numbers, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    ranks = np.empty_like(order)
-    ranks[order] = np.arange(len(order))
-    return numbers[order], ranks[which]
+    places = np.arange(len(rows))
+    first = np.empty(rows.max() + 1, dtype=np.int64)  # where each number first occurs
+    first[rows[::-1]] = places[::-1]
+    origins = first[rows]
+    is_first = origins == places
+    return rows[is_first], (np.cumsum(is_first) - 1)[origins]
 
 
 def _special_features(features: Mapping[str, Ints]) -> dict[str, Ints]:
