@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
@@ -17,6 +16,7 @@ from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.forms import Forms
 from treecrf.nn import ModelConfig, SpanModel
+from treecrf.nn.blank import Blank
 from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.weights import restore, shrink
 
@@ -52,7 +52,7 @@ def load_parts(source: str | Path) -> Parts:
     config = read_config(ParserConfig, folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
     encoder = build_encoder(folder) if config.model.transformer else None
-    with torch.device("meta"):  # weights come from the file: to draw them at random first would take a second
+    with Blank():
         model = SpanModel(config.model, vocabulary.sizes, encoder=encoder)
     _load_weights(model, files[WEIGHTS], folder / WEIGHTS)
     return Parts(config, vocabulary, model, WordPieces.load(folder) if config.model.transformer else None)

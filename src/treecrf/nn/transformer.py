@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from treecrf.nn.batch import Batch
 from treecrf.nn.bert import Bert, BertConfig
+from treecrf.nn.blank import Blank
 
 
 class Transformer(nn.Module):
@@ -92,8 +93,8 @@ def load_encoder(name: str | Path) -> nn.Module:
 def build_encoder(folder: str | Path) -> nn.Module:
     """The encoder that a folder's config.json describes, its weights yet to be loaded."""
     if own := _own_config(folder):
-        with torch.device("meta"):
-            return Bert(own).to_empty(device="cpu")
+        with Blank():
+            return Bert(own)
     transformers = import_transformers()
     config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return _bare(transformers.AutoModel.from_config(config, trust_remote_code=False))

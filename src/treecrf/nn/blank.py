@@ -1,0 +1,37 @@
+"""Networks without numbers, for weights that are yet to be loaded."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+_FILLING = {
+    "normal_",
+    "uniform_",
+    "orthogonal_",
+    "kaiming_uniform_",
+    "xavier_uniform_",
+    "zeros_",
+    "ones_",
+    "zero_",
+    "fill_",
+}
+
+
+class Blank(TorchFunctionMode):
+    """Modules that are built inside have room for their weights, and leave it as it is.
+
+    To draw weights at random takes a second, and to do so on the meta device loads PyTorch's whole compiler.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in _FILLING:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)

@@ -1,0 +1,33 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.nn.blank import Blank
+
+LOAD = """
+import sys
+from treecrf.parser import Parser
+Parser.load(sys.argv[1], device="cpu")
+print(*[name for name in ("triton", "sympy", "transformers", "torch._dynamo") if name in sys.modules])
+"""
+
+
+def test_no_weight_is_drawn_inside_and_all_are_outside() -> None:
+    state = torch.random.get_rng_state()
+    with Blank():
+        blank = nn.Sequential(nn.Embedding(50, 8, padding_idx=0), nn.Linear(8, 8), nn.LayerNorm(8), nn.LSTM(8, 8))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert all(parameter.requires_grad for parameter in blank.parameters())
+    nn.Linear(8, 8)
+    assert not torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_loading_a_parser_loads_no_compiler(tmp_path: Path) -> None:
+    random_parser(toy_trees(20)).save(tmp_path)
+    done = subprocess.run([sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
