@@ -6,8 +6,10 @@ from typing import Any
 
 import torch
 
+from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
+from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
 from treecrf.train import DataConfig, Recipe, TrainConfig
 
@@ -38,9 +40,21 @@ def small_recipe(*, data: dict[str, Any] | None = None, model: dict[str, Any] | 
 def random_parser(trees: list[Any], **model: Any) -> Parser:
     """A parser with random weights: its trees are odd, but none of its scores are tied."""
     vocabulary = Vocabulary.build(trees)
-    network = SpanModel(replace(MODEL, **model), vocabulary.sizes)
+    return Parser(_drawn(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
+
+
+def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
+    """A parser like `random_parser`, with a small BERT that reads the pieces of a real one's tokenizer."""
+    vocabulary = Vocabulary.build(trees, forms="plain")
+    config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+    model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
+    network = _drawn(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
+    return Parser(network, vocabulary, forms="plain", pieces=WordPieces.load(tokenizer))
+
+
+def _drawn(network: SpanModel) -> SpanModel:
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.normal_(0, 0.5, generator=generator)
-    return Parser(network.eval(), vocabulary)
+    return network.eval()
