@@ -1,26 +1,45 @@
-"""What is here so far, on one sentence: a tree, its spans, its score, and the odds of its brackets."""
+"""Raw sentences of English and Chinese, their trees with part-of-speech tags, and how probable each part is."""
 
-import torch
+import time
 
-from treecrf import SpanCRF, Tree, evaluate, to_spans
+from treecrf import Parser
+from treecrf.models import names
 
-GOLD = "(TOP (S (NP (DT The) (NN parser)) (VP (VBZ knows) (NP (DT the) (NNS odds))) (. .)))"
-GUESS = "(TOP (S (NP (DT The) (NN parser)) (VP (VBZ knows)) (NP (DT the) (NNS odds)) (. .)))"
+SENTENCES = {
+    "en": [
+        "The time for action is now.",
+        "I saw the girl with the telescope, but she didn't see me (or so she said).",
+        "time flies like an arrow; fruit flies like a banana",
+    ],
+    "zh": ["我們喜歡這個圖書館。", "他在学校学习中文。"],
+}
 
 
 def main() -> None:
-    gold, guess = Tree.parse(GOLD), Tree.parse(GUESS)
-    print(gold.pretty())
-    print("\nlabelled spans of its binary tree:")
-    print("  " + "  ".join(f"{start}-{end} {label}" for start, end, label in to_spans(gold)))
-    print(f"\nEVALB's F of a guess that lost an object: {evaluate([gold], [guess]).f1:.2f}")
-    words = len(gold.words)
-    crf = SpanCRF(torch.zeros(1, words + 1, words + 1), [words])
-    print(f"binary trees over its {words} words: {crf.log_partition.exp().item():.0f}")
-    chart = torch.zeros(1, words + 1, words + 1, dtype=torch.bool)
-    for start, end, _ in to_spans(gold):
-        chart[0, start, end] = True
-    print(f"probability of the right one, if all are alike: {crf.log_prob(chart).exp().item():.4f}")
+    for model, sentences in SENTENCES.items():
+        if model not in names():
+            print(f"The model '{model}' did not come with this treecrf; recipes/{model}.toml trains it.\n")
+            continue
+        started = time.perf_counter()
+        parser = Parser.load(model)
+        print(f"== {model}, loaded in {time.perf_counter() - started:.1f} s on {parser.device} ==\n")
+        for sentence in sentences:
+            show(parser, sentence)
+
+
+def show(parser: Parser, sentence: str) -> None:
+    """Print a sentence's tree with the probability of each constituent, and the next best tree."""
+    analysis = parser.analyze(sentence, k=2)
+    print(sentence)
+    probabilities = (constituent.probability for constituent in analysis.constituents)
+    for line, node in zip(analysis.tree.pretty().split("\n"), analysis.tree.walk(), strict=True):
+        print(line if node.is_leaf else f"{line}  {next(probabilities):.3f}")
+    print(f"log-probability {analysis.log_prob:.2f}, entropy {analysis.entropy:.2f}")
+    for other in analysis.alternatives:
+        if other.tree != analysis.tree:
+            print(f"or, with log-probability {other.log_prob:.2f}: {other.tree}")
+            break
+    print()
 
 
 if __name__ == "__main__":
