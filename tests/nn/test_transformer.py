@@ -15,6 +15,7 @@ from treecrf.nn.transformer import ScalarMix, Transformer, build_encoder, load_e
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
 FINE_TUNED = replace(FEATURE, encoder="transformer")
+TUNED_FEATURE = replace(FEATURE, transformer_tuned=True, transformer_size=0)
 
 
 def tiny_encoder():
@@ -79,8 +80,9 @@ def test_a_frozen_encoder_never_trains_nor_drops():
     assert model.transformer.linear.weight.grad is not None and model.transformer.linear.bias is None
 
 
-def test_a_fine_tuned_encoder_gets_gradients_everywhere():
-    model = SpanModel(replace(FINE_TUNED, tag_head=True), VOCABULARY.sizes, encoder=tiny_encoder())
+@pytest.mark.parametrize("config", [FINE_TUNED, TUNED_FEATURE], ids=["alone", "beside words"])
+def test_a_fine_tuned_encoder_gets_gradients_everywhere(config):
+    model = SpanModel(replace(config, tag_head=True), VOCABULARY.sizes, encoder=tiny_encoder())
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.1)
@@ -89,7 +91,7 @@ def test_a_fine_tuned_encoder_gets_gradients_everywhere():
     assert not flat
 
 
-@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED], ids=["frozen", "fine-tuned"])
+@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED, TUNED_FEATURE], ids=["frozen", "fine-tuned", "both"])
 def test_company_does_not_change_a_sentence(config):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     with torch.no_grad():
@@ -102,7 +104,7 @@ def test_company_does_not_change_a_sentence(config):
         torch.testing.assert_close(alone, together[number, :size, :size], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED], ids=["frozen", "fine-tuned"])
+@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED, TUNED_FEATURE], ids=["frozen", "fine-tuned", "both"])
 def test_a_saved_model_is_built_again_without_the_original_encoder(config, tmp_path):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     save_encoder_config(model.transformer.encoder, tmp_path)

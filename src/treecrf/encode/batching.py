@@ -53,13 +53,15 @@ def shuffled_batches(
 ) -> list[list[int]]:
     """One epoch: each bucket's sentences dealt at random into batches within the budget, in random order.
 
-    A bucket makes as many batches as its words fill on average, and more only where its charts would be too large.
+    A bucket makes as many batches as its words, with a start and an end in each sentence, fill on average, and more only
+    where its charts would be too large.
     """
     sizes = np.asarray(lengths, dtype=np.int64)
     batches: list[list[int]] = []
     for group in groups:
         members = group[_permutation(len(group), generator)]
-        wanted = min(max(1, round(float(sizes[group].sum()) / budget.words)), len(group))
+        positions = float((sizes[group] + 2).sum())
+        wanted = min(max(1, round(positions / budget.words)), len(group))
         for part in np.array_split(members, wanted):
             batches += _within_cells(part, sizes, budget.cells)
     return [batches[place] for place in _permutation(len(batches), generator)]

@@ -30,14 +30,15 @@ class ModelConfig:
     tag_size: int = 0  # given part-of-speech tags as input
     lstm_size: int = 400
     lstm_layers: int = 3
-    transformer: str = ""  # name or folder: frozen, beside the words, for the LSTM; fine-tuned where it is the encoder
-    transformer_size: int = 100  # of the frozen feature
+    transformer: str = ""  # name or folder: for the LSTM a feature beside the words, or itself the encoder
+    transformer_tuned: bool = False  # as a feature: fine-tuned, as the encoder always is, rather than frozen
+    transformer_size: int = 100  # of the feature; 0 is the transformer's own
     transformer_layers: int = 4  # mixed, from the last
     span_size: int = 500
     label_size: int = 100
     dropout: float = 0.33
     dropout_kind: Dropout = "shared"
-    recurrent: Recurrent = "batch"
+    recurrent: Recurrent = "sentence"
     tag_head: bool = False  # predict part-of-speech tags as well
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class ModelConfig:
         return self.loss != "two-stage"
 
 
-_OPTIONAL = ("char_size", "tag_size")
+_OPTIONAL = ("char_size", "tag_size", "transformer_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ class SpanModel(nn.Module):
         self.config = config
         self.transformer = _transformer(config, encoder)
         self.inputs = _inputs(config, sizes, pretrained) if config.encoder == "lstm" else None
-        self.lstm = _lstm(config) if config.encoder == "lstm" else None
+        self.lstm = _lstm(config, self.transformer) if config.encoder == "lstm" else None
         width = self.transformer.size if self.transformer and not self.lstm else 2 * config.lstm_size
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
@@ -207,7 +208,8 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
         return None
     is_feature = config.encoder == "lstm"
     size = config.transformer_size if is_feature else 0
-    return Transformer(encoder, layers=config.transformer_layers, size=size, frozen=is_feature)
+    frozen = is_feature and not config.transformer_tuned
+    return Transformer(encoder, layers=config.transformer_layers, size=size, frozen=frozen)
 
 
 def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Inputs:
@@ -220,8 +222,9 @@ def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Inp
     )
 
 
-def _lstm(config: ModelConfig) -> BiLSTM:
-    width = config.word_size + config.char_size + config.tag_size + config.transformer_size * bool(config.transformer)
+def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
+    features = 0 if transformer is None else transformer.size
+    width = config.word_size + config.char_size + config.tag_size + features
     return BiLSTM(
         width,
         config.lstm_size,

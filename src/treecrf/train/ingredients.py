@@ -1,12 +1,13 @@
 """What a recipe names, found and built: trees, rules, vectors, and a parser that has learned nothing yet."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
+from treecrf.cnf import from_spans, to_spans
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vectors import Vectors, read_vectors
 from treecrf.encode.vocabulary import Vocabulary
@@ -53,6 +54,16 @@ class TreebankPart:
                 return f"{path}, tree {number + 1}"
             number -= count
         raise IndexError(f"tree {number} lies behind the last file")
+
+    def retagged(self, pairs: Sequence[str]) -> "TreebankPart":
+        """The same trees, where some words have the tags that `word/TAG` gives them."""
+        tags = {word.lower(): tag for word, _, tag in (pair.rpartition("/") for pair in pairs)}
+        return replace(self, trees=[_retagged(tree, tags) for tree in self.trees]) if tags else self
+
+
+def _retagged(tree: Tree, tags: Mapping[str, str]) -> Tree:
+    leaves = [Tree(tags.get(word.lower(), tag), (word,)) for word, tag in zip(tree.words, tree.tags, strict=True)]
+    return from_spans(to_spans(tree), leaves, tree.label)
 
 
 def read_rules(name: str) -> Rules:

@@ -21,6 +21,7 @@ class DataConfig:
     forms: Forms = "as-is"  # in which it reads words: "plain" for text from several sources, "simplified" for Chinese
     weights: tuple[float, ...] = ()  # how often an epoch reads each sentence, by file of `train`; once if not given
     lowercase: float = 0.0  # the share of training sentences that are read in lower case
+    retag: tuple[str, ...] = ()  # word/TAG: the tag of a word in training, where treebanks disagree about it
     rules: str = "collins"  # how dev and test are scored: built-in rules or a parameter file
     vectors: str = ""  # pretrained word vectors, as GloVe and word2vec write them
     unknown_vector: str = ""  # the word in that file whose vector stands for all unknown ones
@@ -32,6 +33,9 @@ class DataConfig:
             raise ValueError(f"weights are {list(self.weights)}; expected numbers above 0")
         if not 0 <= self.lowercase <= 1:
             raise ValueError(f"lowercase is {self.lowercase}; expected a share of the sentences, from 0 to 1")
+        for pair in self.retag:
+            if not all(pair.rpartition("/")[::2]):
+                raise ValueError(f"retag has {pair!r}; expected a word, a slash and its tag, as in 'to/TO'")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,7 +83,7 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
     if processes.is_first:
         check_recipe(folder, recipe, resume=resume)
     rules = read_rules(recipe.data.rules)
-    train = TreebankPart.read(recipe.data.train, "data.train")
+    train = TreebankPart.read(recipe.data.train, "data.train").retagged(recipe.data.retag)
     dev = TreebankPart.read(recipe.data.dev, "data.dev")
     test = TreebankPart.read(recipe.data.test, "data.test") if recipe.data.test else None
     parser = build_parser(recipe, train.trees)
