@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small import random_parser
+from treecrf.encode.vocabulary import Vocabulary
 from treecrf.forms import reader
+from treecrf.parser import Parser
+from treecrf.tree import Tree
 
 ALIKE = [
     ["(", "-LRB-", "-lrb-", "（"],
@@ -69,3 +73,20 @@ def test_a_missing_opencc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opencc", None)
     with pytest.raises(ImportError, match=r"pip install 'treecrf\[zh\]'"):
         reader("simplified")
+
+
+def test_a_chinese_parser_reads_both_scripts_alike_and_keeps_the_users() -> None:
+    trees = [
+        Tree.parse("(TOP (S (NP (Nhaa 我們)) (VK1 喜歡) (NP (Nca 圖書館))))"),
+        Tree.parse("(TOP (S (NP (Nhaa 他們)) (VC2 學) (NP (Nad 中文))))"),
+    ]
+    vocabulary = Vocabulary.build(trees * 2, forms="simplified")
+    drawn = random_parser(trees * 2, tag_head=True)
+    assert vocabulary.words == tuple(sorted(reader("simplified")(word) for tree in trees for word in tree.words))
+    parser = Parser(drawn.model, vocabulary, language="zh", forms="simplified")
+    for one, other in (("我們喜歡圖書館。", "我们喜欢图书馆。"), ("他們學中文", "他们学中文")):
+        traditional, simplified = parser.analyze(one), parser.analyze(other)
+        assert "".join(traditional.tree.words) == one and "".join(simplified.tree.words) == other
+        assert traditional.tree.spans() == simplified.tree.spans()
+        assert traditional.tree.tags == simplified.tree.tags
+        assert traditional.log_prob == pytest.approx(simplified.log_prob)
