@@ -5,6 +5,7 @@ word, so that it goes wherever a document goes: to disk, to other processes, int
 module is enough to read it. Where words stand is told in characters, which stay when tokens are merged.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -21,6 +22,7 @@ from treecrf.tree import Tree
 
 _EXTENSION = ("._.", "treecrf")  # spaCy's keys of user data go on with the first character and, for spans, the last
 _BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"})
+_SPELLED = re.compile(r"[][{}]")  # in a tree's text: also in the spelling of parentheses, which is \u{28}
 
 
 class NonConstituentException(ValueError):
@@ -107,6 +109,9 @@ def _parse_string(span: Span) -> str:
     tree = _tree(span)
     if tree is None:
         return ""
+    text = str(tree)
+    if not _SPELLED.search(text):
+        return text
     leaves = [Tree(leaf.label.translate(_BRACKETS), (leaf.words[0].translate(_BRACKETS),)) for leaf in tree.leaves()]
     return str(from_spans(to_spans(tree), leaves, tree.label))
 
