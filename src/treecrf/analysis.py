@@ -19,6 +19,7 @@ from treecrf.chart.crf import SpanCRF
 from treecrf.chart.decode import LazyTrees
 from treecrf.cnf import from_spans
 from treecrf.constraints import Conditioned, Labels, chain
+from treecrf.draw import svg
 from treecrf.nn import Decoded, Scores
 from treecrf.nn.batch import Spans
 from treecrf.tree import Span, Tree
@@ -59,6 +60,10 @@ class Analysis:
     entropy: float
     constituents: tuple[Constituent, ...]
     alternatives: tuple[Alternative, ...]
+
+    def _repr_svg_(self) -> str:
+        """The picture that notebooks show: the tree, its constituents in the colours of their probabilities."""
+        return svg(self.tree, [constituent.probability for constituent in self.constituents])
 
 
 def bracket_crf(scores: Scores, allowed: Tensor | None = None) -> SpanCRF:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf import draw
-from treecrf.draw.colours import THEMES
+from treecrf.draw.colours import THEMES, checked
 from treecrf.draw.metrics import visible
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
@@ -151,7 +151,7 @@ def _from_json(lines: Iterable[bytes], name: str) -> Iterator[Drawn]:
 def _sentence(value: dict[str, Any]) -> Drawn:
     tree = Tree.parse(value["tree"])
     probabilities = [span["probability"] for span in value.get("spans", ()) if "probability" in span]
-    return Drawn(tree, probabilities or None)
+    return Drawn(tree, checked(probabilities or None, len(tree.spans())))
 
 
 def _parsed(args: argparse.Namespace) -> Iterator[Drawn]:

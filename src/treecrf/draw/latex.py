@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from treecrf.draw.colours import THEMES, checked, ink_on, spelled
+from treecrf.draw.colours import THEMES, Colour, checked, ink_on, spelled
 from treecrf.draw.metrics import is_ideographic, visible
 from treecrf.tree import Tree
 
@@ -71,7 +71,7 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
             lines.append(indent + _opening(node.label, next(numbers), package))
             stack.append((None, depth))
             stack += [(child, depth + 1) for child in reversed(node.subtrees)]
-    return _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
+    return _colours(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
 
 
 def document(trees: Iterable[str], *, package: Package = "forest") -> str:
@@ -103,7 +103,20 @@ def _opening(label: str, probability: float | None, package: Package) -> str:
         return f"[{{{text}}}" if package == "forest" else f"[.{{{text}}}"
     if number := spelled(probability):
         text += rf"\,{{\scriptsize {number}}}"
-    red, green, blue = fill = THEMES["light"].fill(probability)
-    ink = "white" if ink_on(fill)[0] else "black"
-    look = f"fill={{rgb,255:red,{red};green,{green};blue,{blue}}}, text={ink}"
+    ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
+    look = f"fill=certain{_percent(probability)}, text={ink}"
     return f"[{{{text}}}, {look}" if package == "forest" else rf"[.\node[{look}]{{{text}}};"
+
+
+def _colours(probabilities: Sequence[float]) -> str:
+    """The colours that `_opening` names."""
+    fills = {percent: _fill(percent) for percent in sorted(map(_percent, probabilities))}
+    return "".join(f"\\definecolor{{certain{percent}}}{{RGB}}{{{r},{g},{b}}}\n" for percent, (r, g, b) in fills.items())
+
+
+def _percent(probability: float) -> int:
+    return round(100 * min(max(probability, 0.0), 1.0))
+
+
+def _fill(percent: int) -> Colour:
+    return THEMES["light"].fill(percent / 100)
