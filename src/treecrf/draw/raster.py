@@ -2,10 +2,10 @@
 
 import io
 import re
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 from treecrf.draw.svg import families, svg
 from treecrf.tree import Tree
@@ -70,7 +70,7 @@ def without_font(letters: str) -> str:
 def _alone(letter: str, fonts: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="32" height="32" font-size="20">'
-        f'<text x="4" y="24" font-family="{fonts}">{escape(letter)}</text></svg>'
+        f'<text x="4" y="24" font-family="{fonts}">{escape(letter, quote=False)}</text></svg>'
     )
 
 

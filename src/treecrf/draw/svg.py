@@ -1,9 +1,9 @@
 """Trees as SVG: one flat, self-contained picture that scales, with no scripts, fonts or references of its own."""
 
 from collections.abc import Sequence
+from html import escape
 from itertools import accumulate
 from typing import Literal, NamedTuple
-from xml.sax.saxutils import escape
 
 from treecrf.draw.colours import Theme, checked, hexadecimal, ink_on, spelled, theme_named
 from treecrf.draw.layout import Node, levels_from_below, nodes_of, spread
@@ -75,8 +75,8 @@ def svg(
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(across)} {_n(total)}" '
         f'width="{_n(across)}" height="{_n(total)}" font-family="{LATIN}" text-anchor="middle">',
-        f"<title>{escape(' '.join(words))}</title>",
-        f"<desc>Constituency tree: {escape(visible(str(tree)))}</desc>",
+        f"<title>{escape(' '.join(words), quote=False)}</title>",
+        f"<desc>Constituency tree: {escape(visible(str(tree)), quote=False)}</desc>",
     ]
     if not transparent:
         parts.append(f'<rect width="100%" height="100%" fill="{hexadecimal(colours.ground)}"/>')
@@ -185,7 +185,7 @@ def text_element(text: str, x: float, y: float, extra: str = "") -> str:
     """A line of text around or from a point, in fonts that have its letters."""
     first = families(text)
     family = f' font-family="{first}"' if first != LATIN else ""
-    return f'<text x="{_n(x)}" y="{_n(y)}"{family}{extra}>{escape(text)}</text>'
+    return f'<text x="{_n(x)}" y="{_n(y)}"{family}{extra}>{escape(text, quote=False)}</text>'
 
 
 def families(text: str) -> str:
