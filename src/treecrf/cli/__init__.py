@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
+    "bench": "show how fast a model parses on this machine",
     "draw": "draw trees as pictures, as LaTeX or in the terminal",
     "evaluate": "score predicted trees against gold trees, as EVALB does",
     "models": "list the models that came with treecrf, or show the card of one",
@@ -44,5 +45,5 @@ def main(argv: Sequence[str] | None = None) -> None:
         # whoever read our output has left: send the rest nowhere, so that the exit is quiet too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:
         sys.exit(f"treecrf {args.command}: {error}")
