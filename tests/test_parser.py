@@ -338,7 +338,8 @@ def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
         mine = sentences[number:] + sentences[:number]
         found = [parser.parse(words) for words in mine[:8]]
         found += [analysis.tree for analysis in parser.analyze_many(mine[8:16], k=1)]
-        found += list(parser.parse_many(mine[16:], batch_words=100))
+        found += list(parser.parse_many(mine[16:40], batch_words=100))
+        found += map(Tree.parse, parser.brackets_many(mine[40:], window=8))
         return found[len(sentences) - number :] + found[: len(sentences) - number]
 
     with ThreadPoolExecutor(32) as pool:
@@ -389,3 +390,16 @@ def test_a_window_holds_something(parser: Parser) -> None:
         next(parser.parse_many(SENTENCES, window=0))
     with pytest.raises(ValueError, match="a batch of 0 words"):
         next(parser.parse_many(SENTENCES, batch_words=0))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}])
+def test_nothing_waits_for_the_device_between_batches(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.model.cuda()
+    expected = list(parser.brackets_many(SENTENCES, batch_words=50))  # which compiles kernels, and may wait
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
