@@ -21,9 +21,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/chart.py
 
 clean:
-	rm -rf .venv build src/*.egg-info src/treecrf/*.so src/treecrf/chart/*.so
+	rm -rf .venv build src/*.egg-info src/treecrf/*.so src/treecrf/*/*.so
 
-$(READY): pyproject.toml setup.py constraints.txt src/treecrf/brackets.c src/treecrf/chart/compiled.c
+$(READY): pyproject.toml setup.py constraints.txt src/treecrf/brackets.c src/treecrf/chart/compiled.c src/treecrf/nn/int8.c
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'

@@ -9,25 +9,25 @@ from setuptools import Extension, setup
 abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 posix = os.name == "posix"
 
+
+def extension(name: str, source: str) -> Extension:
+    """A module in C, without which the package still works."""
+    return Extension(
+        name,
+        [source],
+        define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
+        py_limited_api=abi3,
+        extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"] if posix else [],
+        libraries=["m"] if posix else [],
+        optional=True,
+    )
+
+
 setup(
     ext_modules=[
-        Extension(
-            "treecrf.chart._compiled",
-            ["src/treecrf/chart/compiled.c"],
-            define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
-            py_limited_api=abi3,
-            extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"] if posix else [],
-            libraries=["m"] if posix else [],
-            optional=True,  # without a compiler the chart runs on plain tensors
-        ),
-        Extension(
-            "treecrf._brackets",
-            ["src/treecrf/brackets.c"],
-            define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
-            py_limited_api=abi3,
-            extra_compile_args=["-O3"] if posix else [],
-            optional=True,  # without a compiler lines are written in Python
-        ),
+        extension("treecrf.chart._compiled", "src/treecrf/chart/compiled.c"),
+        extension("treecrf.nn._int8", "src/treecrf/nn/int8.c"),
+        extension("treecrf._brackets", "src/treecrf/brackets.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},
 )

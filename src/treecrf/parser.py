@@ -22,6 +22,7 @@ from treecrf.encode.vocabulary import Vocabulary
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
 from treecrf.forms import Forms
 from treecrf.nn import Decoded, Scores, SpanModel, decode
+from treecrf.nn.precision import Precision, quantize
 from treecrf.nn.scores import Fetched
 from treecrf.tree import Span, Tree
 from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words, delayed
@@ -60,7 +61,8 @@ class Parser:
         self.root = root
         self.language = language
         self.forms = forms
-        self.encoder = Encoder(vocabulary, characters=model.config.char_size > 0, pieces=pieces, forms=forms)
+        characters = model.inputs is not None and model.config.char_size > 0
+        self.encoder = Encoder(vocabulary, characters=characters, pieces=pieces, forms=forms)
         self._pieces = pieces
         self._labels = Labels(vocabulary.labels)
 
@@ -78,13 +80,18 @@ class Parser:
         return replace(pace, batch_cells=min(pace.batch_cells, _LABELLED_CELLS // len(self.vocabulary.labels)))
 
     @staticmethod
-    def load(source: str | Path, device: str | torch.device | None = None) -> "Parser":
+    def load(
+        source: str | Path, device: str | torch.device | None = None, *, precision: Precision | None = None
+    ) -> "Parser":
         """The parser that `save` wrote into a folder, or one that came with the package, by its name.
 
-        It runs on a GPU if there is one, unless `device` says otherwise. Nothing in the folder is ever executed.
+        It runs on a GPU if there is one, unless `device` says otherwise; on a CPU, products of its transformer are of
+        8-bit integers where the processor has them, unless `precision` says otherwise. Nothing in the folder is ever
+        executed.
         """
         parts = load_parts(source)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        quantize(parts.model, precision, place)
         return Parser(
             parts.model.to(place).eval(),
             parts.vocabulary,

@@ -1,12 +1,11 @@
 """Inside, outside and CKY in C for the CPU, on as many threads as torch uses: the fast twin of `inside.py`."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import torch
 from torch import Tensor
+
+from treecrf.chart.threads import on_threads
 
 try:
     from treecrf.chart import _compiled
@@ -18,15 +17,6 @@ else:
 # cubed lengths that keep a thread busy for a few times as long as it takes to wake it up
 SUM_WORK = 500_000
 MAX_WORK = 2_000_000
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="treecrf")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
 
 
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,10 +62,4 @@ def _run(
     tensors = (scores, lengths, order, counters, chart, scratch, out)
     pointers = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
     wide = scores.dtype == torch.float64
-    helpers = [_pool().submit(kernel, thread, threads, batch, size, wide, *pointers) for thread in range(1, threads)]
-    try:
-        kernel(0, threads, batch, size, wide, *pointers)
-    finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+    on_threads(kernel, threads, batch, size, wide, *pointers)

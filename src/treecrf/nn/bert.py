@@ -104,12 +104,23 @@ class Layer(nn.Module):
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.attention = Attention(config)
-        self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
+        self.intermediate = Intermediate(config)
         self.output = Residual(config.intermediate_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         attended = self.attention(hidden, mask)
-        return self.output(F.gelu(self.intermediate["dense"](attended)), attended)  # type: ignore[no-any-return]
+        return self.output(self.intermediate(attended), attended)  # type: ignore[no-any-return]
+
+
+class Intermediate(nn.Module):
+    """The inner layer of the feed-forward network."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(self.dense(x))
 
 
 class Attention(nn.Module):

@@ -1,0 +1,230 @@
+"""BERT on 8-bit integers beside the same in float32."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+import torch
+
+from encode.letters import letters
+from nn.batches import SMALL, TREES, VOCABULARY, batch_of
+from treecrf.encode.encoder import Encoder
+from treecrf.nn import SpanModel, int8
+from treecrf.nn.bert import Bert, BertConfig
+from treecrf.nn.int8 import Int8Bert, obstacle
+from treecrf.nn.precision import quantize
+
+WIDE = BertConfig(
+    vocab_size=150,
+    hidden_size=64,
+    num_hidden_layers=3,
+    num_attention_heads=2,
+    intermediate_size=128,
+    max_position_embeddings=80,
+)
+CPU = torch.device("cpu")
+
+
+def random_bert(config=WIDE):
+    torch.manual_seed(0)
+    bert = Bert(config).eval()
+    with torch.no_grad():
+        for name, parameter in bert.named_parameters():
+            parameter.copy_(torch.randn_like(parameter) / parameter.shape[-1] ** 0.5 + ("LayerNorm.weight" in name))
+    return bert
+
+
+@pytest.fixture
+def bert():
+    encoder = random_bert()
+    if why := obstacle(encoder):
+        pytest.skip(why)
+    return encoder
+
+
+def ragged(rows=9, width=37):
+    torch.manual_seed(1)
+    lengths = torch.randint(1, width + 1, (rows,))
+    lengths[0] = width
+    return torch.randint(0, 150, (rows, width)), lengths
+
+
+def real(states, lengths):
+    return states[torch.arange(states.shape[1]) < lengths[:, None]]
+
+
+def distance(found, expected):
+    return float((found - expected).norm() / expected.norm())
+
+
+@pytest.mark.parametrize("layer", range(4))
+@torch.no_grad()
+def test_hidden_states_are_nearly_those_of_floats(bert, layer):
+    pieces, lengths = ragged()
+    shares = torch.zeros(4)
+    shares[layer] = 1
+    found = real(Int8Bert(bert)(pieces, lengths, shares), lengths)
+    expected = real(bert(pieces, lengths)[layer], lengths)
+    assert distance(found, expected) < (1e-5 if layer == 0 else 0.02)
+
+
+def rounded(x, levels, low):
+    step = (x.amax(-1, keepdim=True) - low) / levels
+    return low + ((x - low) / step).round() * step
+
+
+@torch.no_grad()
+def test_it_is_the_float_encoder_with_rounded_weights_and_rows(bert):
+    pieces, lengths = ragged()
+    found = Int8Bert(bert)(pieces, lengths, torch.ones(1))
+    for linear in (module for module in bert.modules() if isinstance(module, torch.nn.Linear)):
+        step = linear.weight.abs().amax(1, keepdim=True) / 127
+        linear.weight.copy_((linear.weight / step).round() * step)
+        linear.register_forward_pre_hook(lambda _, x: (rounded(x[0], 255, x[0].amin(-1, keepdim=True)),))
+    expected = bert(pieces, lengths)[-1]
+    assert distance(real(found, lengths), real(expected, lengths)) < 2e-3  # a tie may fall either way
+
+
+@torch.no_grad()
+def test_layers_are_summed_by_their_shares(bert):
+    pieces, lengths = ragged()
+    encoder = Int8Bert(bert)
+    shares = torch.tensor([0.5, -2.0, 3.0])
+    alone = [encoder(pieces, lengths, torch.eye(3)[number]) for number in range(3)]
+    together = encoder(pieces, lengths, shares)
+    expected = sum(share * layer for share, layer in zip(shares, alone, strict=True))
+    torch.testing.assert_close(real(together, lengths), real(expected, lengths), atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_company_changes_no_bit(bert):
+    pieces, lengths = ragged(rows=40)
+    encoder = Int8Bert(bert)
+    together = encoder(pieces, lengths, torch.ones(2))
+    for row, length in enumerate(lengths.tolist()):
+        alone = encoder(pieces[row : row + 1, :length], lengths[row : row + 1], torch.ones(2))
+        assert torch.equal(alone[0], together[row, :length])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@torch.no_grad()
+def test_the_number_of_threads_changes_no_bit(bert, threads, monkeypatch):
+    pieces, lengths = ragged(rows=40)
+    encoder = Int8Bert(bert)
+    expected = real(encoder(pieces, lengths, torch.ones(2)), lengths)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert torch.equal(real(encoder(pieces, lengths, torch.ones(2)), lengths), expected)
+
+
+def test_threads_may_share_it(bert):
+    pieces, lengths = ragged(rows=12)
+    encoder = Int8Bert(bert)
+    expected = real(encoder(pieces, lengths, torch.ones(1)), lengths)
+    with ThreadPoolExecutor(8) as pool:
+        found = [pool.submit(encoder, pieces, lengths, torch.ones(1)) for _ in range(40)]
+        assert all(torch.equal(real(one.result(), lengths), expected) for one in found)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
+def test_a_copy_lives_on_its_own(bert, copied):
+    pieces, lengths = ragged()
+    encoder = Int8Bert(bert)
+    expected = real(encoder(pieces, lengths, torch.ones(1)), lengths)
+    other = copied(encoder)
+    for part in encoder._parts:
+        part.zero_()
+    assert torch.equal(real(other(pieces, lengths, torch.ones(1)), lengths), expected)
+
+
+def test_pieces_and_lengths_that_do_not_fit_are_refused(bert):
+    encoder = Int8Bert(bert)
+    with pytest.raises(ValueError, match="window 0 has piece 150; the encoder knows 0 to 149"):
+        encoder(torch.tensor([[150]]), torch.tensor([1]), torch.ones(1))
+    with pytest.raises(ValueError, match="window 1 has 3 pieces; expected 1 to 2"):
+        encoder(torch.zeros(2, 2, dtype=torch.int64), torch.tensor([2, 3]), torch.ones(1))
+    with pytest.raises(ValueError, match="window 0 has 90 pieces; expected 1 to 80"):
+        encoder(torch.zeros(1, 90, dtype=torch.int64), torch.tensor([90]), torch.ones(1))
+
+
+def test_rows_of_equal_numbers_and_weights_of_zero_are_no_trouble(bert):
+    with torch.no_grad():
+        for parameter in bert.parameters():
+            parameter.zero_()
+    pieces, lengths = ragged()
+    assert not real(Int8Bert(bert)(pieces, lengths, torch.ones(4)), lengths).any()
+
+
+@pytest.mark.parametrize("size", [256, 512])
+@torch.no_grad()
+def test_real_encoders_and_long_windows_are_read(minilm, size):
+    from treecrf.nn.transformer import load_encoder
+
+    encoder = load_encoder(minilm).eval()
+    if why := obstacle(encoder):
+        pytest.skip(why)
+    torch.manual_seed(3)
+    pieces, lengths = torch.randint(1000, 20000, (2, size)), torch.tensor([size, 7])
+    shares = torch.full((4,), 0.25)
+    found = real(Int8Bert(encoder)(pieces, lengths, shares), lengths)
+    expected = real(sum(encoder(pieces, lengths)[-4:]) / 4, lengths)
+    assert distance(found, expected) < 0.06
+
+
+def span_model(encoder):
+    config = replace(SMALL, char_size=0, encoder="transformer", transformer="random", transformer_layers=2)
+    model = SpanModel(config, VOCABULARY.sizes, encoder=encoder).eval()
+    with torch.no_grad():
+        for parameter in model.span_scorer.parameters():
+            parameter.copy_(0.1 * torch.randn_like(parameter))
+    return model
+
+
+def lettered():
+    return batch_of(TREES, encoder=Encoder(VOCABULARY, characters=False, pieces=letters(80)))
+
+
+def test_a_quantized_model_scores_nearly_as_before_and_keeps_its_weights(bert):
+    model, batch = span_model(bert), lettered()
+    with torch.no_grad():
+        expected, weights = model(batch).spans, copy.deepcopy(model.state_dict())
+        quantize(model, None, CPU)
+        found = model(batch).spans
+    assert not torch.equal(found, expected) and distance(found, expected) < 0.05
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
+
+
+def test_gradients_and_training_never_see_integers(bert):
+    model, batch = span_model(bert), lettered()
+    expected = model(batch).spans
+    quantize(model, "int8", CPU)
+    assert torch.equal(model(batch).spans, expected)
+    model.train().eval()
+    with torch.no_grad():
+        assert torch.equal(model(batch).spans, expected)
+
+
+def test_float32_is_kept_where_it_is_asked_for(bert):
+    model, batch = span_model(bert), lettered()
+    quantize(model, "float32", CPU)
+    with torch.no_grad():
+        assert torch.equal(model(batch).spans, span_model(random_bert())(batch).spans)
+
+
+def test_why_there_are_no_integers_is_said(monkeypatch):
+    narrow = random_bert(replace(WIDE, hidden_size=16))
+    lstm = SpanModel(SMALL, VOCABULARY.sizes)
+    for device, reason in ((CPU, "it has no transformer"), (torch.device("cuda"), "it runs on cuda")):
+        quantize(lstm, None, device)
+        with pytest.raises(ValueError, match=f"cannot run on 8-bit integers: {reason}"):
+            quantize(lstm, "int8", device)
+    monkeypatch.setattr(int8, "_compiled", False)
+    assert "no C compiler" in obstacle(narrow)
+    assert "expected a plain BERT" in obstacle(torch.nn.Linear(1, 1))
+    with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'int8' or None"):
+        quantize(lstm, "half", CPU)
+
+
+def test_sizes_that_do_not_fit_are_named(bert):
+    assert "sizes are 16 and 128" in obstacle(random_bert(replace(WIDE, hidden_size=16)))
