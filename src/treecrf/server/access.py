@@ -1,7 +1,6 @@
 """Who may ask: the token, the Host header, and what a browser may do with an answer."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -32,6 +31,8 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, *, token: str | None = None, hosts: Sequence[str] = ()) -> None:
+        if token is not None and not token.strip():
+            raise ValueError("the token is empty; expected some characters, or None for no token at all")
         self.app = app
         self._token = None if token is None else _digest(token.encode())
         self._hosts = frozenset(host.lower() for host in hosts)
@@ -89,5 +90,5 @@ def _digest(token: bytes) -> bytes:
 def _password(given: str) -> bytes:
     try:
         return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
-    except binascii.Error:
+    except ValueError:
         return b""

@@ -1,10 +1,9 @@
 """The page that people see at `/`: the files of the folder `page`, as they are."""
 
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 from fastapi import APIRouter, Response
-
-from treecrf.server.problem import Refusal
 
 _FOLDER = Path(__file__).parent / "page"
 _TYPES = {
@@ -22,13 +21,15 @@ _TYPES = {
 def page_routes() -> APIRouter:
     """A route to every file that is in the folder now, and to nothing else."""
     routes = APIRouter(include_in_schema=False)
-    files = {path.relative_to(_FOLDER).as_posix(): path for path in _FOLDER.rglob("*") if path.suffix in _TYPES}
+    for path in sorted(_FOLDER.rglob("*")):
+        if path.suffix in _TYPES:
+            name = path.relative_to(_FOLDER).as_posix()
+            routes.add_api_route("/" if name == "index.html" else f"/{name}", _show(path))
+    return routes
 
-    @routes.get("/{name:path}")
-    async def show(name: str) -> Response:
-        path = files.get(name or "index.html")
-        if path is None:
-            raise Refusal(404, "there is no such page; GET /docs lists what there is")
+
+def _show(path: Path) -> Callable[[], Coroutine[None, None, Response]]:
+    async def show() -> Response:
         return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers={"cache-control": "no-cache"})
 
-    return routes
+    return show

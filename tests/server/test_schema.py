@@ -1,0 +1,53 @@
+"""What the OpenAPI document says is what a server does, whatever is thrown at it."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi import checks
+
+from served import Served
+
+ROUTES = {"/parse": "POST", "/parse/batch": "POST", "/models": "GET", "/health": "GET", "/metrics": "GET"}
+CHECKS = [
+    schemathesis.checks.not_a_server_error,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.status_code_conformance,
+]
+BOUNDED = settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.fixture(scope="module")
+def document(server: Served) -> schemathesis.BaseSchema:
+    return schemathesis.openapi.from_url(f"{server.url}/openapi.json")
+
+
+def test_every_route_is_tested(document: schemathesis.BaseSchema) -> None:
+    found = {operation.ok().path: operation.ok().method.upper() for operation in document.get_all_operations()}
+    assert found == ROUTES
+
+
+@pytest.mark.parametrize(
+    ("path", "mode"),
+    [(path, mode) for path in ROUTES for mode in GenerationMode if mode.is_positive or ROUTES[path] == "POST"],
+)
+def test_no_request_makes_the_server_fail(document: schemathesis.BaseSchema, path: str, mode: GenerationMode) -> None:
+    operation = document[path][ROUTES[path]]
+
+    @BOUNDED
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def run(case: schemathesis.Case) -> None:
+        case.call_and_validate(checks=CHECKS)
+        if isinstance(case.body, dict) and case.body.pop("model", None) is not None:
+            case.call_and_validate(checks=CHECKS)  # which may now come as far as to be parsed
+
+    run()
