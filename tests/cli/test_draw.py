@@ -63,7 +63,7 @@ def test_one_tree_is_one_file_and_several_are_numbered(file, tmp_path, capsys):
     assert names == [f"tree-{number:02d}.svg" for number in range(1, 13)]
     expected = draw.svg(TREES[11], layout="aligned", theme="dark", transparent=True)
     assert (tmp_path / "tree-12.svg").read_text() == expected
-    assert "12 trees drawn in" in capsys.readouterr().out
+    assert f"12 trees drawn in {tmp_path / 'tree-01.svg'} to {tmp_path / 'tree-12.svg'}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

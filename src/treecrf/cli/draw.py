@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> None:
         raise SystemExit(f"treecrf draw: {error}") from error
     _write(files, args.output)
     if args.output != STDIO:
-        names = args.output if len(files) == 1 else f"{_numbered(args.output, 1, len(files))} and on"
+        names = " to ".join(_names(args.output, len(files))[:: max(len(files) - 1, 1)])
         print(f"{len(trees)} tree{'s' * (len(trees) > 1)} drawn in {names}")
 
 
@@ -220,8 +220,8 @@ def _files(trees: list[Drawn], chosen: str, args: argparse.Namespace) -> list[by
 
 def _write(files: list[bytes], output: str) -> None:
     if output != STDIO:
-        for number, data in enumerate(files, 1):
-            Path(output if len(files) == 1 else _numbered(output, number, len(files))).write_bytes(data)
+        for name, data in zip(_names(output, len(files)), files, strict=True):
+            Path(name).write_bytes(data)
         return
     if len(files) > 1:
         raise ValueError(f"{len(files)} pictures, and standard output takes one; name a file with -o")
@@ -230,6 +230,8 @@ def _write(files: list[bytes], output: str) -> None:
     sys.stdout.buffer.write(files[0])
 
 
-def _numbered(output: str, number: int, count: int) -> str:
-    path = Path(output)
-    return str(path.with_name(f"{path.stem}-{number:0{len(str(count))}d}{path.suffix}"))
+def _names(output: str, count: int) -> list[str]:
+    if count == 1:
+        return [output]
+    path, digits = Path(output), len(str(count))
+    return [str(path.with_name(f"{path.stem}-{number:0{digits}d}{path.suffix}")) for number in range(1, count + 1)]
