@@ -193,3 +193,13 @@ def _threads() -> int:
     import torch
 
     return torch.get_num_threads()
+
+
+def test_a_package_that_is_missing_is_named_by_the_command(tmp_path: Path) -> None:
+    parser = random_parser(TREES)
+    Parser(parser.model, parser.vocabulary, language="zh", forms="simplified").save(tmp_path)
+    code = "import sys; sys.modules['opencc'] = None; from treecrf.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "parse", "--model", str(tmp_path), "--device", "cpu", os.devnull]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("treecrf parse: this model reads Chinese characters through OpenCC: pip install ")
