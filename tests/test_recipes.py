@@ -1,10 +1,14 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from small import FIFTY
 from treecrf.config import read_config, to_toml
 from treecrf.nn import ModelConfig
 from treecrf.train import Recipe, TrainConfig
+from treecrf.treebank import read_trees
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 FILES = sorted(RECIPES.glob("*.toml"))
@@ -88,3 +92,16 @@ def test_embedded_models_predict_tags_and_read_one_spelling(name: str) -> None:
 def test_both_english_models_have_the_same_data() -> None:
     one, other = load("en").data, load("en-lstm").data
     assert (one.train, one.weights, one.dev) == (other.train, other.weights, other.dev)
+
+
+def test_clauses_are_joined_with_punctuation_and_none_is_lost(tmp_path: Path) -> None:
+    trees = [tree for tree in read_trees(FIFTY) if not tree.is_leaf]
+    script = [sys.executable, str(RECIPES / "clauses.py"), FIFTY, str(tmp_path / "marked.mrg.gz")]
+    subprocess.run(script, check=True)
+    found = list(read_trees(tmp_path / "marked.mrg.gz"))
+    marks = ("COMMACATEGORY", "PERIODCATEGORY", "QUESTIONCATEGORY", "EXCLAMATIONCATEGORY")
+    clauses = [child for tree in found for child in tree.subtrees if child.label not in marks]
+    assert clauses == [child for tree in trees for child in tree.subtrees]
+    ends = [tree.tags[-1] in marks for tree in found]
+    assert 0 < sum(ends) < len(ends)
+    assert all(tree in trees for tree, is_marked in zip(found, ends, strict=True) if not is_marked)
