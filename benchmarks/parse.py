@@ -1,6 +1,7 @@
 """How fast a file of sentences becomes a file of trees, beside SuPar in the same run, and where the time goes.
 
     python benchmarks/parse.py TREEBANK.mrg.gz [--model en] [--sentences 20000] [--device cuda] [--repeats 5]
+        [--window 16384] [--batch-words 50000] [--batch-cells 4000000] [--ahead 2]
 
 The treebank's sentences, repeated as often as needed in an order drawn once, are parsed by `treecrf parse --tokens`:
 everything counts but loading the model. The first run compiles kernels and meets every word; the median is of those
@@ -25,6 +26,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -37,8 +39,10 @@ from treecrf.nn import decode
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
+from treecrf.window import PACES
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # ours and SuPar's, which is slow
+PACE = ("window", "batch_words", "batch_cells", "ahead")
 
 
 def sample(trees: list[Tree], number: int) -> list[Tree]:
@@ -160,6 +164,8 @@ def main() -> None:
     options.add_argument("--sentences", type=int, help="20,000 on a GPU, 500 elsewhere")
     options.add_argument("--peer-sentences", type=int, help="for SuPar: 2,000 on a GPU, 200 elsewhere; 0 leaves it out")
     options.add_argument("--repeats", type=int, default=5)
+    for name in PACE:
+        options.add_argument(f"--{name.replace('_', '-')}", type=int, help="instead of the device's own")
     args = options.parse_args()
     ours, theirs = SENTENCES.get(torch.device(args.device).type, SENTENCES["cpu"])
     ours = ours if args.sentences is None else args.sentences
@@ -168,6 +174,8 @@ def main() -> None:
     trees = sample(treebank, ours)
     words = sum(len(tree.words) for tree in trees) / len(trees)
     parser = Parser.load(args.model, args.device)
+    chosen = {name: getattr(args, name) for name in PACE if getattr(args, name) is not None}
+    PACES[parser.device.type] = replace(PACES[parser.device.type], **chosen)
     name = torch.cuda.get_device_name() if parser.device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(
         f"{name}, torch {torch.__version__}, {args.model}: {len(trees):,} sentences of {words:.1f} words, {parser.pace}"
