@@ -67,7 +67,7 @@ class Card:
     purpose: Purpose
     version: str
     commit: str
-    size: int  # in bytes, all files together
+    size: int  # in bytes, all files together but the card's own
     data: tuple[Treebank, ...]
     scores: tuple[PartScore, ...]
     labels: tuple[str, ...]

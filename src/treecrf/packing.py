@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from treecrf.card import Card, PartScore, Purpose, Treebank
+from treecrf.card import FACTS, PAGE, Card, PartScore, Purpose, Treebank
 from treecrf.cnf import is_part
 from treecrf.config import read_config, to_toml
 from treecrf.evalb import Rules, Score, bootstrap
@@ -49,7 +49,7 @@ def pack_model(
         purpose=purpose,
         version=version("treecrf"),
         commit=_head() if commit is None else commit,
-        size=sum(path.stat().st_size for path in folder.iterdir()),
+        size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (FACTS, PAGE)),
         data=tuple(treebanks[name] for name in names),
         scores=tuple(_score(parser, name, data, rules) for name in purpose.tests),
         labels=_constituents(parser.vocabulary.labels),
