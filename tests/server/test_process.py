@@ -141,6 +141,26 @@ def test_many_slow_clients_do_not_keep_others_waiting(server: Served) -> None:
             client.close()
 
 
+def test_too_many_connections_are_a_503_that_passes(model: Path) -> None:
+    with serving(model, "--max-connections", "3") as server:
+        held = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(3)]
+        answer = httpx.get(f"{server.url}/models", timeout=PATIENCE)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        for client in held:
+            client.close()
+        wait_until(lambda: httpx.get(f"{server.url}/models", timeout=PATIENCE).status_code == 200)
+        assert server.end() == 0
+
+
+def test_an_answer_that_is_never_read_holds_nothing_up(model: Path) -> None:
+    body = json.dumps({"inputs": [{"tokens": LONG[0]}] * 1000}).encode()
+    with serving(model, "--max-body-seconds", "1") as server, connected(server) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.sendall(head(len(body)) + body)
+        wait_until(lambda: server.number('treecrf_requests_total{method="POST",path="/parse/batch",status="200"}'))
+        assert server.end() == 0
+
+
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_ten_megabytes_are_refused(server: Served, is_chunked: bool) -> None:
     body = b'{"text": "' + b"a" * 10_000_000 + b'"}'

@@ -57,12 +57,11 @@ class Guard:
                 scope["request_id"], 421, "the Host header names another server; --allow-host lets its name in"
             )
         elif scope["path"] != OPEN and not self._is_known(headers):
-            app = problem(
-                scope["request_id"],
-                401,
-                "the token is missing or wrong; expected Authorization: Bearer TOKEN",
-                {"www-authenticate": 'Bearer realm="treecrf", Basic realm="treecrf", charset="UTF-8"'},
+            app = answer = problem(
+                scope["request_id"], 401, "the token is missing or wrong; expected Authorization: Bearer TOKEN"
             )
+            for scheme in ("Bearer", "Basic"):
+                answer.headers.append("www-authenticate", f'{scheme} realm="treecrf", charset="UTF-8"')
         await app(scope, receive, send_guarded)
 
     def _is_named(self, headers: Headers) -> bool:

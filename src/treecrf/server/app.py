@@ -113,12 +113,10 @@ async def _answer(request: Request, batcher: Batcher, wish: Wish, items: list[li
     }
     work = asyncio.ensure_future(batcher.run(Job(wish, every)))
     watch = asyncio.ensure_future(_gone(request))
-    await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-    watch.cancel()
-    if not work.done():
-        work.cancel()
-        raise Refusal(499, "the client left before its answer was there")
     try:
+        await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise Refusal(499, "the client left before its answer was there")
         answers = iter(work.result())
     except FullError as full:
         raise Refusal(
@@ -126,6 +124,9 @@ async def _answer(request: Request, batcher: Batcher, wish: Wish, items: list[li
             f"too many sentences wait already; try again in {full.seconds} s",
             {"retry-after": str(full.seconds)},
         ) from None
+    finally:
+        work.cancel()
+        watch.cancel()
     places = [f"inputs.{number}: " if len(items) > 1 else "" for number in range(len(items))]
     return [
         wish.style.join(list(_checked(islice(answers, len(group)), place)))

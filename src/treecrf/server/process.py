@@ -4,29 +4,35 @@ import asyncio
 import logging
 import signal
 import socket
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from treecrf.server.journal import JsonFormatter
 from treecrf.server.limits import Limits
+from treecrf.server.problem import problem
 
 _LINGER = 0.5  # seconds in which requests that are on their way still arrive after the end was announced
 _Protocol: Any = AutoHTTPProtocol
 
 
 class PatientProtocol(_Protocol):  # type: ignore[misc]
-    """A connection that ends where no request comes, or only the beginning of one, for as long as bodies may take.
+    """A connection with an end to its patience, and a refusal where there are too many of them.
 
-    Uvicorn itself waits for the head of a request for ever.
+    Uvicorn itself waits for ever for the head of a request, and for its answer to be read. Here both may take as long
+    as a body, twice at most.
     """
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if len(self.connections) > self.config.app.state.limits.connections:
+            self.app = _crowded
         self._idle_since: Any = None
         self._watch()
 
@@ -36,11 +42,19 @@ class PatientProtocol(_Protocol):  # type: ignore[misc]
 
     def _watch(self) -> None:
         is_idle = self.cycle is None or self.cycle.response_complete
-        if is_idle and self._idle_since == (self.cycle,):
+        if self.transport.is_closing():
+            self.transport.abort()  # what was written to it is never read
+        elif is_idle and self._idle_since == (self.cycle,):
             self.transport.close()
         self._idle_since = (self.cycle,) if is_idle else None
         seconds = self.config.app.state.limits.body_seconds
         self._watcher = self.loop.call_later(seconds, self._watch)
+
+
+async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:
+    headers = {"retry-after": "1", "connection": "close"}
+    answer = problem(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
+    await answer(scope, receive, send)
 
 
 class Server(uvicorn.Server):
@@ -79,7 +93,6 @@ def serve(app: FastAPI, *, host: str, port: int) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=limits.connections,
         timeout_keep_alive=int(limits.body_seconds),
         timeout_graceful_shutdown=int(limits.drain_seconds),
     )
