@@ -1,7 +1,7 @@
 """How fast a file of sentences becomes a file of trees, beside SuPar in the same run, and where the time goes.
 
     python benchmarks/parse.py TREEBANK.mrg.gz [--model en] [--sentences 20000] [--device cuda] [--repeats 5]
-        [--window 16384] [--batch-words 50000] [--batch-cells 4000000] [--ahead 2]
+        [--window 8192] [--batch-words 40000] [--batch-cells 4000000] [--ahead 2]
 
 The treebank's sentences, repeated as often as needed in an order drawn once, are parsed by `treecrf parse --tokens`:
 everything counts but loading the model. The first run compiles kernels and meets every word; the median is of those

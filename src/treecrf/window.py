@@ -35,11 +35,11 @@ class Pace:
         return Budget(words=self.batch_words, cells=self.batch_cells)
 
 
-# A GPU runs a large batch in little more time than a small one, and works while the host reads and writes.
-# To be measured there with benchmarks/parse.py.
+# A GPU runs a large batch in little more time than a small one, and works while the host reads and writes; but it has
+# nothing to do until the first window is read. To be measured there: benchmarks/parse.py takes other figures.
 PACES = {
     "cpu": Pace(window=4096, batch_words=5000, batch_cells=1_000_000, ahead=0),
-    "cuda": Pace(window=16_384, batch_words=50_000, batch_cells=4_000_000, ahead=2),
+    "cuda": Pace(window=8192, batch_words=40_000, batch_cells=4_000_000, ahead=2),
 }
 
 
