@@ -16,7 +16,7 @@ from treecrf.parser import Parser
 from treecrf.spacy_component import TreeCRFComponent
 from treecrf.tree import Tree
 
-TREES = toy_trees(60, seed=8)
+TREES = toy_trees(150, seed=8)
 TEXT = "The cat sees a garden. We never slept!\n\nAda likes (every) book."
 
 
@@ -67,7 +67,8 @@ def test_a_thousand_documents_have_the_trees_of_their_sentences(nlp: Language, p
     assert [doc.text for doc in docs] == texts
     sentences = [sentence for doc in docs for sentence in doc.sents if words(sentence)]
     assert len(sentences) == sum(text.count(".") for text in texts) > 1500
-    trees = [parser.parse(words(sentence)) for sentence in sentences]
+    one_by_one = {text: parser.parse(list(text)) for text in {tuple(words(sentence)) for sentence in sentences}}
+    trees = [one_by_one[tuple(words(sentence))] for sentence in sentences]
     assert [tree for doc in docs for tree in doc._.trees] == trees
     assert [sentence._.tree.words for sentence in sentences] == [tree.words for tree in trees]
 
@@ -106,6 +107,7 @@ def test_documents_are_read_as_they_are_asked_for(nlp: Language) -> None:
     assert len(read) < 20
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_two_processes_give_the_same_trees(nlp: Language) -> None:
     texts = [*made_up_texts(60), "", " "]
     one = list(nlp.pipe(texts))
@@ -292,6 +294,13 @@ def test_of_two_components_the_last_one_parses(folder: str, parser: Parser) -> N
     nlp.add_pipe("treecrf", name="second", config={"model": folder, "device": "cpu", "mbr": False})
     doc = nlp(TEXT)
     assert doc._.trees == tuple(parser.parse(words(s), mbr=False) for s in doc.sents)
+
+
+def test_a_component_of_another_pipeline_parses_in_this_one(nlp: Language) -> None:
+    other = spacy.blank("en", vocab=nlp.vocab)
+    other.add_pipe("sentencizer")
+    other.add_pipe("treecrf", source=nlp)
+    assert other(TEXT)._.trees == nlp(TEXT)._.trees
 
 
 def test_parsing_again_leaves_no_trees_of_other_sentences(nlp: Language) -> None:
