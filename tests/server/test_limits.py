@@ -3,7 +3,7 @@ import pytest
 from treecrf.server.limits import Limits
 
 
-@pytest.mark.parametrize("wrong", [{"words": 0}, {"k": -1}, {"body_seconds": -1.0}, {"wait_seconds": float("nan")}])
+@pytest.mark.parametrize("wrong", [{"words": 0}, {"k": -1}, {"body_seconds": 0.0}, {"wait_seconds": float("nan")}])
 def test_a_limit_that_makes_no_sense_is_an_error(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
         Limits(**wrong)  # type: ignore[arg-type]

@@ -219,6 +219,28 @@ def test_sigterm_loses_nothing_that_was_accepted(model: Path, parser: Parser) ->
             socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
 
 
+def test_sigterm_interrupts_no_conversation(model: Path, parser: Parser) -> None:
+    tree = str(parser.parse(SENTENCES[0]))
+    answered = 0
+
+    async def work(client: httpx.AsyncClient) -> None:
+        nonlocal answered
+        while True:
+            try:
+                answer = await client.post("/parse", json={"tokens": SENTENCES[0]})
+            except httpx.ConnectError:
+                return  # the only way in which it may end: nobody listens any more
+            assert answer.status_code == 200 and answer.json()["sentences"][0]["tree"] == tree
+            answered += 1
+            if answered == 100:
+                server.process.terminate()
+
+    with serving(model) as server:
+        together(server, work, 16)
+        assert answered >= 100
+        assert server.end() == 0
+
+
 def test_a_token_from_the_environment_guards_a_server(model: Path) -> None:
     with serving(model, token="s3cret") as server:
         assert httpx.get(f"{server.url}/health").status_code == 200

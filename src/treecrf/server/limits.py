@@ -14,7 +14,7 @@ class Limits:
     """What one request may ask for, and what all of them together; what is beyond is refused, not cut."""
 
     body_bytes: int = _limit(1_000_000, "bytes of a request's body")
-    body_seconds: float = _limit(10.0, "seconds for a request to arrive", least=0)
+    body_seconds: float = _limit(10.0, "seconds for a request to arrive", least=0.1)
     words: int = _limit(300, "words of a sentence; time grows with their cube")
     sentences: int = _limit(1000, "sentences of a request")
     k: int = _limit(20, "alternatives of a sentence", least=0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import signal
 import socket
 import uuid
@@ -93,7 +94,7 @@ def serve(app: FastAPI, *, host: str, port: int) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=int(limits.body_seconds),
-        timeout_graceful_shutdown=int(limits.drain_seconds),
+        timeout_keep_alive=math.ceil(limits.body_seconds),
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
     Server(config).run()
