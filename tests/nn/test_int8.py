@@ -12,9 +12,11 @@ from encode.letters import letters
 from nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.encode.encoder import Encoder
 from treecrf.nn import SpanModel, int8
+from treecrf.nn.batch import Spans
 from treecrf.nn.bert import Bert, BertConfig
-from treecrf.nn.int8 import Int8Bert, obstacle
+from treecrf.nn.int8 import Int8Bert, Int8Linear, missing, obstacle
 from treecrf.nn.precision import quantize
+from treecrf.nn.scorer import Biaffine
 
 WIDE = BertConfig(
     vocab_size=150,
@@ -170,6 +172,63 @@ def test_real_encoders_and_long_windows_are_read(minilm, size):
     found = real(Int8Bert(encoder)(pieces, lengths, shares), lengths)
     expected = real(sum(encoder(pieces, lengths)[-4:]) / 4, lengths)
     assert distance(found, expected) < 0.06
+
+
+@pytest.fixture
+def integers():
+    if why := missing():
+        pytest.skip(why)
+    torch.manual_seed(4)
+
+
+@pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 1, 1), (5, 17, 63), (6, 64, 64), (200, 100, 130)])
+@torch.no_grad()
+def test_a_product_is_that_of_floats_with_rounded_weights_and_rows(integers, rows, inputs, outputs):
+    x, weight, bias = torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
+    step = weight.abs().amax(1, keepdim=True) / 127
+    rough = rounded(x, 255, x.amin(-1, keepdim=True)) if inputs > 1 else x
+    expected = torch.nn.functional.linear(rough, (weight / step).round() * step, bias)
+    torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, atol=1e-3, rtol=1e-3)
+    bent = torch.nn.functional.leaky_relu(expected, 0.1)
+    torch.testing.assert_close(Int8Linear(weight, bias, slope=0.1)(x), bent, atol=1e-3, rtol=1e-3)
+
+
+@torch.no_grad()
+def test_rows_that_lie_apart_are_multiplied_alike(integers):
+    linear, wide = Int8Linear(torch.randn(70, 30)), torch.randn(4, 9, 90)
+    for view in (wide[..., 30:60], wide[:, 2:5, :30], wide.mT[:, :30].mT, wide[:0, :, :30]):
+        assert torch.equal(linear(view), linear(view.clone()))
+
+
+def biaffine(classes, *, bias_right=True):
+    scorer = Biaffine(20, 37, classes, bias_right=bias_right).eval()
+    with torch.no_grad():
+        for parameter in scorer.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    return scorer
+
+
+@pytest.mark.parametrize("classes", [1, 16, 21])
+@pytest.mark.parametrize("bias_right", [True, False])
+@torch.no_grad()
+def test_charts_and_chosen_spans_are_nearly_those_of_floats(integers, classes, bias_right):
+    scorer, words = biaffine(classes, bias_right=bias_right), torch.randn(3, 8, 20)
+    spans = Spans.at(torch.randperm(3 * 8 * 8)[:100], 8)  # in no order, some of one boundary
+    expected = scorer(*scorer.project(words)), scorer.at(*scorer.project(words), spans)
+    scorer.quantize()
+    found = scorer(*scorer.project(words)), scorer.at(*scorer.project(words), spans)
+    for some, other in zip(found, expected, strict=True):
+        assert not torch.equal(some, other) and distance(some, other) < 0.02
+
+
+@torch.no_grad()
+def test_new_weights_end_the_integers(integers):
+    scorer, words = biaffine(5), torch.randn(3, 8, 20)
+    expected = scorer(*scorer.project(words))
+    scorer.quantize()
+    assert not torch.equal(scorer(*scorer.project(words)), expected)
+    scorer.load_state_dict(scorer.state_dict())
+    assert torch.equal(scorer(*scorer.project(words)), expected)
 
 
 def span_model(encoder):

@@ -1,4 +1,4 @@
-# the last six arguments are addresses of memory: see `Job` in int8.c
+# arguments that stand for memory are its addresses: see the structures of the same names in int8.c
 
 def encode(
     thread: int,
@@ -12,10 +12,40 @@ def encode(
     words: int,
     places: int,
     epsilon: float,
+    table: int,
     pieces: int,
     lengths: int,
-    table: int,
     mix: int,
+    next: int,
+    out: int,
+    /,
+) -> None: ...
+def product(
+    thread: int,
+    threads: int,
+    rows: int,
+    inputs: int,
+    outputs: int,
+    stride: int,
+    slope: float,
+    table: int,
+    x: int,
+    next: int,
+    out: int,
+    /,
+) -> None: ...
+def labels(
+    thread: int,
+    threads: int,
+    spans: int,
+    size: int,
+    classes: int,
+    stride: int,
+    table: int,
+    left: int,
+    right: int,
+    lefts: int,
+    rights: int,
     next: int,
     out: int,
     /,

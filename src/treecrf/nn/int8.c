@@ -1,40 +1,23 @@
-/* The encoder of BERT on the CPU, with products of 8-bit integers.
+/* The products of a parser on the CPU, of 8-bit integers: linear layers, the encoder of BERT, and biaffine labels.
 
    Weights are int8 with a scale for each output; each row that meets them is quantized by itself to uint8, between its
    own smallest and largest number: x = low + scale * q. So a row's result never depends on its neighbours. All else
-   is float. A thread takes whole windows through all layers, so threads never wait for each other, and what passes
-   between layers stays in the cache of one core.
+   is float. A thread takes whole windows through all layers of an encoder, so threads never wait for each other, and
+   what passes between layers stays in the cache of one core.
 
    Products need the dot-product instructions of AVX-512 (VNNI); `available` says whether this processor has them. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define SUPPORTED 1
-#include <immintrin.h>
-#else
-#define SUPPORTED 0
-#endif
+#include "int8.h"
 
-#define LANES 16
-#define TILE_ROWS 6
-#define TILE (4 * LANES) /* columns */
 #define QUERIES 4
-#define ALIGN 64
+#define SPANS 192
+#define LEFTS 18
 #define GROUP_ROWS 96 /* each weight that comes from memory meets so many */
 
-enum { PACK_FIELDS = 4, NORM_FIELDS = 2 };
-
-typedef struct {
-    int64_t inputs, outputs;
-    const int8_t *weights; /* tiles of TILE columns: for each four inputs, four weights of each column */
-    const float *scales, *sums, *bias; /* sums: of a column's integers */
-} Linear;
+enum { NORM_FIELDS = 2 };
 
 typedef struct {
     const float *gain, *bias;
@@ -56,127 +39,28 @@ typedef struct {
     float *out;                      /* (windows, width, size) */
 } Job;
 
+typedef struct { /* x W' + bias */
+    int64_t rows, inputs, outputs;
+    int64_t stride; /* of x */
+    double slope;
+    const int64_t *table; /* of one Linear */
+    const float *x;       /* (rows, inputs) */
+    int64_t *next;        /* the first row that nobody has taken */
+    float *out;           /* (rows, outputs) */
+} Product;
+
+typedef struct { /* [l; 1]' W [r; 1] of spans, for each class */
+    int64_t spans, size, classes;
+    int64_t stride;                /* of boundaries */
+    const int64_t *table;          /* of the Linear from l to [l; 1]' W, (size + 1, classes) with whole LANES of classes */
+    const float *left, *right;     /* boundaries (., size) */
+    const int64_t *lefts, *rights; /* (spans,) which of them; those alike side by side */
+    int64_t *next;                 /* the first span that nobody has taken */
+    float *out;                    /* (spans, classes) */
+} Labels;
+
 #if SUPPORTED
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")
-#define INLINE static inline __attribute__((always_inline))
-
-typedef __m512 Floats;
-
-INLINE Floats load(const float *from) { return _mm512_loadu_ps(from); }
-INLINE void store(float *to, Floats x) { _mm512_storeu_ps(to, x); }
-INLINE Floats all(float x) { return _mm512_set1_ps(x); }
-
-/* 2^n e^r with x = n ln 2 + r; 0 below the smallest normal number. */
-INLINE Floats exponential(Floats x) {
-    Floats n = _mm512_roundscale_ps(x * all(1.44269504f), 0);
-    Floats r = _mm512_fnmadd_ps(n, all(0.693359375f), x);
-    r = _mm512_fnmadd_ps(n, all(-2.12194440e-4f), r);
-    Floats p = all(1.0f / 720);
-    p = _mm512_fmadd_ps(p, r, all(1.0f / 120));
-    p = _mm512_fmadd_ps(p, r, all(1.0f / 24));
-    p = _mm512_fmadd_ps(p, r, all(1.0f / 6));
-    p = _mm512_fmadd_ps(p, r, all(0.5f));
-    p = _mm512_fmadd_ps(p, r, all(1.0f));
-    p = _mm512_fmadd_ps(p, r, all(1.0f));
-    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, all(-87.0f), _CMP_GT_OQ), p, n);
-}
-
-/* x P(X < x) for a normal X, from the approximation of erfc by a polynomial in 1 / (1 + p |z|) times exp(-z^2). */
-INLINE Floats gelu(Floats x) {
-    Floats z = _mm512_abs_ps(x) * all(0.707106781f);
-    Floats t = all(1.0f) / _mm512_fmadd_ps(z, all(0.3275911f), all(1.0f));
-    Floats p = all(1.061405429f);
-    p = _mm512_fmadd_ps(p, t, all(-1.453152027f));
-    p = _mm512_fmadd_ps(p, t, all(1.421413741f));
-    p = _mm512_fmadd_ps(p, t, all(-0.284496736f));
-    p = _mm512_fmadd_ps(p, t, all(0.254829592f));
-    Floats tail = all(0.5f) * p * t * exponential(-z * z); /* P(X > |x|) */
-    Floats below = _mm512_mask_sub_ps(tail, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_GT_OQ), all(1.0f), tail);
-    return x * below;
-}
-
-/* Rows as integers: x = low + scale * q. */
-typedef struct {
-    uint8_t *q;
-    float *scales, *lows;
-} Quantized;
-
-static void quantize(const float *x, int64_t rows, int64_t size, Quantized to) {
-    for (int64_t row = 0; row < rows; row++) {
-        const float *from = x + row * size;
-        Floats low = load(from), high = low;
-        for (int64_t k = LANES; k < size; k += LANES) {
-            low = _mm512_min_ps(low, load(from + k));
-            high = _mm512_max_ps(high, load(from + k));
-        }
-        float bottom = _mm512_reduce_min_ps(low), range = _mm512_reduce_max_ps(high) - bottom;
-        Floats factor = all(range > 0.0f ? 255.0f / range : 0.0f), offset = all(bottom);
-        for (int64_t k = 0; k < size; k += LANES) {
-            __m512i q = _mm512_cvtps_epi32((load(from + k) - offset) * factor);
-            _mm_storeu_si128((__m128i *)(to.q + row * size + k), _mm512_cvtusepi32_epi8(q));
-        }
-        to.scales[row] = range / 255.0f;
-        to.lows[row] = bottom;
-    }
-}
-
-/* sums + the products of four unsigned and four signed bytes in each lane. Not the intrinsic: GCC then also stores
-   every sum on the stack in every step. */
-INLINE __m512i dot(__m512i sums, __m512i q, __m512i weights) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(q), "v"(weights));
-    return sums;
-}
-
-/* A column's sums of integers as what they stand for. */
-INLINE void finish(const Linear *l, Quantized x, int64_t row, int64_t column, float *out, int bent, __m512i sums) {
-    Floats sum = _mm512_cvtepi32_ps(sums) * all(x.scales[row]);
-    sum = _mm512_fmadd_ps(all(x.lows[row]), load(l->sums + column), sum);
-    sum = _mm512_fmadd_ps(sum, load(l->scales + column), load(l->bias + column));
-    store(out + row * l->outputs + column, bent ? gelu(sum) : sum);
-}
-
-/* TILE_ROWS rows times TILE columns; the sums have names, as compilers keep no arrays in registers. */
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
-#define START(i) __m512i a##i = zero, b##i = zero, c##i = zero, d##i = zero;
-#define STEP(i)                                           \
-    memcpy(&four, rows + i * l->inputs + k, sizeof four); \
-    q = _mm512_set1_epi32(four);                          \
-    a##i = dot(a##i, q, a);                               \
-    b##i = dot(b##i, q, b);                               \
-    c##i = dot(c##i, q, c);                               \
-    d##i = dot(d##i, q, d);
-#define FINISH(i)                                               \
-    finish(l, x, row + i, column, out, bent, a##i);             \
-    finish(l, x, row + i, column + LANES, out, bent, b##i);     \
-    finish(l, x, row + i, column + 2 * LANES, out, bent, c##i); \
-    finish(l, x, row + i, column + 3 * LANES, out, bent, d##i);
-
-INLINE void tile(const Linear *l, Quantized x, int64_t row, int64_t column, float *out, int bent) {
-    const int8_t *weights = l->weights + column * l->inputs;
-    const uint8_t *rows = x.q + row * l->inputs;
-    const __m512i zero = _mm512_setzero_si512();
-    EACH_ROW(START)
-    for (int64_t k = 0; k < l->inputs; k += 4, weights += 4 * TILE) {
-        int32_t four;
-        __m512i q, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + TILE);
-        __m512i c = _mm512_loadu_si512(weights + 2 * TILE), d = _mm512_loadu_si512(weights + 3 * TILE);
-        EACH_ROW(STEP)
-    }
-    EACH_ROW(FINISH)
-}
-
-/* x W' + bias; rows come in whole tiles, the last of which may hold leftovers. */
-static void multiply(const Linear *l, Quantized x, int64_t rows, float *out) {
-    for (int64_t column = 0; column < l->outputs; column += TILE)
-        for (int64_t row = 0; row < rows; row += TILE_ROWS) tile(l, x, row, column, out, 0);
-}
-
-static void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out) {
-    for (int64_t column = 0; column < l->outputs; column += TILE)
-        for (int64_t row = 0; row < rows; row += TILE_ROWS) tile(l, x, row, column, out, 1);
-}
-
+VECTOR_CODE
 /* x = norm(x + y) */
 static void add_and_norm(float *x, const float *y, int64_t rows, int64_t size, Norm norm, double epsilon) {
     for (int64_t row = 0; row < rows; row++, x += size, y += size) {
@@ -213,7 +97,7 @@ INLINE float soften(float *x, int64_t width) {
 
 /* One head: queries, keys and values are at qkv, qkv + size and qkv + 2 * size of each row. */
 static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, float *scratch, float *out) {
-    int64_t stride = 3 * size, width = (rows + LANES - 1) / LANES * LANES;
+    int64_t stride = 3 * size, width = padded(rows);
     float *keys = scratch, *shares = scratch + head * width, factor = 1.0f / sqrtf((float)head);
     for (int64_t j = 0; j < width; j++)
         for (int64_t d = 0; d < head; d++) keys[d * width + j] = j < rows ? qkv[j * stride + size + d] * factor : 0.0f;
@@ -247,11 +131,6 @@ static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, f
                 store(out + (i + r) * size + d, sums[r] * all(inverse[r]));
         }
     }
-}
-
-static Linear linear(const int64_t *table, int64_t inputs, int64_t outputs) {
-    return (Linear){inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const float *)(uintptr_t)table[1],
-                    (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3]};
 }
 
 static Norm norm(const int64_t *table) {
@@ -329,28 +208,75 @@ static void encode_group(const Job *job, Group *g) {
         collect(job, g, job->mix[number + 1], 0);
     }
 }
-#pragma GCC pop_options
-
-/* The next part of one block of memory. */
-static void *part(char **block, int64_t bytes) {
-    char *start = *block;
-    *block += (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    return start;
+static int product_work(const Product *job) {
+    Linear l = linear(job->table, job->inputs, job->outputs);
+    char *size = NULL, *block;
+    room(&size, GROUP_ROWS, job->inputs);
+    char *memory = block = calloc(1, (size_t)size);
+    if (memory == NULL) return 0;
+    Quantized x = room(&block, GROUP_ROWS, job->inputs);
+    l.slope = (float)job->slope;
+    for (int64_t row; (row = take(job->next, GROUP_ROWS)) < job->rows;) {
+        int64_t rows = min(GROUP_ROWS, job->rows - row);
+        for (int64_t k = 0; k < rows; k++) quantize_row(job->x + (row + k) * job->stride, job->inputs, x, k);
+        multiply(&l, x, rows, job->out + row * job->outputs);
+    }
+    free(memory);
+    return 1;
 }
+
+/* The classes of one span: the sum over k of r[k] times row k of [l; 1]' W, and its last row. */
+static void score_span(const float *half, const float *right, int64_t size, int64_t classes, float *out) {
+    int64_t width = padded(classes);
+    for (int64_t c = 0; c < classes; c += LANES) {
+        Floats sum = load(half + size * width + c);
+        for (int64_t k = 0; k < size; k++) sum = _mm512_fmadd_ps(all(right[k]), load(half + k * width + c), sum);
+        _mm512_mask_storeu_ps(out + c, lanes(classes - c), sum);
+    }
+}
+
+/* Spans that start at the same place share their [l; 1]' W; threads take some spans at a time. */
+static int labels_work(const Labels *job) {
+    Linear l = linear(job->table, job->size, (job->size + 1) * padded(job->classes));
+    char *size = NULL, *block;
+    room(&size, LEFTS, job->size);
+    char *memory = block = calloc(1, (size_t)size + LEFTS * l.outputs * sizeof(float));
+    if (memory == NULL) return 0;
+    Quantized x = room(&block, LEFTS, job->size);
+    float *half = (float *)block;
+    for (int64_t begin; (begin = take(job->next, SPANS)) < job->spans;) {
+        int64_t last = min(begin + SPANS, job->spans), done = begin;
+        while (done < last) {
+            int64_t rows = 0, end = done;
+            for (; end < last; end++) {
+                if (end > done && job->lefts[end] == job->lefts[end - 1]) continue;
+                if (rows == LEFTS) break;
+                quantize_row(job->left + job->lefts[end] * job->stride, job->size, x, rows++);
+            }
+            multiply(&l, x, rows, half);
+            for (int64_t k = done, row = 0; k < end; k++) {
+                row += k > done && job->lefts[k] != job->lefts[k - 1];
+                score_span(half + row * l.outputs, job->right + job->rights[k] * job->stride, job->size, job->classes,
+                           job->out + k * job->classes);
+            }
+            done = end;
+        }
+    }
+    free(memory);
+    return 1;
+}
+END_OF_VECTOR_CODE
 
 /* Lays a group's arrays out in a block, or with no block, says how large it must be. */
 static int64_t lay_out(const Job *job, Group *g, int64_t rows, int64_t longest, char *block) {
     char *start = block;
-    int64_t width = (longest + LANES - 1) / LANES * LANES, tiled = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     int64_t widest = job->inner > 3 * job->size ? job->inner : 3 * job->size;
     g->windows = part(&block, rows * sizeof(int64_t));
-    g->x = part(&block, tiled * job->size * sizeof(float));
-    g->narrow = part(&block, tiled * job->size * sizeof(float));
-    g->wide = part(&block, tiled * widest * sizeof(float));
-    g->scratch = part(&block, (job->size / job->heads + QUERIES) * width * sizeof(float));
-    g->quantized.q = part(&block, tiled * widest);
-    g->quantized.scales = part(&block, tiled * sizeof(float));
-    g->quantized.lows = part(&block, tiled * sizeof(float));
+    g->x = part(&block, rows * job->size * sizeof(float));
+    g->narrow = part(&block, rows * job->size * sizeof(float));
+    g->wide = part(&block, rows * widest * sizeof(float));
+    g->scratch = part(&block, (job->size / job->heads + QUERIES) * padded(longest) * sizeof(float));
+    g->quantized = room(&block, rows, widest);
     return block - start + ALIGN;
 }
 
@@ -361,8 +287,7 @@ static int work(const Job *job) {
         total += job->lengths[k];
         longest = job->lengths[k] > longest ? job->lengths[k] : longest;
     }
-    int64_t enough = (total + job->threads - 1) / job->threads;
-    enough = enough < GROUP_ROWS ? enough : GROUP_ROWS;
+    int64_t enough = min((total + job->threads - 1) / job->threads, GROUP_ROWS);
     Group g;
     char *block = calloc(1, lay_out(job, &g, enough + longest, longest, NULL));
     if (block == NULL) return 0;
@@ -370,7 +295,7 @@ static int work(const Job *job) {
     for (;;) {
         g.rows = g.count = 0;
         while (g.rows < enough) {
-            int64_t window = __atomic_fetch_add(job->next, 1, __ATOMIC_RELAXED);
+            int64_t window = take(job->next, 1);
             if (window >= job->windows) break;
             g.windows[g.count++] = window;
             g.rows += job->lengths[window];
@@ -390,6 +315,8 @@ static int can_run(void) {
 }
 #else
 static int work(const Job *job) { return 0; }
+static int product_work(const Product *job) { return 0; }
+static int labels_work(const Labels *job) { return 0; }
 static int can_run(void) { return 0; }
 #endif
 
@@ -420,7 +347,7 @@ static PyObject *encode(PyObject *module, PyObject *args) {
     double epsilon;
     int done;
     if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKK", &thread, &threads, &windows, &width, &layers, &size, &heads,
-                          &inner, &words, &places, &epsilon, &pieces, &lengths, &table, &mix, &next, &out))
+                          &inner, &words, &places, &epsilon, &table, &pieces, &lengths, &mix, &next, &out))
         return NULL;
     Job job = {threads, windows, width, layers, size, heads, inner, epsilon};
     job.pieces = (const int64_t *)(uintptr_t)pieces, job.lengths = (const int64_t *)(uintptr_t)lengths;
@@ -434,9 +361,48 @@ static PyObject *encode(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *product(PyObject *module, PyObject *args) {
+    unsigned long long table, x, next, out;
+    long long thread, threads, rows, inputs, outputs, stride;
+    double slope;
+    int done;
+    if (!PyArg_ParseTuple(args, "LLLLLLdKKKK", &thread, &threads, &rows, &inputs, &outputs, &stride, &slope, &table,
+                          &x, &next, &out))
+        return NULL;
+    Product job = {rows, inputs, outputs, stride, slope};
+    job.table = (const int64_t *)(uintptr_t)table, job.x = (const float *)(uintptr_t)x;
+    job.next = (int64_t *)(uintptr_t)next, job.out = (float *)(uintptr_t)out;
+    Py_BEGIN_ALLOW_THREADS
+    done = product_work(&job);
+    Py_END_ALLOW_THREADS
+    if (!done) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *labels(PyObject *module, PyObject *args) {
+    unsigned long long table, left, right, lefts, rights, next, out;
+    long long thread, threads, spans, size, classes, stride;
+    int done;
+    if (!PyArg_ParseTuple(args, "LLLLLLKKKKKKK", &thread, &threads, &spans, &size, &classes, &stride, &table, &left,
+                          &right, &lefts, &rights, &next, &out))
+        return NULL;
+    Labels job = {spans, size, classes, stride};
+    job.table = (const int64_t *)(uintptr_t)table;
+    job.left = (const float *)(uintptr_t)left, job.right = (const float *)(uintptr_t)right;
+    job.lefts = (const int64_t *)(uintptr_t)lefts, job.rights = (const int64_t *)(uintptr_t)rights;
+    job.next = (int64_t *)(uintptr_t)next, job.out = (float *)(uintptr_t)out;
+    Py_BEGIN_ALLOW_THREADS
+    done = labels_work(&job);
+    Py_END_ALLOW_THREADS
+    if (!done) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyObject *available(PyObject *module, PyObject *args) { return PyBool_FromLong(can_run()); }
 
 static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
+                                {"product", product, METH_VARARGS, NULL},
+                                {"labels", labels, METH_VARARGS, NULL},
                                 {"available", available, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

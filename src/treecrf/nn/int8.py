@@ -1,13 +1,18 @@
-"""BERT on the CPU with products of 8-bit integers: the fast twin of `bert.py`, for inference."""
+"""Products of 8-bit integers on the CPU: the fast twins of linear layers, BERT and biaffine labels, for inference.
 
-from collections.abc import Iterable
-from typing import cast
+Weights have 8 bits and a scale for each output; so has each row that meets them, which keeps a sentence's result free
+of its company. A twin is what its original was when the twin was made.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.chart.threads import on_threads
+from treecrf.nn.batch import Spans
 from treecrf.nn.bert import Bert, Layer
 
 try:
@@ -19,17 +24,42 @@ else:
 
 _TILE = 64  # columns; see int8.c
 _LANES = 16
-_THREAD_ROWS = 16  # pieces that keep a thread busy for a few times as long as it takes to wake it up
+_THREAD_ROWS = 16  # that keep a thread busy for a few times as long as it takes to wake it up
+
+
+def missing() -> str | None:
+    """Why there are no such products here, if there are none."""
+    if not _compiled:
+        return "treecrf was installed without its compiled parts, as there was no C compiler"
+    return None if _int8.available() else "this processor has no dot products of 8-bit integers (AVX-512 VNNI)"
+
+
+class Twinned(nn.Module):
+    """A module whose inference on the CPU a fast twin may do, until it is trained or given other weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._twin: Any = None
+
+    def train(self, mode: bool = True) -> "Twinned":
+        self._twin = None if mode else self._twin
+        return super().train(mode)
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        self._twin = None
+        super()._load_from_state_dict(*args)
+
+    def twin_for(self, x: Tensor) -> Any:
+        """The twin, if there is one and it may take this input."""
+        return self._twin if x.device.type == "cpu" and not torch.is_grad_enabled() else None
 
 
 def obstacle(encoder: nn.Module) -> str | None:
     """Why an encoder cannot run on 8-bit integers here, if it cannot."""
     if not isinstance(encoder, Bert):
         return f"the encoder is a {type(encoder).__name__}; expected a plain BERT"
-    if not _compiled:
-        return "treecrf was installed without its compiled parts, as there was no C compiler"
-    if not _int8.available():
-        return "this processor has no dot products of 8-bit integers (AVX-512 VNNI)"
+    if why := missing():
+        return why
     config = encoder.config
     head = config.hidden_size // config.num_attention_heads
     if config.hidden_size % _TILE or config.intermediate_size % _TILE or head % _LANES:
@@ -40,12 +70,50 @@ def obstacle(encoder: nn.Module) -> str | None:
     return None
 
 
-class Int8Bert:
-    """The encoder as it was when this was made, giving a weighted sum of its hidden states.
+class Int8Linear:
+    """A linear layer, and after it a leaky ReLU of some slope."""
 
-    Weights have 8 bits and a scale for each output; so has each row that meets them, which keeps a sentence's result
-    free of its company.
-    """
+    def __init__(self, weight: Tensor, bias: Tensor | None = None, *, slope: float = 1.0) -> None:
+        self._sizes = weight.shape[1], len(weight)
+        self._slope = slope
+        self._parts = _pack(weight, bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs (..., outputs) of inputs (..., inputs)."""
+        rows = _rows(x)
+        out = torch.empty(*x.shape[:-1], self._sizes[1])
+        settings = (len(rows), *self._sizes, rows.stride(0), self._slope)
+        _run(_int8.product, len(rows), *settings, table=self._parts, tensors=(rows,), out=out)
+        return out
+
+
+class Int8Labels:
+    """[left; 1]' W [right; 1] of chosen spans, for weights (classes, size, size) and those that meet a one."""
+
+    @torch.no_grad()
+    def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
+        classes, size, _ = weight.shape
+        self._sizes = size, classes
+        # Classes lie side by side, in whole vectors, so that a span's are summed without a sum across lanes.
+        room = (0, -classes % _LANES)
+        weights = torch.cat([weight.permute(2, 0, 1), left[None]])  # (size + 1, classes, size)
+        biases = torch.cat([right.T, bias[None]])
+        self._parts = _pack(F.pad(weights, (0, 0, *room)).flatten(0, 1), F.pad(biases, room).flatten())
+
+    def __call__(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """The scores of m spans, (m, classes), of boundaries (b, n, size)."""
+        left, right = _rows(left), _rows(right)
+        if left.stride(0) != right.stride(0):
+            left, right = left.contiguous(), right.contiguous()
+        out = torch.empty(len(spans.lefts), self._sizes[1])
+        settings = (len(out), *self._sizes, left.stride(0))
+        ends = left, right, spans.lefts.contiguous(), spans.rights.contiguous()
+        _run(_int8.labels, len(out), *settings, table=self._parts, tensors=ends, out=out)
+        return out
+
+
+class Int8Bert:
+    """The encoder of BERT, giving a weighted sum of its hidden states."""
 
     @torch.no_grad()
     def __init__(self, bert: Bert) -> None:
@@ -60,34 +128,62 @@ class Int8Bert:
         )
         self._epsilon = config.layer_norm_eps
         places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
-        parts = [embeddings.word_embeddings.weight, places, *_norm(embeddings.LayerNorm)]
+        parts = [embeddings.word_embeddings.weight.detach(), places, *_norm(embeddings.LayerNorm)]
         for layer in cast("Iterable[Layer]", bert.encoder.layer):
             heads, attended = layer.attention.self, layer.attention.output
-            parts += _pack(heads.query, heads.key, heads.value) + _pack(attended.dense) + _norm(attended.LayerNorm)
-            parts += _pack(layer.intermediate.dense) + _pack(layer.output.dense) + _norm(layer.output.LayerNorm)
-        self._parts = [part.detach().contiguous() for part in parts]
+            three = [heads.query, heads.key, heads.value]
+            parts += _pack(torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three]))
+            parts += _linear(attended.dense) + _norm(attended.LayerNorm)
+            parts += _linear(layer.intermediate.dense) + _linear(layer.output.dense) + _norm(layer.output.LayerNorm)
+        self._parts = parts
 
     def __call__(self, pieces: Tensor, lengths: Tensor, shares: Tensor) -> Tensor:
         """The sum of `shares` of the last hidden states of pieces (w, p), (w, p, d); in padding it means nothing."""
-        pieces, lengths = pieces.contiguous(), lengths.contiguous()
         shares = F.pad(shares.detach(), (self._sizes[0] + 1 - len(shares), 0))
+        tensors = pieces.contiguous(), lengths.contiguous(), shares
         out = torch.empty(*pieces.shape, self._sizes[1])
-        table = torch.tensor([part.data_ptr() for part in self._parts])
-        taken = torch.zeros(1, dtype=torch.int64)
-        threads = max(1, min(torch.get_num_threads(), len(pieces), int(lengths.sum()) // _THREAD_ROWS))
-        pointers = [tensor.data_ptr() for tensor in (pieces, lengths, table, shares, taken, out)]
-        on_threads(_int8.encode, threads, *pieces.shape, *self._sizes, self._epsilon, *pointers)
+        settings = (*pieces.shape, *self._sizes, self._epsilon)
+        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a window is one thread's
+        _run(_int8.encode, work, *settings, table=self._parts, tensors=tensors, out=out)
         return out
 
 
-def _pack(*linears: nn.Linear) -> list[Tensor]:
-    """Linear layers side by side: their weights in tiles of integers, scales, sums of integers, and biases."""
-    weight = torch.cat([linear.weight for linear in linears])
+def _rows(x: Tensor) -> Tensor:
+    """All rows (m, d), each in one piece, without a copy where they lie evenly."""
+    rows = x.reshape(-1, x.shape[-1])
+    return rows if rows.stride(1) == 1 else rows.contiguous()
+
+
+def _run(
+    kernel: Callable[..., None],
+    work: int,
+    *settings: Any,
+    table: list[Tensor],
+    tensors: tuple[Tensor, ...],
+    out: Tensor,
+) -> None:
+    """Call a kernel on as many threads as `work` rows keep busy."""
+    threads = max(1, min(torch.get_num_threads(), work // _THREAD_ROWS))
+    addresses = torch.tensor([part.data_ptr() for part in table])
+    taken = torch.zeros(1, dtype=torch.int64)
+    pointers = [tensor.data_ptr() for tensor in (addresses, *tensors, taken, out)]
+    on_threads(kernel, threads, *settings, *pointers)
+
+
+@torch.no_grad()
+def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
+    """Weights (outputs, inputs) in tiles of integers, their scales, sums of integers, and the biases."""
+    weight = F.pad(weight, (0, -weight.shape[1] % _LANES, 0, -len(weight) % _TILE))
     scales = weight.abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / 127
     whole = (weight / scales[:, None]).round().to(torch.int8)
-    tiles = whole.view(len(whole) // _TILE, _TILE, -1, 4).transpose(1, 2)
-    return [tiles, scales, whole.sum(1, dtype=torch.int64).float(), torch.cat([linear.bias for linear in linears])]
+    tiles = whole.view(len(whole) // _TILE, _TILE, -1, 4).transpose(1, 2).contiguous()
+    biases = torch.zeros_like(scales) if bias is None else F.pad(bias.detach(), (0, len(scales) - len(bias)))
+    return [tiles, scales, whole.sum(1, dtype=torch.int64).float(), biases]
+
+
+def _linear(linear: nn.Linear) -> list[Tensor]:
+    return _pack(linear.weight, linear.bias)
 
 
 def _norm(norm: nn.LayerNorm) -> list[Tensor]:
-    return [norm.weight, norm.bias]
+    return [norm.weight.detach(), norm.bias.detach()]

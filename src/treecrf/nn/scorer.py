@@ -4,18 +4,21 @@ A scorer projects context vectors to left and right boundary vectors. Called on 
 chart of all spans; `at` gives the same numbers for chosen spans.
 """
 
+from typing import cast
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.nn.batch import Spans
+from treecrf.nn.int8 import Int8Labels, Int8Linear, Twinned
 from treecrf.nn.lstm import Dropout, SharedDropout
 
 _SLOPE = 0.1
 _SPANS_AT_ONCE = 8192
 
 
-class MLP(nn.Module):
+class MLP(Twinned):
     """`parts` layers side by side over (b, n, d), each with its own orthogonal weights, as one product."""
 
     def __init__(
@@ -29,11 +32,17 @@ class MLP(nn.Module):
             nn.init.orthogonal_(weight)
         nn.init.zeros_(self.linear.bias)
 
+    def quantize(self) -> None:
+        """Give the layers a twin on 8-bit integers."""
+        self._twin = Int8Linear(self.linear.weight, self.linear.bias, slope=_SLOPE)
+
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        if twin := self.twin_for(x):
+            return torch.split(cast("Int8Linear", twin)(x), self.size, -1)
         return torch.split(self.dropout(F.leaky_relu(self.linear(x), _SLOPE)), self.size, -1)
 
 
-class Biaffine(nn.Module):
+class Biaffine(Twinned):
     """[left; 1]' W [right; 1] for each class; without `bias_right`, [left; 1]' W right.
 
     The row and column of W that meet a one are kept apart from the rest, so that no ones are ever written.
@@ -56,6 +65,16 @@ class Biaffine(nn.Module):
         self.weight_left = nn.Parameter(torch.zeros(classes, size)) if bias_right else None
         self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
 
+    def quantize(self) -> None:
+        """Give the products twins on 8-bit integers: one for charts, one for chosen spans."""
+        self.boundaries.quantize()
+        classes, size = self.weight_right.shape
+        left = torch.zeros(classes, size) if self.weight_left is None else self.weight_left
+        bias = torch.zeros(classes) if self.bias is None else self.bias
+        both = torch.cat([self.weight.flatten(0, 1), self.weight_right])
+        chart = Int8Linear(both, torch.cat([left.flatten(), bias]))
+        self._twin = chart, Int8Labels(self.weight, left, self.weight_right, bias)
+
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
         left, right = self.boundaries(x)
@@ -65,21 +84,28 @@ class Biaffine(nn.Module):
         """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
         classes = len(self.weight)
         batch, size = left.shape[:2]
-        half = F.linear(
-            right, self.weight.flatten(0, 1), None if self.weight_left is None else self.weight_left.flatten()
-        )
-        alone = F.linear(right, self.weight_right, self.bias)
-        chart = torch.baddbmm(alone.view(batch, 1, -1), left, half.view(batch, size * classes, -1).mT)
+        half, alone = self._ends(right)
+        chart = torch.baddbmm(alone.reshape(batch, 1, -1), left, half.reshape(batch, size * classes, -1).mT)
         return chart.view(batch, size, size, classes)
 
     def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
         """The scores of m spans, (m, classes), of boundaries (b, n, d); by the way that holds fewer numbers."""
+        if twins := self.twin_for(left):
+            return cast("Int8Labels", twins[1])(left, right, spans)
         classes, width = self.weight_right.shape
         if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
             chart: Tensor = self(left, right)
             return chart.flatten(0, 2).index_select(0, spans.cells)
         parts = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_AT_ONCE)
         return torch.cat([self._pairs(*part.of(left, right)) for part in parts])
+
+    def _ends(self, right: Tensor) -> tuple[Tensor, Tensor]:
+        """W [right; 1], which left boundaries meet, (b, n, classes * d), and what they do not, (b, n, classes)."""
+        if twins := self.twin_for(right):
+            both = cast("Int8Linear", twins[0])(right)
+            return both[..., : -len(self.weight)], both[..., -len(self.weight) :]
+        bias = None if self.weight_left is None else self.weight_left.flatten()
+        return F.linear(right, self.weight.flatten(0, 1), bias), F.linear(right, self.weight_right, self.bias)
 
     def _pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The scores (m, classes) of the spans between m boundaries, (m, d)."""

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -10,14 +10,13 @@ from torch import Tensor, nn
 from treecrf.nn.batch import Batch
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.nn.blank import Blank
-from treecrf.nn.int8 import Int8Bert
+from treecrf.nn.int8 import Int8Bert, Twinned
 
 
-class Transformer(nn.Module):
+class Transformer(Twinned):
     """The mean over a word's pieces of the mixed last layers of an encoder, (b, n + 2, size).
 
-    A frozen encoder stays as it came, without dropout, whatever mode the model is in. After `quantize`, inference on
-    the CPU is faster and nearly the same, until the model is trained again.
+    A frozen encoder stays as it came, without dropout, whatever mode the model is in.
     """
 
     def __init__(self, encoder: nn.Module, *, layers: int, size: int = 0, frozen: bool) -> None:
@@ -28,7 +27,6 @@ class Transformer(nn.Module):
         width = hidden_size(encoder)
         self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
-        self._fast: Int8Bert | None = None
         encoder.requires_grad_(not frozen)
         self.train(self.training)
 
@@ -36,14 +34,12 @@ class Transformer(nn.Module):
         super().train(mode)
         if self.frozen:
             self.encoder.eval()
-        if mode:
-            self._fast = None
         return self
 
     def quantize(self) -> None:
-        """Run the encoder on 8-bit integers; its own weights stay as they are."""
+        """Give the encoder a twin on 8-bit integers."""
         assert isinstance(self.encoder, Bert), "no other encoder can"
-        self._fast = Int8Bert(self.encoder)
+        self._twin = Int8Bert(self.encoder)
 
     def forward(self, batch: Batch) -> Tensor:
         if batch.pieces is None or batch.piece_lengths is None:
@@ -53,8 +49,8 @@ class Transformer(nn.Module):
 
     def _mixed(self, pieces: Tensor, lengths: Tensor) -> Tensor:
         """The mix of layers for pieces (w, p), (w, p, d)."""
-        if self._fast is not None and pieces.device.type == "cpu" and not torch.is_grad_enabled():
-            return self._fast(pieces, lengths, self.mix.scale * self.mix.shares)
+        if twin := self.twin_for(pieces):
+            return cast("Int8Bert", twin)(pieces, lengths, self.mix.scale * self.mix.shares)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             hidden = hidden_states(self.encoder, pieces, lengths)
         return self.mix(hidden)  # type: ignore[no-any-return]
