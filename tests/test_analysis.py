@@ -76,9 +76,10 @@ def check(analysis: Analysis, derivations: Derivations) -> None:
     for tree, totals in derivations.items():
         for span in set(tree.spans()):
             probable[span] += sum(math.exp(total - log_z) for total in totals)
-    assert [Span(c.start, c.end, c.label) for c in analysis.constituents] == analysis.tree.spans()
-    for c in analysis.constituents:
-        assert c.probability == pytest.approx(probable[Span(c.start, c.end, c.label)], abs=1e-4)
+    for rated in (analysis, *analysis.alternatives):
+        assert [Span(c.start, c.end, c.label) for c in rated.constituents] == rated.tree.spans()
+        for c in rated.constituents:
+            assert c.probability == pytest.approx(probable[Span(c.start, c.end, c.label)], abs=1e-4)
     totals = torch.tensor(derivations[analysis.tree], dtype=torch.float64)
     assert (totals - log_z - analysis.log_prob).abs().min() < 1e-3
     expected = sorted(best.values(), reverse=True)[: len(analysis.alternatives)]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice, product
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -40,10 +41,14 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable trees, with the log-probability of its best labelled binary tree."""
+    """One of the most probable trees, with the log-probability of its best labelled binary tree.
+
+    `constituents` are those of `tree.spans()`, in their order.
+    """
 
     tree: Tree
     log_prob: float
+    constituents: tuple[Constituent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +80,15 @@ def bracket_crf(scores: Scores, allowed: Tensor | None = None) -> SpanCRF:
 
 def analyses(
     scores: Scores,
+    crf: SpanCRF,
     decoded: Decoded,
     leaves: Sequence[Sequence[Tree]],
     labels: Labels,
     *,
     root: str,
-    allowed: Tensor | None = None,
     k: int = 1,
 ) -> Iterator[Analysis]:
     """What there is to know about a batch's decoded trees, over their preterminals, and the k best of each sentence."""
-    crf = bracket_crf(scores, allowed)
     sure = _certainty(scores, decoded, crf, labels)
     starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
     spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
@@ -94,13 +98,13 @@ def analyses(
         first = own.stop
         build = partial(from_spans, leaves=words, root=root)
         tree = build(spans[own])
-        ranked = _alternatives(scores, crf, sentence, build, labels, k=k) if k else ()
+        ranked = list(islice(_ranked(scores, crf, sentence, build, labels, k=k), k)) if k else ()
         yield Analysis(
             tree,
             sure.log_probs[sentence],
             sure.entropies[sentence],
             _constituents(tree, spans[own], sure.marginals[own], sure.held[own], labels),
-            tuple(Alternative(tree, min(0.0, score - sure.log_z[sentence])) for tree, score in islice(ranked, k)),
+            tuple(_alternatives(scores, crf, sentence, ranked, labels, sure.log_z[sentence])) if ranked else (),
         )
 
 
@@ -121,7 +125,6 @@ def _certainty(scores: Scores, decoded: Decoded, crf: SpanCRF, labels: Labels) -
     cells = (owners * size + decoded.starts) * size + decoded.ends
     trees = torch.zeros_like(scores.spans, dtype=torch.bool)
     trees.view(-1)[cells] = True
-    names = torch.from_numpy(labels.holds).to(scores.spans)
     posteriors = scores.labels_at(Spans.at(cells, size)).log_softmax(-1)
     chosen = posteriors.gather(1, decoded.labels[:, None])[:, 0].double()
     of_labels = chosen.new_zeros(len(trees)).index_add_(0, owners, chosen)
@@ -132,8 +135,13 @@ def _certainty(scores: Scores, decoded: Decoded, crf: SpanCRF, labels: Labels) -
         log_z=(of_brackets - log_probs).tolist(),
         entropies=crf.entropy.clamp(min=0.0).tolist(),
         marginals=crf.marginals.flatten()[cells].tolist(),
-        held=(posteriors.exp() @ names).tolist(),
+        held=_held(posteriors, labels),
     )
+
+
+def _held(posteriors: Tensor, labels: Labels) -> list[list[float]]:
+    """How probable each name is in the label of spans, and that they have any."""
+    return (posteriors.exp() @ torch.from_numpy(labels.holds).to(posteriors)).tolist()
 
 
 def _constituents(
@@ -153,10 +161,35 @@ def _constituents(
     return tuple(Constituent(*span, found[span]) for span in tree.spans())
 
 
+class _Ranked(NamedTuple):
+    """A tree, the spans of its best derivation, and their score."""
+
+    tree: Tree
+    spans: list[Span]
+    score: float
+
+
 def _alternatives(
+    scores: Scores, crf: SpanCRF, sentence: int, ranked: Sequence[_Ranked], labels: Labels, log_z: float
+) -> Iterator[Alternative]:
+    """The best trees of a sentence, and how probable they and their constituents are."""
+    size = scores.spans.shape[1]
+    spots = dict.fromkeys(span[:2] for best in ranked for span in best.spans)  # most are in many of the trees
+    places = {spot: place for place, spot in enumerate(spots)}
+    cells = [(sentence * size + start) * size + end for start, end in spots]
+    at = torch.tensor(cells, dtype=torch.int64, device=scores.spans.device)
+    marginals = crf.marginals.flatten()[at].tolist()
+    held = _held(scores.labels_at(Spans.at(at, size)).log_softmax(-1), labels)
+    for tree, spans, score in ranked:
+        own = [places[span[:2]] for span in spans]
+        constituents = _constituents(tree, spans, [marginals[n] for n in own], [held[n] for n in own], labels)
+        yield Alternative(tree, min(0.0, score - log_z), constituents)
+
+
+def _ranked(
     scores: Scores, crf: SpanCRF, sentence: int, build: Callable[[list[Span]], Tree], labels: Labels, *, k: int
-) -> Iterator[tuple[Tree, float]]:
-    """The best trees of a sentence, each once, and the score of its best derivation.
+) -> Iterator[_Ranked]:
+    """The best trees of a sentence, each once.
 
     Many labelled binary trees make the same tree, as parts dissolve; all labels of parts are one choice here.
     """
@@ -176,7 +209,7 @@ def _alternatives(
         waited = waited + 1 if tree in seen else 0
         if tree not in seen:
             seen.add(tree)
-            yield tree, sum(float(values[place]) for place in derivation)
+            yield _Ranked(tree, chosen, sum(float(values[place]) for place in derivation))
 
 
 def _ranked_labels(scores: Scores, sentence: int, length: int, labels: Labels, k: int) -> tuple[Tensor, Tensor]:

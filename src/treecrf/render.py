@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from treecrf.analysis import Analysis
+from treecrf.analysis import Alternative, Analysis, Constituent
 from treecrf.tree import Tree
 
 SUFFIXES = {"brackets": ".mrg", "json": ".jsonl", "pretty": ".txt"}
@@ -64,21 +64,20 @@ class Style:
 
     def _object(self, sentence: Parsed) -> dict[str, Any]:
         tree, offsets, analysis, marginals = sentence
-        spans = [_span(*span, offsets) for span in tree.spans()]
         found: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
-        found |= {"offsets": offsets, "spans": spans}
+        found |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
         if analysis is not None and self.probs:
-            for span, constituent in zip(spans, analysis.constituents, strict=True):
-                span["probability"] = round(constituent.probability, _DIGITS)
+            found["spans"] = _rated(analysis.constituents, offsets)
             found |= {"log_prob": round(analysis.log_prob, _DIGITS), "entropy": round(analysis.entropy, _DIGITS)}
         if analysis is not None and self.kbest:
-            found["kbest"] = [
-                {"tree": self.brackets(other.tree), "log_prob": round(other.log_prob, _DIGITS)}
-                for other in analysis.alternatives
-            ]
+            found["kbest"] = [self._alternative(other, offsets) for other in analysis.alternatives]
         if marginals is not None:
             found["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in marginals]
         return found
+
+    def _alternative(self, other: Alternative, offsets: Sequence[tuple[int, int]]) -> dict[str, Any]:
+        found = {"tree": self.brackets(other.tree), "log_prob": round(other.log_prob, _DIGITS)}
+        return found | {"spans": _rated(other.constituents, offsets)} if self.probs else found
 
     def _drawing(self, sentence: Parsed) -> str:
         tree, analysis = sentence.tree, sentence.analysis
@@ -93,6 +92,12 @@ class Style:
             for number, other in enumerate(analysis.alternatives, 1):
                 lines += ["", f"{number}: log-probability {other.log_prob:.3f}", other.tree.pretty()]
         return "\n".join([*lines, ""])
+
+
+def _rated(constituents: Sequence[Constituent], offsets: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    return [
+        {**_span(c.start, c.end, c.label, offsets), "probability": round(c.probability, _DIGITS)} for c in constituents
+    ]
 
 
 def _span(start: int, end: int, label: str, offsets: Sequence[tuple[int, int]]) -> dict[str, Any]:

@@ -103,6 +103,7 @@ class Alternative(BaseModel):
 
     tree: str
     log_prob: float
+    spans: list[Span] | None = None
 
 
 class Sentence(BaseModel):
