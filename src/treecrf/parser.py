@@ -286,9 +286,10 @@ class Parser:
     @torch.no_grad()
     def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
         scores, allowed = self._scores(sentences)
-        decoded = decode(scores, mbr=mbr, allowed=allowed)
+        crf = bracket_crf(scores, allowed)
+        decoded = decode(scores, mbr=mbr, allowed=allowed, crf=crf)
         leaves = list(self._leaves(sentences, decoded.cpu()))
-        return list(analyses(scores, decoded, leaves, self._labels, root=self.root, allowed=allowed, k=k))
+        return list(analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k))
 
     def _leaves(self, sentences: Sentences, decoded: Decoded) -> Iterator[list[Tree]]:
         """Each sentence's preterminals: its words under given tags, or else predicted ones."""

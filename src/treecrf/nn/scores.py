@@ -75,13 +75,16 @@ class Fetched(NamedTuple):
 
 
 @torch.no_grad()
-def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None) -> Decoded:
+def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None, crf: SpanCRF | None = None) -> Decoded:
     """The best tree of each sentence with its labels, and the best tags; nothing waits for the device.
 
     With `mbr`, and scores that have marginals, the best tree is the one with the most spans expected to be right.
-    `allowed` is a boolean chart of the spans that may be used.
+    `allowed` is a boolean chart of the spans that may be used; `crf`, the scores that have marginals with it, if they
+    are wanted elsewhere as well.
     """
-    trees = _best_trees(scores, mbr=mbr and scores.is_crf, allowed=allowed)
+    if crf is None or not scores.is_crf:
+        crf = SpanCRF(scores.spans, scores.lengths, allowed=allowed, validate=False)
+    trees = _best_trees(scores, crf, mbr=mbr and scores.is_crf, allowed=allowed)
     size = trees.shape[1]
     cells = where(trees.flatten(), 2 * scores.total_words - len(trees))
     labels = scores.labels_at(Spans.at(cells, size)).argmax(-1)
@@ -92,8 +95,7 @@ def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None) -
     return Decoded(starts=cells // size % size, ends=cells % size, labels=labels, tags=tags)
 
 
-def _best_trees(scores: Scores, *, mbr: bool, allowed: Tensor | None) -> Tensor:
-    crf = SpanCRF(scores.spans, scores.lengths, allowed=allowed, validate=False)
+def _best_trees(scores: Scores, crf: SpanCRF, *, mbr: bool, allowed: Tensor | None) -> Tensor:
     if scores.labels is None or not scores.is_crf:
         return crf.mbr() if mbr else crf.argmax
     if not mbr:
