@@ -314,6 +314,7 @@ static int can_run(void) {
            __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("fma");
 }
 #else
+static void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles, float *scales, float *sums) {}
 static int work(const Job *job) { return 0; }
 static int product_work(const Product *job) { return 0; }
 static int labels_work(const Labels *job) { return 0; }
@@ -398,11 +399,23 @@ static PyObject *labels(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *pack_weights(PyObject *module, PyObject *args) {
+    unsigned long long weights, tiles, scales, sums;
+    long long outputs, inputs;
+    if (!PyArg_ParseTuple(args, "LLKKKK", &outputs, &inputs, &weights, &tiles, &scales, &sums)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    pack((const float *)(uintptr_t)weights, outputs, inputs, (int8_t *)(uintptr_t)tiles, (float *)(uintptr_t)scales,
+         (float *)(uintptr_t)sums);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 static PyObject *available(PyObject *module, PyObject *args) { return PyBool_FromLong(can_run()); }
 
 static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"product", product, METH_VARARGS, NULL},
                                 {"labels", labels, METH_VARARGS, NULL},
+                                {"pack", pack_weights, METH_VARARGS, NULL},
                                 {"available", available, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

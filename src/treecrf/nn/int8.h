@@ -171,6 +171,29 @@ static void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out
         for (int64_t row = 0; row < rows; row += TILE_ROWS) tile(l, x, rows, row, column, out, 1);
 }
 
+/* Weights (outputs, inputs) of floats into tiles of integers, with their scales and sums; the rest of both is zeros. */
+static void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles, float *scales, float *sums) {
+    int64_t width = padded(inputs);
+    for (int64_t row = 0; row < outputs; row++, x += inputs) {
+        Floats high = all(0.0f);
+        for (int64_t k = 0; k < inputs; k += LANES)
+            high = _mm512_max_ps(high, _mm512_abs_ps(_mm512_maskz_loadu_ps(lanes(inputs - k), x + k)));
+        float most = _mm512_reduce_max_ps(high);
+        Floats factor = all(most > 0.0f ? 127.0f / most : 0.0f);
+        __m512i sum = _mm512_setzero_si512();
+        int8_t *to = tiles + row / TILE * TILE * width + row % TILE * 4;
+        for (int64_t k = 0; k < inputs; k += LANES) {
+            __m512i q = _mm512_cvtps_epi32(_mm512_maskz_loadu_ps(lanes(inputs - k), x + k) * factor);
+            int8_t bytes[LANES];
+            _mm_storeu_si128((__m128i *)bytes, _mm512_cvtepi32_epi8(q));
+            for (int64_t four = 0; four < LANES; four += 4) memcpy(to + (k + four) * TILE, bytes + four, 4);
+            sum = _mm512_add_epi32(sum, q);
+        }
+        scales[row] = most / 127.0f;
+        sums[row] = (float)_mm512_reduce_add_epi32(sum);
+    }
+}
+
 static Linear linear(const int64_t *table, int64_t inputs, int64_t outputs) {
     return (Linear){inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const float *)(uintptr_t)table[1],
                     (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3], .slope = 1.0f};

@@ -173,12 +173,14 @@ def _run(
 @torch.no_grad()
 def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
     """Weights (outputs, inputs) in tiles of integers, their scales, sums of integers, and the biases."""
-    weight = F.pad(weight, (0, -weight.shape[1] % _LANES, 0, -len(weight) % _TILE))
-    scales = weight.abs().amax(1).clamp_min(torch.finfo(torch.float32).tiny) / 127
-    whole = (weight / scales[:, None]).round().to(torch.int8)
-    tiles = whole.view(len(whole) // _TILE, _TILE, -1, 4).transpose(1, 2).contiguous()
-    biases = torch.zeros_like(scales) if bias is None else F.pad(bias.detach(), (0, len(scales) - len(bias)))
-    return [tiles, scales, whole.sum(1, dtype=torch.int64).float(), biases]
+    weight = weight.detach().float().contiguous()
+    outputs, inputs = len(weight) + -len(weight) % _TILE, weight.shape[1] + -weight.shape[1] % _LANES
+    tiles = torch.zeros(outputs // _TILE, inputs // 4, _TILE, 4, dtype=torch.int8)
+    scales, sums, biases = torch.zeros(3, outputs).unbind()
+    _int8.pack(*weight.shape, *(tensor.data_ptr() for tensor in (weight, tiles, scales, sums)))
+    if bias is not None:
+        biases[: len(bias)] = bias
+    return [tiles, scales, sums, biases]
 
 
 def _linear(linear: nn.Linear) -> list[Tensor]:
