@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from evalb.pairs import pairs
 from treecrf import Tree
 from treecrf.evalb import evaluate
-from treecrf.evalb.bootstrap import Interval, compare, intervals
+from treecrf.evalb.bootstrap import Interval, compare, compare_runs, intervals
 
 GOLD = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NNS mice)))))")
 WORSE = Tree.parse("(TOP (S (NP (DT the)) (VP (NN cat) (VBD saw) (NP (NNS mice)))))")
@@ -69,3 +69,18 @@ def test_a_difference_in_one_sentence_of_many_may_be_chance():
 def test_scores_of_other_sentences_cannot_be_compared():
     with pytest.raises(ValueError, match="60 and 1 sentences"):
         compare(MIXED, evaluate([GOLD], [GOLD]))
+
+
+def test_several_runs_are_compared_by_their_means():
+    perfect = evaluate([GOLD] * 60, [GOLD] * 60)
+    found = compare_runs([MIXED, perfect], [MIXED, MIXED], resamples=99)
+    assert found.f1 == pytest.approx((MIXED.f1 + 100) / 2) and found.other_f1 == pytest.approx(MIXED.f1)
+    assert 0 < found.interval.low < found.difference < found.interval.high
+    assert compare_runs([perfect], [MIXED], resamples=99) == compare(perfect, MIXED, resamples=99)
+
+
+def test_runs_of_other_sentences_cannot_be_compared():
+    with pytest.raises(ValueError, match="same gold trees"):
+        compare_runs([MIXED, evaluate([GOLD], [GOLD])], [MIXED])
+    with pytest.raises(ValueError, match="one or more of each"):
+        compare_runs([], [MIXED])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from treecrf.evalb.match import Status
@@ -46,15 +48,31 @@ def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int
     Sentences are drawn together for both systems. The p-value is the share of resamples whose difference strays from
     the one observed at least as far as that one strays from zero.
     """
-    if not len(score.sentences) == len(other.sentences) > 0:
+    return compare_runs([score], [other], resamples=resamples, seed=seed)
+
+
+def compare_runs(
+    scores: Sequence[Score], others: Sequence[Score], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Comparison:
+    """The same for two systems that were trained several times each: of the mean F of each one's runs.
+
+    What is drawn is sentences, the same ones for all runs, so that the answer is about other sentences, not about
+    other seeds; how much seeds matter, the deviation between runs tells.
+    """
+    import numpy as np
+
+    sizes = sorted({len(score.sentences) for score in (*scores, *others)}, reverse=True)
+    if not scores or not others or sizes[1:] or not sizes[0]:
         raise ValueError(
-            f"cannot compare scores of {len(score.sentences)} and {len(other.sentences)} sentences; "
-            "expected both to be of the same gold trees"
+            f"cannot compare {len(scores)} and {len(others)} scores of {' and '.join(map(str, sizes)) or 'no'} "
+            "sentences; expected one or more of each, all of the same gold trees"
         )
-    ours, theirs = (_percentages(totals)["f1"] for totals in _resample([score, other], resamples, seed))
-    observed = score.f1 - other.f1
-    strays = int((abs(ours - theirs - observed) >= abs(observed)).sum())
-    return Comparison(score.f1, other.f1, observed, _interval(ours - theirs), (strays + 1) / (resamples + 1))
+    drawn = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
+    differences = np.mean(drawn[: len(scores)], axis=0) - np.mean(drawn[len(scores) :], axis=0)
+    f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
+    observed = f1 - other_f1
+    strays = int((abs(differences - observed) >= abs(observed)).sum())
+    return Comparison(f1, other_f1, observed, _interval(differences), (strays + 1) / (resamples + 1))
 
 
 def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
