@@ -3,6 +3,7 @@
 Names that need PyTorch are imported on first use, so that reading and scoring trees starts at once.
 """
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -54,4 +55,10 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'treecrf' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    collecting = gc.isenabled()
+    gc.disable()  # PyTorch makes many objects as it is imported, and hardly any garbage
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    finally:
+        if collecting:
+            gc.enable()
