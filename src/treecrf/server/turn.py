@@ -9,7 +9,6 @@ from treecrf.parser import Parser
 from treecrf.render import Parsed, Style
 from treecrf.text import Token
 
-
 # words of a turn that a CPU parses at once: it gains more from sentences alike in length than from many
 _ALIKE = 500
 
