@@ -32,12 +32,15 @@ FLOORS = {
     "card": 3,
     "packing": 3,
     "train": 3,
+    "calibration": 3,
+    "experiments": 3,
     "render": 3,
     "cli": 4,
     "spacy_extensions": 4,
     "spacy_component": 4,
     "nltk_parser": 4,
     "server": 4,
+    "ray_engine": 4,
 }
 WORD_WING = ("tree", "cnf", "treebank", "corpora", "evalb", "text", "draw", "brackets", "forms", "models")
 # a tree shows itself in notebooks; the picture is imported when it is asked for

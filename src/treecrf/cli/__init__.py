@@ -11,6 +11,7 @@ from importlib import import_module
 
 COMMANDS = {
     "bench": "show how fast a model parses on this machine",
+    "calibrate": "make a model's probabilities come true",
     "draw": "draw trees as pictures, as LaTeX or in the terminal",
     "evaluate": "score predicted trees against gold trees, as EVALB does",
     "models": "list the models that came with treecrf, or show the card of one",

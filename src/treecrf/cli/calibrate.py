@@ -1,0 +1,55 @@
+"""`treecrf calibrate`: a model whose probabilities come true."""
+
+import argparse
+from pathlib import Path
+
+_NOTES = """\
+Scores are divided by two temperatures, one for spans and one for labels, found on dev trees; they become part of the
+weights, so whatever uses the model has them. The best trees under MBR may change where two were almost as good.
+The error is the expected calibration error: how far, on average, a probability is from the share that is right.
+
+example:
+  treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz --test data/masc/test.mrg.gz -o runs/en-calibrated
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `treecrf calibrate`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _NOTES
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model that came with treecrf, or a folder")
+    add("dev", nargs="+", metavar="DEV", help="gold trees that it was not trained on, to find temperatures with")
+    add("--test", action="append", metavar="FILE", help="gold trees to measure with; DEV itself where there are none")
+    add("-o", "--output", type=Path, metavar="FOLDER", help="for the calibrated model")
+    add("--plot", type=Path, metavar="FILE", help="a picture of reliability, as .svg, .png or .pdf")
+    add("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Calibrate a model, and print how far probability and truth are apart, before and after."""
+    from treecrf.calibration import KINDS, apply_temperatures, fit_temperatures, measure
+    from treecrf.calibration.diagram import draw
+    from treecrf.calibration.saved import save_calibrated
+    from treecrf.parser import Parser
+    from treecrf.treebank import read_trees
+
+    if args.output and args.output.exists() and not args.output.is_dir():
+        raise ValueError(f"{args.output} is no folder; name one for the calibrated model")
+    parser = Parser.load(args.model, args.device, precision="float32")
+    dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
+    before = measure(parser, test)
+    temperatures = fit_temperatures(parser, dev)
+    apply_temperatures(parser.model, temperatures)
+    after = measure(parser, test)
+    if args.output:
+        save_calibrated(args.model, args.output, parser, temperatures, before=before, after=after)
+    if args.plot:
+        draw({"before": before, "after": after}, args.plot)
+    print(
+        f"temperatures: spans {temperatures.spans:.3f}, labels {temperatures.labels:.3f}, from {len(dev):,} sentences"
+    )
+    print(f"{'error on ' + ('test' if args.test else 'the same sentences'):27} {'before':>8} {'after':>8} {'of':>9}")
+    for kind, title in KINDS.items():
+        was, now = getattr(before, kind), getattr(after, kind)
+        print(f"{title:27} {was.error:8.4f} {now.error:8.4f} {now.predictions:9,}")
