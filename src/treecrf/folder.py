@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 def load_parts(source: str | Path) -> Parts:
     """The parts of a parser in a folder, or of one that came with the package, by its name."""
-    folder = _find(source)
+    folder = find_folder(source)
     files = load_folder(folder)
     for name in (CONFIG, VOCABULARY, WEIGHTS):
         if name not in files:
@@ -78,7 +78,8 @@ def _encoder_files(parts: Parts) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(Path(scratch).iterdir())}
 
 
-def _find(source: str | Path) -> Path:
+def find_folder(source: str | Path) -> Path:
+    """The folder of a parser, or of one that came with the package, by its name."""
     folder = Path(source)
     if folder.is_dir():
         return folder

@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import os
 import re
 import sys
 from collections import deque
@@ -11,12 +10,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from importlib import import_module
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from treecrf.cli.sinks import Sink, open_sink
-from treecrf.cli.sources import STDIN, Line, Source, find_sources, is_terminal, read_lines
+from treecrf.cli.records import Fields, Line
+from treecrf.cli.sinks import Sink, open_sink, plan
+from treecrf.cli.sources import STDIN, Source, is_terminal, read_lines
 from treecrf.parser import Parser
 from treecrf.render import SUFFIXES, Parsed, Style
 from treecrf.window import Words
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 _WINDOW_BYTES = 1 << 22  # of input, parsed at a time
 _WORD = re.compile(r"[^ \t\r\f\v]+")
 # all that lines of output depend on, besides the input
-_SETTINGS = (
+SETTINGS = (
     "model",
     "tokens",
+    "field",
+    "id",
     "format",
     "probs",
     "kbest",
@@ -48,6 +50,7 @@ examples:
   echo 'The time for action is now.' | treecrf parse
   treecrf parse --tokens news.txt.gz -o news.mrg.gz
   treecrf parse texts/ -o trees/ --format json --probs --resume
+  treecrf parse corpus/*.parquet -o trees/ --engine ray --resume
 """
 
 
@@ -62,6 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--text", action="store_true", help="lines are raw text (the default)")
     kind.add_argument("--tokens", action="store_true", help="a line is a sentence, its words between spaces")
+    add(
+        "--field",
+        metavar="F",
+        help="of JSON lines and Parquet, what is parsed (default: text or tokens)",
+    )
+    add("--id", default="id", metavar="F", help="of JSON lines and Parquet, what is copied into JSON (default: id)")
     add("--format", choices=SUFFIXES, default="brackets", help="how trees are written (default: brackets)")
     add("--probs", action="store_true", help="with json or pretty: how probable trees and constituents are")
     add("--kbest", type=int, default=0, metavar="K", help="with json or pretty: the K most probable trees as well")
@@ -72,12 +81,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-line-bytes", type=int, default=1_000_000, metavar="N", help="refuse longer lines (default: 1,000,000)")
     add("--max-words", type=int, default=2000, metavar="N", help="refuse longer sentences (default: 2,000)")
     add("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
+    add("--engine", choices=("one", "ray"), default="one", help="one process, or shards on many (default: one)")
+    add = parser.add_argument_group("with --engine ray").add_argument
+    add("--address", metavar="A", help="of the cluster, or auto on one of its machines (default: this machine alone)")
+    add("--workers", type=int, metavar="N", help="how many processes parse (default: what the cluster has room for)")
+    add("--cpus-per-worker", type=int, default=1, metavar="N", help="cores of each, and threads (default: 1)")
+    add("--gpus-per-worker", type=float, default=1.0, metavar="X", help="its part of a GPU, if any (default: 1)")
+    add("--cpu-workers", type=int, default=0, metavar="N", help="so many more without a GPU, where others have one")
+    add("--shard-lines", type=int, metavar="N", help="a multiple of 8,192 (default: 65,536 on GPUs, 16,384 on CPUs)")
+    add("--retries", type=int, default=3, metavar="N", help="of a shard that failed, on another worker (default: 3)")
 
 
-def run(args: argparse.Namespace) -> None:
-    """Parse every input, in order, as lines come."""
+def run(args: argparse.Namespace) -> int | None:
+    """Parse every input, in order, as lines come; or shards of them on a cluster."""
     _check(args)
-    jobs = _plan(args.input or [STDIN], args.output, SUFFIXES[args.format])
+    if args.engine == "ray":
+        from treecrf.ray_engine import parse_shards
+
+        return parse_shards(args)
+    jobs = plan(args.input or [STDIN], args.output, SUFFIXES[args.format])
     if args.resume:
         jobs = [(source, target) for source, target in jobs if target is None or not target.is_file()]
     command = Command(Parser.load(args.model, args.device), args)
@@ -92,6 +114,7 @@ def run(args: argparse.Namespace) -> None:
         sys.exit(130)
     finally:
         gc.unfreeze()
+    return None
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -102,33 +125,6 @@ def _check(args: argparse.Namespace) -> None:
     for name, least in (("kbest", 0), ("max_line_bytes", 1), ("max_words", 1)):
         if getattr(args, name) < least:
             raise ValueError(f"--{name.replace('_', '-')} is {getattr(args, name)}; expected {least} or more")
-
-
-def _plan(inputs: list[str], output: str, suffix: str) -> list[tuple[Source, Path | None]]:
-    """Each input and its output; None is standard output."""
-    if output == STDIN:
-        return [(source, None) for source in find_sources(inputs)]
-    out = Path(output)
-    sources = find_sources(inputs, besides=out)
-    if len(inputs) == 1 == len(sources) and not Path(inputs[0]).is_dir() and not (out.is_dir() or output[-1] == os.sep):
-        jobs = [(sources[0], out)]
-    elif out.exists() and not out.is_dir():
-        raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
-    else:
-        jobs = [(source, out / _renamed(source.relative, suffix)) for source in sources]
-    targets = [target for _, target in jobs]
-    for source, target in jobs:
-        if source.path != STDIN and target.resolve() == Path(source.path).resolve():
-            raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
-        if targets.count(target) > 1:
-            raise ValueError(f"several inputs would be written to {target}; parse them one by one")
-    return list(jobs)
-
-
-def _renamed(path: Path, suffix: str) -> Path:
-    packed = ".gz" if path.suffix == ".gz" else ""
-    plain = path.with_suffix("") if packed else path
-    return plain.with_suffix(suffix + packed)
 
 
 @contextmanager
@@ -154,11 +150,13 @@ class Window(NamedTuple):
 
 
 class Command:
-    """A parser and what is wanted of it."""
+    """A parser and what is wanted of it; `warn` is told of lines that are skipped."""
 
-    def __init__(self, parser: Parser, args: argparse.Namespace) -> None:
+    def __init__(self, parser: Parser, args: argparse.Namespace, warn: Callable[[str], object] | None = None) -> None:
         self.parser = parser
         self.args = args
+        self.warn = warn or partial(print, "treecrf parse:", file=sys.stderr)
+        self.fields = Fields(args.field or ("tokens" if args.tokens else "text"), args.tokens, args.id)
         self.block = parser.pace.window
         self.split = split_words if args.tokens else partial(_split_text, language=parser.language)
         self.style = Style(
@@ -166,15 +164,31 @@ class Command:
         )
 
     def run(self, source: Source, target: Path | None, advance: Callable[[int], object]) -> None:
-        """Parse an input, or what an earlier run has left of it; a thread writes while the next lines are parsed."""
-        settings = {name: getattr(self.args, name) for name in _SETTINGS} | {"block": self.block}
-        lines = read_lines(source, limit=self.args.max_line_bytes)
-        sink = open_sink(target, settings, resume=self.args.resume, block=self.block)
-        written: Future[None] | None = None
-        with sink, closing(lines), ThreadPoolExecutor(1) as writer:
+        """Parse an input, or what an earlier run has left of it."""
+        lines = read_lines(source, limit=self.args.max_line_bytes, fields=self.fields)
+        settings = {name: getattr(self.args, name) for name in SETTINGS} | {"block": self.block}
+        with (
+            closing(lines),
+            open_sink(target, settings, resume=self.args.resume, block=self.block) as sink,
+        ):
             for line in islice(lines, sink.done):
                 advance(line.size)
-            for window, output in self._parsed(lines, source, sink.done + 1):
+            self.write(lines, sink, advance, name=source.name, first=sink.done + 1, is_typed=is_terminal(source))
+
+    def write(
+        self,
+        lines: Iterator[Line],
+        sink: Sink,
+        advance: Callable[[int], object],
+        *,
+        name: str,
+        first: int,
+        is_typed: bool = False,
+    ) -> None:
+        """Parse lines; a thread writes while the next ones are parsed. `name` and number are for messages."""
+        written: Future[None] | None = None
+        with ThreadPoolExecutor(1) as writer:
+            for window, output in self._parsed(lines, name, first, is_typed):
                 if written is not None:
                     written.result()
                 written = writer.submit(_write, sink, output, window.ends_block)
@@ -182,17 +196,18 @@ class Command:
             if written is not None:
                 written.result()
 
-    def _parsed(self, lines: Iterator[Line], source: Source, first: int) -> Iterator[tuple[Window, list[str]]]:
+    def _parsed(
+        self, lines: Iterator[Line], name: str, first: int, is_typed: bool
+    ) -> Iterator[tuple[Window, list[str]]]:
         """Windows of lines, and what is to be written for each line."""
-        is_typed = is_terminal(source)
         windows = _windows(lines, block=self.block, at_once=1 if is_typed else self.block)
         if self.args.format != "brackets":
-            return self._rendered(windows, source.name, first)
+            return self._rendered(windows, name, first)
         if not is_typed:
-            return self._brackets(windows, source.name, first)
+            return self._brackets(windows, name, first)
         # whoever types does not want to type the next line before the answer to this one
         alone = ([window] for window in windows)
-        return chain.from_iterable(self._brackets(one, source.name, n) for n, one in enumerate(alone, first))
+        return chain.from_iterable(self._brackets(one, name, n) for n, one in enumerate(alone, first))
 
     def _brackets(self, windows: Iterable[Window], name: str, first: int) -> Iterator[tuple[Window, list[str]]]:
         begun: deque[tuple[Window, list[int]]] = deque()  # with the number of each line's sentences
@@ -214,9 +229,16 @@ class Command:
         for window in windows:
             found = self._sentences(window, name, first)
             first += len(found)
-            texts = [line.text for line, own in zip(window.lines, found, strict=True) for _ in own]
-            trees = self._trees(list(chain.from_iterable(found)), texts)
-            yield window, [self.style.line(list(islice(trees, len(own)))) for own in found]
+            lines = [line for line, own in zip(window.lines, found, strict=True) for _ in own]
+            trees = self._trees(list(chain.from_iterable(found)), lines)
+            written = [self.style.line(list(islice(trees, len(own)))) for own in found]
+            yield window, [self._named(*pair) for pair in zip(written, window.lines, strict=True)]
+
+    def _named(self, text: str, line: Line) -> str:
+        """What is written for a line, with the name of its record."""
+        if self.args.format != "json" or not line.key:
+            return text
+        return f"{{{line.key}, {text[1:]}" if text != "null" else f'{{{line.key}, "tree": null}}'
 
     def _sentences(self, window: Window, name: str, first: int) -> list[list[Words]]:
         """The sentences of each line."""
@@ -224,7 +246,7 @@ class Command:
         found: list[list[Words]] = []
         for number, line in enumerate(window.lines, first):
             problem = line.problem
-            own = [] if problem else self.split(line.text)
+            own: list[Words] = [] if problem else [line.words] if line.words else self.split(line.text)
             longest = max(map(len, own), default=0)
             if longest > limit:
                 problem = f"a sentence of {longest:,} words; the limit is {limit:,}, and --max-words raises it"
@@ -236,10 +258,10 @@ class Command:
     def _refuse(self, problem: str) -> None:
         if not self.args.skip_bad:
             raise ValueError(f"{problem}; --skip-bad leaves such lines empty")
-        print(f"treecrf parse: {problem}", file=sys.stderr)
+        self.warn(problem)
 
-    def _trees(self, sentences: list[Words], texts: list[str]) -> Iterator[Parsed]:
-        offsets = map(_offsets, sentences, texts)
+    def _trees(self, sentences: list[Words], lines: list[Line]) -> Iterator[Parsed]:
+        offsets = map(_offsets, sentences, lines)
         if self.args.probs or self.args.kbest:
             found = self.parser.analyze_many(sentences, k=self.args.kbest, mbr=not self.args.no_mbr)
             return (Parsed(analysis.tree, at, analysis) for analysis, at in zip(found, offsets, strict=True))
@@ -286,8 +308,11 @@ def _split_text(text: str, language: str) -> list[Words]:
     return list(sentences(text, language=language))
 
 
-def _offsets(words: Words, text: str) -> list[tuple[int, int]]:
+def _offsets(words: Words, line: Line) -> list[tuple[int, int]]:
     """Where words stand in their line."""
     if isinstance(words[0], tuple):
         return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
-    return [match.span() for match in _WORD.finditer(text)]
+    if not line.words:
+        return [match.span() for match in _WORD.finditer(line.text)]
+    ends = list(accumulate(len(word) + 1 for word in line.words))
+    return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]

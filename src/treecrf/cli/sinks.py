@@ -10,10 +10,40 @@ import json
 import os
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
+
+from treecrf.cli.sources import STDIN, Source, find_sources
+
+
+def plan(inputs: list[str], output: str, suffix: str) -> list[tuple[Source, Path | None]]:
+    """Each input and its output; None is standard output."""
+    if output == STDIN:
+        return [(source, None) for source in find_sources(inputs)]
+    out = Path(output)
+    sources = find_sources(inputs, besides=out)
+    if len(inputs) == 1 == len(sources) and not Path(inputs[0]).is_dir() and not (out.is_dir() or output[-1] == os.sep):
+        jobs = [(sources[0], out)]
+    elif out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
+    else:
+        jobs = [(source, out / _renamed(source.relative, suffix)) for source in sources]
+    targets = Counter(target for _, target in jobs)
+    for source, target in jobs:
+        if source.path != STDIN and target.resolve() == Path(source.path).resolve():
+            raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
+        if targets[target] > 1:
+            raise ValueError(f"several inputs would be written to {target}; parse them one by one")
+    return list(jobs)
+
+
+def _renamed(path: Path, suffix: str) -> Path:
+    packed = ".gz" if path.suffix == ".gz" else ""
+    plain = path.with_suffix("") if packed else path
+    return plain.with_suffix(suffix + packed)
 
 
 class Sink:

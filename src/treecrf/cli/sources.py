@@ -7,11 +7,13 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from treecrf.cli.records import Fields, Line, from_json, is_json, is_parquet, read_rows
 from treecrf.treebank.lines import name_of, opened
 
 STDIN = "-"
+_TEXT = Fields()
 
 
 class Source(NamedTuple):
@@ -28,7 +30,7 @@ class Source(NamedTuple):
     def size(self) -> int | None:
         """Its bytes, if they tell how much there is to read."""
         path = Path(self.path)
-        return path.stat().st_size if path.is_file() and path.suffix != ".gz" else None
+        return path.stat().st_size if path.is_file() and path.suffix != ".gz" and not is_parquet(path) else None
 
 
 def find_sources(inputs: Sequence[str], *, besides: Path | None = None) -> list[Source]:
@@ -68,32 +70,33 @@ def _files(paths: Iterable[Path], base: Path) -> Iterator[Source]:
             yield Source(str(path), relative)
 
 
-class Line(NamedTuple):
-    """A line of text without its end; what is wrong with it, if it cannot be read; and its bytes."""
-
-    text: str
-    problem: str
-    size: int
-
-
-def read_lines(source: Source, *, limit: int) -> Generator[Line, None, None]:
-    """The lines of an input, split at line feeds alone; of one that is too long no more than `limit` bytes are kept."""
+def read_lines(source: Source, *, limit: int, fields: Fields = _TEXT) -> Generator[Line, None, None]:
+    """The lines or records of an input; of a line that is too long no more than `limit` bytes are kept."""
+    if is_parquet(source.path):
+        yield from read_rows(source.path, fields, limit=limit)
+        return
     with opened(source.path) as stream:
-        number = 0
-        try:
-            while raw := stream.readline(limit + 2):
-                number += 1
-                yield _line(raw, stream, number, limit)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ValueError(f"{source.name}:{number + 1}: the compressed data is damaged: {error}") from error
+        yield from lines_of(stream, source.path, limit=limit, fields=fields)
 
 
-def _line(raw: bytes, stream: object, number: int, limit: int) -> Line:
+def lines_of(stream: Any, path: str, *, limit: int, fields: Fields, number: int = 0) -> Iterator[Line]:
+    """The lines of a stream, split at line feeds alone, or the records on them; `number` lines stand before them."""
+    has_records = is_json(path)
+    try:
+        while raw := stream.readline(limit + 2):
+            number += 1
+            line = _line(raw, stream, number, limit)
+            yield from_json(line, fields) if has_records else line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name_of(path)}:{number + 1}: the compressed data is damaged: {error}") from error
+
+
+def _line(raw: bytes, stream: Any, number: int, limit: int) -> Line:
     size, problem, text = len(raw), "", ""
     content = raw.removesuffix(b"\n").removesuffix(b"\r")
     if len(content) > limit:
         while raw and not raw.endswith(b"\n"):
-            raw = stream.readline(1 << 20)  # type: ignore[attr-defined]
+            raw = stream.readline(1 << 20)
             size += len(raw)
         return Line("", f"a line of {size:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it", size)
     try:
