@@ -96,3 +96,13 @@ def test_a_label_unseen_in_training_is_ignored_counted_and_placed():
 def test_vectors_stay_in_single_precision():
     vectors = vectors_of("dog")
     assert Vocabulary.build(PAIR, vectors=vectors).vector_table(vectors).dtype == torch.float32
+
+
+def test_either_side_of_binarization_has_the_same_labels():
+    vocabulary = Vocabulary.build(TREES)
+    right = {span.label for tree in TREES for span in to_spans(tree, side="right")}
+    assert right == set(vocabulary.labels)
+    tree = max(TREES, key=lambda tree: len(tree.words))
+    gold = vocabulary.gold(tree, side="right")
+    spans = zip(gold.starts.tolist(), gold.ends.tolist(), gold.labels.tolist(), strict=True)
+    assert [(start, end, vocabulary.labels[label]) for start, end, label in spans] == to_spans(tree, side="right")

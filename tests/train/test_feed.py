@@ -141,3 +141,10 @@ def test_ahead_ends_its_thread_when_nobody_wants_more() -> None:
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), unique=True, min_size=2))
 def test_different_places_have_different_seeds(places: list[tuple[int, int]]) -> None:
     assert len({mix_seed(*place) for place in places}) == len(places)
+
+
+def test_trees_are_binarized_to_the_side_that_is_asked_for() -> None:
+    left, right = (Corpus.encode(TREES, VOCABULARY, side=side) for side in ("left", "right"))
+    pairs = list(zip(left.gold, right.gold, strict=True))
+    assert any(one.ends.tolist() != other.ends.tolist() for one, other in pairs)
+    assert all(len(one.labels) == len(other.labels) for one, other in pairs)

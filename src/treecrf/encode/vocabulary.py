@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,9 +111,9 @@ class Vocabulary:
     def tag_ids(self) -> dict[str, int]:
         return {tag: id_ for id_, tag in enumerate(self.tags)}
 
-    def gold(self, tree: Tree) -> Gold:
-        """A tree's spans and tags by number."""
-        spans = to_spans(tree)
+    def gold(self, tree: Tree, *, side: Literal["left", "right"] = "left") -> Gold:
+        """A tree's spans, binarized to a side, and tags by number."""
+        spans = to_spans(tree, side=side)
         return Gold(
             np.array([span.start for span in spans]),
             np.array([span.end for span in spans]),

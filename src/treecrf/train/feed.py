@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -42,14 +42,14 @@ class Corpus:
     lengths: list[int]
 
     @staticmethod
-    def encode(trees: Iterable[Tree], vocabulary: Vocabulary) -> "Corpus":
-        """The trees as the vocabulary numbers them, once for the whole run."""
+    def encode(trees: Iterable[Tree], vocabulary: Vocabulary, *, side: Literal["left", "right"] = "left") -> "Corpus":
+        """The trees, binarized to a side, as the vocabulary numbers them, once for the whole run."""
         trees = list(trees)
         words = [tree.words for tree in trees]
         return Corpus(
             words=words,
             tags=[tree.tags for tree in trees],
-            gold=[vocabulary.gold(tree) for tree in trees],
+            gold=[vocabulary.gold(tree, side=side) for tree in trees],
             lengths=[len(sentence) for sentence in words],
         )
 

@@ -21,6 +21,7 @@ class DataConfig:
     forms: Forms = "as-is"  # in which it reads words: "plain" for text from several sources, "simplified" for Chinese
     weights: tuple[float, ...] = ()  # how often an epoch reads each sentence, by file of `train`; once if not given
     lowercase: float = 0.0  # the share of training sentences that are read in lower case
+    binarization: Literal["left", "right"] = "left"  # of training trees; what parses needs not know
     retag: tuple[str, ...] = ()  # word/TAG: the tag of a word in training, where treebanks disagree about it
     rules: str = "collins"  # how dev and test are scored: built-in rules or a parameter file
     vectors: str = ""  # pretrained word vectors, as GloVe and word2vec write them

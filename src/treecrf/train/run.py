@@ -119,7 +119,7 @@ def _optimizer(recipe: Recipe, parser: Parser) -> torch.optim.Optimizer:
 
 def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> Feed:
     return Feed(
-        corpus=Corpus.encode(train.trees, parser.vocabulary),
+        corpus=Corpus.encode(train.trees, parser.vocabulary, side=recipe.data.binarization),
         encoder=parser.encoder,
         budget=Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells),
         seed=recipe.train.seed,
