@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("predicted", nargs="?", metavar="PREDICTED", help="predicted trees, in the same order")
     parser.add_argument("--model", metavar="M", help="parse the gold trees' words with this model, and score that")
     parser.add_argument("--device", metavar="D", help="with --model: cpu, cuda, ...; a GPU if there is one")
+    parser.add_argument("--precision", choices=("float32", "int8"), help="with --model on a CPU; int8 where it can be")
     parser.add_argument("--no-mbr", action="store_true", help="with --model: the best-scoring trees instead")
     parser.add_argument(
         "-p",
@@ -65,8 +66,8 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("expected either a file of predicted trees or --model M, which predicts them")
     if args.gold == "-" and args.compare:
         raise ValueError("--compare reads the gold trees twice, which standard input does not allow; name a file")
-    if args.model is None and (args.device or args.no_mbr):
-        raise ValueError("--device and --no-mbr are for a model; give --model M as well")
+    if args.model is None and (args.device or args.precision or args.no_mbr):
+        raise ValueError("--device, --precision and --no-mbr are for a model; give --model M as well")
 
 
 def _parse_and_score(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
@@ -76,7 +77,8 @@ def _parse_and_score(args: argparse.Namespace, rules: Rules) -> tuple[Score, Sco
     from treecrf.treebank import read_trees
 
     gold = list(read_trees(args.gold))
-    exam = examine(Parser.load(args.model, args.device), gold, rules=rules, mbr=not args.no_mbr)
+    parser = Parser.load(args.model, args.device, precision=args.precision)
+    exam = examine(parser, gold, rules=rules, mbr=not args.no_mbr)
     return exam.first, exam.given if exam.predicted else None
 
 

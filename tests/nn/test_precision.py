@@ -1,0 +1,69 @@
+"""Parsers on 8-bit integers: loaded, saved, and alone or in company."""
+
+import pytest
+import torch
+
+from nn.batches import TREES, VOCABULARY
+from treecrf.encode.pieces import WordPieces
+from treecrf.nn import ModelConfig, SpanModel
+from treecrf.nn.bert import Bert, BertConfig
+from treecrf.nn.int8 import missing
+from treecrf.parser import Parser
+
+CONFIG = ModelConfig(
+    encoder="transformer", transformer="random", transformer_layers=2, span_size=30, label_size=20, tag_head=True
+)
+BERT = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+
+
+@pytest.fixture(scope="module")
+def folder(minilm, tmp_path_factory):
+    if why := missing():
+        pytest.skip(why)
+    torch.manual_seed(0)
+    model = SpanModel(CONFIG, VOCABULARY.sizes, encoder=Bert(BERT)).eval()
+    with torch.no_grad():
+        for parameter in [*model.span_scorer.parameters(), *model.label_scorer.parameters()]:
+            parameter.copy_(0.3 * torch.randn_like(parameter))
+    path = tmp_path_factory.mktemp("precision") / "parser"
+    Parser(model, VOCABULARY, pieces=WordPieces.load(minilm)).save(path)
+    return path
+
+
+def spans(parser):
+    return parser.crf(TREES[0].words).scores
+
+
+def test_a_parser_on_the_cpu_runs_on_integers_unless_told_otherwise(folder):
+    unasked, asked = Parser.load(folder, "cpu"), Parser.load(folder, "cpu", precision="int8")
+    exact = Parser.load(folder, "cpu", precision="float32")
+    assert torch.equal(spans(unasked), spans(asked)) and not torch.equal(spans(asked), spans(exact))
+    torch.testing.assert_close(spans(asked), spans(exact), atol=0.1 * float(spans(exact).abs().max()), rtol=0)
+
+
+def test_true_weights_are_saved(folder, tmp_path):
+    Parser.load(folder, "cpu").save(tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
+
+
+def test_sentences_alone_and_in_company_have_the_same_trees(folder):
+    parser = Parser.load(folder, "cpu")
+    sentences = [tree.words for tree in TREES] * 4
+    together = list(parser.parse_many(sentences))
+    assert together == [parser.parse(words) for words in sentences]
+    assert together == list(parser.parse_many(sentences, batch_words=20))
+
+
+def test_analyses_agree_with_trees(folder):
+    parser = Parser.load(folder, "cpu")
+    for words in [tree.words for tree in TREES[:3]]:
+        analysis = parser.analyze(words, k=2)
+        assert analysis.tree == parser.parse(words) and len(analysis.alternatives) <= 2
+
+
+def test_a_model_without_a_transformer_cannot(folder, tmp_path):
+    model = SpanModel(ModelConfig(word_size=8, char_size=4, lstm_size=8, lstm_layers=1), VOCABULARY.sizes)
+    Parser(model, VOCABULARY).save(tmp_path / "lstm")
+    assert spans(Parser.load(tmp_path / "lstm", "cpu")) is not None
+    with pytest.raises(ValueError, match="it has no transformer; load it with precision='float32'"):
+        Parser.load(tmp_path / "lstm", "cpu", precision="int8")
