@@ -17,12 +17,12 @@ from torch import Tensor
 
 from treecrf.chart import inside, ops
 from treecrf.chart.crf import SpanCRF
+from treecrf.experiments.peers import Answer, charts
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],
     "cpu": [(80, 25), (50, 40), (4, 150)],
 }
-Answer = tuple[Tensor, Tensor]  # log Z and marginals by fencepost
 
 
 def ours(scores: Tensor, lengths: Tensor) -> Answer:
@@ -37,34 +37,6 @@ def checked(scores: Tensor, lengths: Tensor) -> Answer:
     crf = SpanCRF(scores, lengths)
     marginals = crf.marginals
     return crf.log_partition, marginals
-
-
-def peers() -> dict[str, Callable[[Tensor, Tensor], Answer]]:
-    found: dict[str, Callable[[Tensor, Tensor], Answer]] = {}
-    try:
-        from torch_struct import TreeCRF
-
-        def torch_struct(scores: Tensor, lengths: Tensor) -> Answer:
-            crf = TreeCRF(scores[:, :-1, 1:, None], lengths=lengths)
-            chart = torch.zeros_like(scores)
-            marginals = crf.marginals[..., 0]
-            chart[:, :-1, 1:] = marginals
-            return crf.partition, chart
-
-        found["torch-struct"] = torch_struct
-    except ImportError:
-        print("torch-struct is not installed: left out")
-    try:
-        from supar.structs import ConstituencyCRF
-
-        def supar(scores: Tensor, lengths: Tensor) -> Answer:
-            crf = ConstituencyCRF(scores, lengths)
-            return crf.log_partition, crf.marginals
-
-        found["SuPar"] = supar
-    except ImportError:
-        print("supar is not installed: left out")
-    return found
 
 
 def measure(run: Callable[[], object], device: str, *, repeats: int, budget: float = 20.0) -> float:
@@ -103,7 +75,7 @@ def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
     mine = measure(lambda: ours(scores, lengths), device, repeats=repeats)
     careful = measure(lambda: checked(scores, lengths), device, repeats=repeats)
     row = [f"{batch} x {words}", f"{mine:.3f}", f"{careful:.3f}"]
-    for name, peer in peers().items():
+    for name, peer in charts().items():
         if (device == "cuda" and words > 400) or (name == "torch-struct" and words > 150):
             row.append("-")
             continue
@@ -131,7 +103,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=30)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*arg_constraints")
-    head = ["batch x words", "treecrf", "with checks", *peers(), "CKY", "plain CKY"]
+    head = ["batch x words", "treecrf", "with checks", *charts(), "CKY", "plain CKY"]
     if args.device == "cuda":
         head.append("charts of memory")
     print(f"log Z and marginals, CKY with back-trace; ms, {args.device}, torch {torch.__version__}")

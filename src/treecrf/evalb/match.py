@@ -108,6 +108,10 @@ class Matcher:
         tags = _count_equal(gold.tags, predicted.tags, self._equal_labels)
         return self._score(self._spans(gold), self._spans(predicted), len(gold.words), tags, faults)
 
+    def brackets(self, tree: Brackets) -> list[Span]:
+        """The brackets of a tree that count, over the words that are left of it."""
+        return self._spans(self._keep(tree))
+
     def _keep(self, tree: Brackets) -> _Kept:
         deleted = self._rules.delete_labels
         if deleted.isdisjoint(tree.tags):

@@ -84,7 +84,11 @@ def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None, c
     """
     if crf is None or not scores.is_crf:
         crf = SpanCRF(scores.spans, scores.lengths, allowed=allowed, validate=False)
-    trees = _best_trees(scores, crf, mbr=mbr and scores.is_crf, allowed=allowed)
+    return labelled(scores, _best_trees(scores, crf, mbr=mbr and scores.is_crf, allowed=allowed))
+
+
+def labelled(scores: Scores, trees: Tensor) -> Decoded:
+    """Trees, a boolean chart of each, with the best label of every span, and the best tags."""
     size = trees.shape[1]
     cells = where(trees.flatten(), 2 * scores.total_words - len(trees))
     labels = scores.labels_at(Spans.at(cells, size)).argmax(-1)

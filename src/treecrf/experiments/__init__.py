@@ -1,0 +1,1 @@
+"""Experiments: the paper's tables on any treebank, over seeds, as one report."""
