@@ -1,4 +1,4 @@
-"""BERT on 8-bit integers beside the same in float32."""
+"""Products of 8-bit integers beside the same in float32."""
 
 import copy
 import pickle
@@ -14,7 +14,7 @@ from treecrf.encode.encoder import Encoder
 from treecrf.nn import SpanModel, int8
 from treecrf.nn.batch import Spans
 from treecrf.nn.bert import Bert, BertConfig
-from treecrf.nn.int8 import Int8Bert, Int8Linear, missing, obstacle
+from treecrf.nn.int8 import Int8Bert, Int8Linear, mean_of_pieces, missing, obstacle
 from treecrf.nn.precision import quantize
 from treecrf.nn.scorer import Biaffine
 
@@ -198,6 +198,16 @@ def test_rows_that_lie_apart_are_multiplied_alike(integers):
     linear, wide = Int8Linear(torch.randn(70, 30)), torch.randn(4, 9, 90)
     for view in (wide[..., 30:60], wide[:, 2:5, :30], wide.mT[:, :30].mT, wide[:0, :, :30]):
         assert torch.equal(linear(view), linear(view.clone()))
+
+
+@pytest.mark.parametrize("size", [1, 16, 50])
+def test_positions_are_the_means_of_their_pieces_and_zero_without_any(integers, size):
+    hidden = torch.randn(3, 7, size)
+    rows, places, shares = torch.tensor([20, 0, 5, 6]), torch.tensor([4, 1, 1, 0]), torch.tensor([1, 2, 2, 1])
+    flat = hidden.flatten(0, 1)
+    expected = torch.zeros(6, size)
+    expected[4], expected[1], expected[0] = flat[20], (flat[0] + flat[5]) / 2, flat[6]
+    torch.testing.assert_close(mean_of_pieces(hidden, rows, places, shares, 6), expected)
 
 
 def biaffine(classes, *, bias_right=True):

@@ -50,5 +50,19 @@ def labels(
     out: int,
     /,
 ) -> None: ...
+def chart(
+    thread: int,
+    threads: int,
+    sentences: int,
+    boundaries: int,
+    size: int,
+    stride: int,
+    left: int,
+    half: int,
+    next: int,
+    out: int,
+    /,
+) -> None: ...
+def pool(pieces: int, size: int, positions: int, x: int, rows: int, places: int, shares: int, out: int, /) -> None: ...
 def pack(outputs: int, inputs: int, weights: int, tiles: int, scales: int, sums: int, /) -> None: ...
 def available() -> bool: ...

@@ -13,6 +13,7 @@
 #include "int8.h"
 
 #define QUERIES 4
+#define DOTS 4
 #define SPANS 192
 #define LEFTS 18
 #define GROUP_ROWS 96 /* each weight that comes from memory meets so many */
@@ -58,6 +59,15 @@ typedef struct { /* [l; 1]' W [r; 1] of spans, for each class */
     int64_t *next;                 /* the first span that nobody has taken */
     float *out;                    /* (spans, classes) */
 } Labels;
+
+typedef struct { /* left' half + alone of all pairs of boundaries */
+    int64_t sentences, boundaries, size;
+    int64_t stride;    /* of left */
+    const float *left; /* (sentences, boundaries, size) */
+    const float *half; /* (sentences, boundaries, size + 1), with what is added alone at the end */
+    int64_t *next;     /* the first boundary that nobody has taken */
+    float *out;        /* (sentences, boundaries, boundaries) */
+} Chart;
 
 #if SUPPORTED
 VECTOR_CODE
@@ -235,6 +245,48 @@ static void score_span(const float *half, const float *right, int64_t size, int6
     }
 }
 
+/* The mean over each position's pieces: a piece is a row of x, and one of some that make up its position. */
+static void pool(const float *x, int64_t pieces, int64_t size, int64_t positions, const int64_t *rows,
+                 const int64_t *places, const int64_t *shares, float *out) {
+    memset(out, 0, positions * size * sizeof(float));
+    for (int64_t k = 0; k < pieces; k++) {
+        const float *from = x + rows[k] * size;
+        float *to = out + places[k] * size, share = 1.0f / shares[k];
+        for (int64_t d = 0; d < size; d += LANES) {
+            __mmask16 mask = lanes(size - d);
+            Floats sum = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, from + d), all(share),
+                                         _mm512_maskz_loadu_ps(mask, to + d));
+            _mm512_mask_storeu_ps(to + d, mask, sum);
+        }
+    }
+}
+
+/* left[i] . half[j] + alone[j] of the boundaries of each sentence; the product of floats, in blocks of DOTS rows j. */
+static void chart_row(const Chart *job, const float *left, const float *half, float *out) {
+    for (int64_t j = 0; j < job->boundaries; j += DOTS) {
+        const float *row[DOTS];
+        Floats sums[DOTS] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
+#pragma GCC unroll 4
+        for (int r = 0; r < DOTS; r++) row[r] = half + min(j + r, job->boundaries - 1) * (job->size + 1);
+        for (int64_t k = 0; k < job->size; k += LANES) {
+            __mmask16 mask = lanes(job->size - k);
+            Floats some = _mm512_maskz_loadu_ps(mask, left + k);
+#pragma GCC unroll 4
+            for (int r = 0; r < DOTS; r++)
+                sums[r] = _mm512_fmadd_ps(some, _mm512_maskz_loadu_ps(mask, row[r] + k), sums[r]);
+        }
+        for (int r = 0; r < DOTS && j + r < job->boundaries; r++)
+            out[j + r] = _mm512_reduce_add_ps(sums[r]) + row[r][job->size];
+    }
+}
+
+static void chart_work(const Chart *job) {
+    int64_t n = job->boundaries;
+    for (int64_t row; (row = take(job->next, n)) < job->sentences * n;)
+        for (int64_t i = row; i < row + n; i++)
+            chart_row(job, job->left + i * job->stride, job->half + row * (job->size + 1), job->out + i * n);
+}
+
 /* Spans that start at the same place share their [l; 1]' W; threads take some spans at a time. */
 static int labels_work(const Labels *job) {
     Linear l = linear(job->table, job->size, (job->size + 1) * padded(job->classes));
@@ -318,6 +370,9 @@ static void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles,
 static int work(const Job *job) { return 0; }
 static int product_work(const Product *job) { return 0; }
 static int labels_work(const Labels *job) { return 0; }
+static void chart_work(const Chart *job) {}
+static void pool(const float *x, int64_t pieces, int64_t size, int64_t positions, const int64_t *rows,
+                 const int64_t *places, const int64_t *shares, float *out) {}
 static int can_run(void) { return 0; }
 #endif
 
@@ -399,6 +454,32 @@ static PyObject *labels(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *chart(PyObject *module, PyObject *args) {
+    unsigned long long left, half, next, out;
+    long long thread, threads, sentences, boundaries, size, stride;
+    if (!PyArg_ParseTuple(args, "LLLLLLKKKK", &thread, &threads, &sentences, &boundaries, &size, &stride, &left, &half,
+                          &next, &out))
+        return NULL;
+    Chart job = {sentences, boundaries, size, stride};
+    job.left = (const float *)(uintptr_t)left, job.half = (const float *)(uintptr_t)half;
+    job.next = (int64_t *)(uintptr_t)next, job.out = (float *)(uintptr_t)out;
+    Py_BEGIN_ALLOW_THREADS
+    chart_work(&job);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+static PyObject *pool_pieces(PyObject *module, PyObject *args) {
+    unsigned long long x, rows, places, shares, out;
+    long long pieces, size, positions;
+    if (!PyArg_ParseTuple(args, "LLLKKKKK", &pieces, &size, &positions, &x, &rows, &places, &shares, &out)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    pool((const float *)(uintptr_t)x, pieces, size, positions, (const int64_t *)(uintptr_t)rows,
+         (const int64_t *)(uintptr_t)places, (const int64_t *)(uintptr_t)shares, (float *)(uintptr_t)out);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
 static PyObject *pack_weights(PyObject *module, PyObject *args) {
     unsigned long long weights, tiles, scales, sums;
     long long outputs, inputs;
@@ -415,6 +496,8 @@ static PyObject *available(PyObject *module, PyObject *args) { return PyBool_Fro
 static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"product", product, METH_VARARGS, NULL},
                                 {"labels", labels, METH_VARARGS, NULL},
+                                {"chart", chart, METH_VARARGS, NULL},
+                                {"pool", pool_pieces, METH_VARARGS, NULL},
                                 {"pack", pack_weights, METH_VARARGS, NULL},
                                 {"available", available, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};

@@ -37,9 +37,7 @@ def missing() -> str | None:
 class Twinned(nn.Module):
     """A module whose inference on the CPU a fast twin may do, until it is trained or given other weights."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._twin: Any = None
+    _twin: Any = None
 
     def train(self, mode: bool = True) -> "Twinned":
         self._twin = None if mode else self._twin
@@ -52,6 +50,17 @@ class Twinned(nn.Module):
     def twin_for(self, x: Tensor) -> Any:
         """The twin, if there is one and it may take this input."""
         return self._twin if x.device.type == "cpu" and not torch.is_grad_enabled() else None
+
+
+class Linear(Twinned, nn.Linear):
+    """torch's, with a twin on 8-bit integers once it is quantized."""
+
+    def quantize(self) -> None:
+        self._twin = Int8Linear(self.weight, self.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        twin: Int8Linear | None = self.twin_for(x)
+        return super().forward(x) if twin is None else twin(x)
 
 
 def obstacle(encoder: nn.Module) -> str | None:
@@ -84,6 +93,23 @@ class Int8Linear:
         out = torch.empty(*x.shape[:-1], self._sizes[1])
         settings = (len(rows), *self._sizes, rows.stride(0), self._slope)
         _run(_int8.product, len(rows), *settings, table=self._parts, tensors=(rows,), out=out)
+        return out
+
+
+class Int8Chart:
+    """[left; 1]' W [right; 1] of all spans, for the weights (size, size) of one class and those that meet a one."""
+
+    @torch.no_grad()
+    def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
+        self._ends = Int8Linear(torch.cat([weight, right[None]]), torch.cat([left, bias[None]]))
+
+    def __call__(self, left: Tensor, right: Tensor) -> Tensor:
+        """The scores (b, n, n) of boundaries (b, n, size)."""
+        rows, half = _rows(left), self._ends(right)
+        sentences, boundaries, size = left.shape
+        out = torch.empty(sentences, boundaries, boundaries)
+        settings = (sentences, boundaries, size, rows.stride(0))
+        _run(_int8.chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
         return out
 
 
@@ -148,6 +174,14 @@ class Int8Bert:
         return out
 
 
+def mean_of_pieces(hidden: Tensor, rows: Tensor, places: Tensor, shares: Tensor, positions: int) -> Tensor:
+    """The mean over each position's pieces, (positions, d), of hidden states (w, p, d): see a batch's piece fields."""
+    out = torch.empty(positions, hidden.shape[-1])
+    tensors = (hidden.contiguous(), rows.contiguous(), places.contiguous(), shares.contiguous(), out)
+    _int8.pool(len(rows), hidden.shape[-1], positions, *(tensor.data_ptr() for tensor in tensors))
+    return out
+
+
 def _rows(x: Tensor) -> Tensor:
     """All rows (m, d), each in one piece, without a copy where they lie evenly."""
     rows = x.reshape(-1, x.shape[-1])
@@ -158,15 +192,16 @@ def _run(
     kernel: Callable[..., None],
     work: int,
     *settings: Any,
-    table: list[Tensor],
+    table: list[Tensor] | None = None,
     tensors: tuple[Tensor, ...],
     out: Tensor,
 ) -> None:
     """Call a kernel on as many threads as `work` rows keep busy."""
     threads = max(1, min(torch.get_num_threads(), work // _THREAD_ROWS))
-    addresses = torch.tensor([part.data_ptr() for part in table])
+    if table is not None:
+        tensors = (torch.tensor([part.data_ptr() for part in table]), *tensors)
     taken = torch.zeros(1, dtype=torch.int64)
-    pointers = [tensor.data_ptr() for tensor in (addresses, *tensors, taken, out)]
+    pointers = [tensor.data_ptr() for tensor in (*tensors, taken, out)]
     on_threads(kernel, threads, *settings, *pointers)
 
 

@@ -11,6 +11,7 @@ from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
 from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes, Spans
 from treecrf.nn.embed import CharLSTM, Inputs, WordVectors
+from treecrf.nn.int8 import Linear
 from treecrf.nn.lstm import BiLSTM, Dropout, Recurrent, SharedDropout
 from treecrf.nn.scorer import Biaffine, Minus
 from treecrf.nn.scores import Scores
@@ -103,7 +104,7 @@ class SpanModel(nn.Module):
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
-        self.tagger = nn.Linear(width, sizes.tags) if config.tag_head else None
+        self.tagger = Linear(width, sizes.tags) if config.tag_head else None
 
     def forward(self, batch: Batch) -> Scores:
         """Scores of all spans, and what those of labels are computed from."""

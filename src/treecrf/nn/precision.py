@@ -4,7 +4,7 @@ from typing import Literal
 
 import torch
 
-from treecrf.nn.int8 import obstacle
+from treecrf.nn.int8 import Linear, obstacle
 from treecrf.nn.model import SpanModel
 from treecrf.nn.scorer import Biaffine
 from treecrf.nn.transformer import Transformer
@@ -21,8 +21,8 @@ def quantize(model: SpanModel, precision: Precision | None, device: torch.device
     why = f"it runs on {device.type}" if device.type != "cpu" else None
     why = why or ("it has no transformer" if model.transformer is None else obstacle(model.transformer.encoder))
     if why is None:
-        for part in (model.transformer, model.span_scorer, model.label_scorer):
-            if isinstance(part, Transformer | Biaffine):
+        for part in (model.transformer, model.span_scorer, model.label_scorer, model.tagger):
+            if isinstance(part, Transformer | Biaffine | Linear):
                 part.quantize()
     elif precision == "int8":
         raise ValueError(f"the model cannot run on 8-bit integers: {why}; load it with precision='float32'")

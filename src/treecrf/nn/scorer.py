@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.nn.batch import Spans
-from treecrf.nn.int8 import Int8Labels, Int8Linear, Twinned
+from treecrf.nn.int8 import Int8Chart, Int8Labels, Int8Linear, Twinned
 from treecrf.nn.lstm import Dropout, SharedDropout
 
 _SLOPE = 0.1
@@ -66,14 +66,13 @@ class Biaffine(Twinned):
         self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
 
     def quantize(self) -> None:
-        """Give the products twins on 8-bit integers: one for charts, one for chosen spans."""
+        """Give the products twins on 8-bit integers: that of a chart, if there is one class, and of chosen spans."""
         self.boundaries.quantize()
         classes, size = self.weight_right.shape
         left = torch.zeros(classes, size) if self.weight_left is None else self.weight_left
         bias = torch.zeros(classes) if self.bias is None else self.bias
-        both = torch.cat([self.weight.flatten(0, 1), self.weight_right])
-        chart = Int8Linear(both, torch.cat([left.flatten(), bias]))
-        self._twin = chart, Int8Labels(self.weight, left, self.weight_right, bias)
+        weights = self.weight, left, self.weight_right, bias
+        self._twin = Int8Chart(*(part[0] for part in weights)) if classes == 1 else None, Int8Labels(*weights)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
@@ -82,10 +81,15 @@ class Biaffine(Twinned):
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
+        if (twins := self.twin_for(left)) and twins[0]:
+            return cast("Int8Chart", twins[0])(left, right)[..., None]
         classes = len(self.weight)
         batch, size = left.shape[:2]
-        half, alone = self._ends(right)
-        chart = torch.baddbmm(alone.reshape(batch, 1, -1), left, half.reshape(batch, size * classes, -1).mT)
+        half = F.linear(
+            right, self.weight.flatten(0, 1), None if self.weight_left is None else self.weight_left.flatten()
+        )
+        alone = F.linear(right, self.weight_right, self.bias)
+        chart = torch.baddbmm(alone.view(batch, 1, -1), left, half.view(batch, size * classes, -1).mT)
         return chart.view(batch, size, size, classes)
 
     def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
@@ -98,14 +102,6 @@ class Biaffine(Twinned):
             return chart.flatten(0, 2).index_select(0, spans.cells)
         parts = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_AT_ONCE)
         return torch.cat([self._pairs(*part.of(left, right)) for part in parts])
-
-    def _ends(self, right: Tensor) -> tuple[Tensor, Tensor]:
-        """W [right; 1], which left boundaries meet, (b, n, classes * d), and what they do not, (b, n, classes)."""
-        if twins := self.twin_for(right):
-            both = cast("Int8Linear", twins[0])(right)
-            return both[..., : -len(self.weight)], both[..., -len(self.weight) :]
-        bias = None if self.weight_left is None else self.weight_left.flatten()
-        return F.linear(right, self.weight.flatten(0, 1), bias), F.linear(right, self.weight_right, self.bias)
 
     def _pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The scores (m, classes) of the spans between m boundaries, (m, d)."""

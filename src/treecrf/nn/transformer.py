@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from treecrf.nn.batch import Batch
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.nn.blank import Blank
-from treecrf.nn.int8 import Int8Bert, Twinned
+from treecrf.nn.int8 import Int8Bert, Twinned, mean_of_pieces
 
 
 class Transformer(Twinned):
@@ -58,6 +58,9 @@ class Transformer(Twinned):
     def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         """The mean over each word's pieces, of windows (w, p, d)."""
         assert batch.piece_rows is not None and batch.piece_words is not None and batch.piece_shares is not None
+        if self.twin_for(hidden):
+            fields = batch.piece_rows, batch.piece_words, batch.piece_shares
+            return mean_of_pieces(hidden, *fields, batch.words.numel()).view(*batch.words.shape, -1)
         pieces = hidden.flatten(0, 1).float().index_select(0, batch.piece_rows) / batch.piece_shares[:, None]
         means = pieces.new_zeros(batch.words.numel(), pieces.shape[1]).index_add(0, batch.piece_words, pieces)
         return means.view(*batch.words.shape, -1)
