@@ -16,6 +16,7 @@ from treecrf.cli.shards import Shard
 
 NAME = "manifest.json"
 _FORMAT = 1
+_LIMITS = ("skip_bad", "max_line_bytes", "max_words")
 _PAUSE = 2.0  # seconds between two writings, and more where that takes long
 
 
@@ -67,7 +68,7 @@ class Manifest:
         if version != _FORMAT:
             raise ValueError(f"{path} has format {version!r}; this version of treecrf reads format {_FORMAT}")
         _compare(folder, begun, settings, old, stamps(inputs))
-        return Manifest(folder, begun, shards, inputs=old, run=run, progress=progress)
+        return Manifest(folder, begun | dict(settings), shards, inputs=old, run=run, progress=progress)
 
     def waiting(self) -> list[Shard]:
         """The shards that have no output yet, to be tried as if for the first time."""
@@ -130,10 +131,11 @@ def _compare(
     old: Mapping[str, list[int]],
     new: Mapping[str, list[int]],
 ) -> None:
+    free = () if begun.get("skip_bad") else _LIMITS  # what is done so far has no line beyond them
     changed = [
         f"{name} was {begun.get(name)!r}, not {settings[name]!r}"
         for name in settings
-        if begun.get(name) != settings[name]
+        if begun.get(name) != settings[name] and name not in free
     ]
     changed += [f"{path} was not there" for path in new if path not in old]
     changed += [f"{path} was there too" for path in old if path not in new]
