@@ -30,7 +30,8 @@ export function toNodes({ spans }, { words, tags }) {
     return { kind: "leaf", start, end: start + 1, depth, tag, word: visible(words[start]), children: [] };
   };
   const constituent = (depth) => {
-    const node = { kind: "label", ...spans[next++], depth, children: [] };
+    const span = spans[next++];
+    const node = { kind: "label", span, ...span, depth, children: [] };
     for (let place = node.start; place < node.end; place = node.children.at(-1).end) {
       const isNext = spans[next]?.start === place && spans[next].end <= node.end;
       node.children.push(isNext ? constituent(depth + 1) : leaf(place, depth + 1));

@@ -5,7 +5,7 @@ import { byId, html } from "./dom.js";
 import { copy, save, toLatex, toPng, toSvgText } from "./export.js";
 import { drawHeat } from "./heat.js";
 import { drawOutline } from "./outline.js";
-import { factsAbout, newTo, showChoice, showConstraints, showLegend, showRanks, showSentences } from "./panels.js";
+import { factsAbout, newIn, showChoice, showConstraints, showLegend, showRanks, showSentences } from "./panels.js";
 import { Stage } from "./stage.js";
 import { VIEWS, fromFragment, toFragment } from "./state.js";
 import { listenForTheme, theme } from "./theme.js";
@@ -128,8 +128,8 @@ function show({ glides = false } = {}) {
 }
 
 function draw(arranged, { forScreen = false } = {}) {
-  const named = { title: join(analysis.words), brackets: tree().tree };
-  return drawTree(arranged, theme(), { ...named, isNew: newTo(analysis.trees[0]), forScreen });
+  const news = newIn(tree(), analysis.trees[0]);
+  return drawTree(arranged, theme(), { title: join(analysis.words), brackets: tree().tree, news, forScreen });
 }
 
 function describe(run, group) {

@@ -6,10 +6,14 @@ import { drawLegend } from "./tree.js";
 const LONGEST = 90; // characters of a sentence in a menu
 const nameOf = ({ start, end, label }) => `${label} ${start}-${end}`;
 
-// Whether a constituent is not among those of a tree.
-export function newTo(tree) {
-  const known = new Set(tree.spans.map(nameOf));
-  return (span) => !known.has(nameOf(span));
+// The constituents that a tree has and another has not, or not as often.
+export function newIn(tree, other) {
+  const known = other.spans.map(nameOf);
+  return tree.spans.filter((span) => {
+    const place = known.indexOf(nameOf(span));
+    if (place >= 0) known.splice(place, 1);
+    return place < 0;
+  });
 }
 
 export function showSentences(texts, current) {
@@ -38,9 +42,9 @@ export function showRanks(trees, current, textOf) {
   const [first] = trees;
   const most = Math.max(...trees.map((tree) => tree.log_prob));
   const row = (tree, i) => {
-    const has = tree.spans.filter(newTo(first)).map((span) => `${span.label} ${textOf(span)}`);
-    const lacks = first.spans.filter(newTo(tree)).map((span) => `no ${span.label} ${textOf(span)}`);
-    const news = i ? [...has, ...lacks].join("; ") || "the same phrases, stacked otherwise" : "the parser’s choice";
+    const has = newIn(tree, first).map((span) => `${span.label} ${textOf(span)}`);
+    const lacks = newIn(first, tree).map((span) => `no ${span.label} ${textOf(span)}`);
+    const news = i ? [...has, ...lacks].join("; ") || "the same phrases in another order" : "the parser’s choice";
     const input = html("input", { type: "radio", name: "rank", value: i, checked: i === current });
     const number = html("span", { class: "chance" }, chance(tree));
     const label = html("label", {}, input, number, html("span", { class: "news", dir: "auto", title: news }, news));

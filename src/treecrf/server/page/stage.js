@@ -51,7 +51,7 @@ export class Stage {
 
   // The scale at which all of the width is seen.
   fitting() {
-    return Math.min((this.view.clientWidth - 24) / this.size.width, 1.25);
+    return Math.min((this.view.clientWidth - 24) / this.size.width, 1.4);
   }
 
   rescale() {
@@ -141,10 +141,13 @@ function showTip(group, lines) {
   tip.hidden = !group;
   if (!group) return;
   tip.replaceChildren(...lines.map((line, i) => html(i ? "span" : "strong", { dir: "auto" }, line)));
-  const { left, right, top, bottom } = group.getBoundingClientRect();
+  const { left, right, top, bottom } = (group.querySelector("rect") ?? group).getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();
-  const x = Math.min(Math.max((left + right - width) / 2, 4), document.documentElement.clientWidth - width - 4);
-  const y = top - height - 8 > 0 ? top - height - 8 : bottom + 8;
+  const room = document.documentElement.clientWidth;
+  const isBeside = right + width + 16 < room || left > width + 16; // where it hides no relatives
+  const aside = right + width + 16 < room ? right + 10 : left - width - 10;
+  const x = isBeside ? aside : Math.min(Math.max((left + right - width) / 2, 4), room - width - 4);
+  const y = isBeside ? (top + bottom - height) / 2 : top > height + 12 ? top - height - 8 : bottom + 8;
   tip.style.left = `${x}px`;
   tip.style.top = `${y}px`;
 }

@@ -41,8 +41,8 @@ function measure(node) {
   node.width = widthOf(visible(node.label), SIZE, 600) + (extra || 0) + 2 * PAD;
 }
 
-// An svg element that stands alone: `describe`, if given, makes parts that people and screen readers reach.
-export function drawTree({ root, nodes, width, height }, theme, { title, brackets, isNew = () => false, forScreen }) {
+// An svg element: for the screen with parts that people and screen readers reach, else a picture that stands alone.
+export function drawTree({ root, nodes, width, height }, theme, { title, brackets, news, forScreen }) {
   const total = height + (forScreen ? 0 : LEGEND);
   const across = Math.max(width, forScreen ? 0 : 190);
   const picture = svg("svg", {
@@ -63,7 +63,7 @@ export function drawTree({ root, nodes, width, height }, theme, { title, bracket
   picture.append(lines);
   for (const node of nodes) {
     for (const child of node.children) lines.append(line(node, child, forScreen));
-    const parts = node.kind === "label" ? constituent(node, theme, isNew(node)) : leaf(node, theme);
+    const parts = node.kind === "label" ? constituent(node, theme, news.includes(node.span)) : leaf(node, theme);
     picture.append(forScreen ? svg("g", reachable(node, root), ...parts) : svg("g", {}, ...parts));
   }
   if (!forScreen) picture.append(drawLegend(theme, (p) => p, MARGIN + 6, height + 2));
@@ -95,9 +95,9 @@ function constituent(node, theme, isNew) {
   const fill = fillOf(theme, node.probability);
   const ink = hex(inkOn(fill));
   const left = node.x - node.width / 2;
-  const box = svg("rect", { x: n(left), y: n(node.y - HALF + 1), width: n(node.width), height: 2 * HALF - 2, rx: 4 });
-  box.setAttribute("fill", hex(fill));
-  if (isNew) for (const [name, value] of [["stroke", hex(theme.accent)], ["stroke-width", 2]]) box.setAttribute(name, value);
+  const frame = isNew ? { stroke: hex(theme.accent), "stroke-width": 2 } : {};
+  const size = { width: n(node.width), height: 2 * HALF - 2, rx: 4 };
+  const box = svg("rect", { x: n(left), y: n(node.y - HALF + 1), ...size, fill: hex(fill), ...frame });
   const bold = { "font-size": SIZE, "font-weight": 600, fill: ink, y: n(node.y + 0.35 * SIZE) };
   const label = visible(node.label);
   if (!node.number) return [box, svg("text", { ...bold, x: n(node.x) }, label)];
