@@ -53,8 +53,8 @@ def shuffled_batches(
 ) -> list[list[int]]:
     """One epoch: each bucket's sentences dealt at random into batches within the budget, in random order.
 
-    A bucket makes as many batches as its words, with a start and an end in each sentence, fill on average, and more only
-    where its charts would be too large.
+    A bucket makes as many batches as its words fill on average, the start and end of each sentence counted, and more
+    only where its charts would be too large.
     """
     sizes = np.asarray(lengths, dtype=np.int64)
     batches: list[list[int]] = []
