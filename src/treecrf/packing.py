@@ -48,7 +48,7 @@ def pack_model(
         name=folder.name,
         purpose=purpose,
         version=version("treecrf"),
-        commit=_head() if commit is None else commit,
+        commit=head_commit() if commit is None else commit,
         size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (FACTS, PAGE)),
         data=tuple(treebanks[name] for name in names),
         scores=tuple(_score(parser, name, data, rules) for name in purpose.tests),
@@ -118,11 +118,13 @@ def _interval(score: Score) -> tuple[float, float]:
     return low, high
 
 
-def _head() -> str:
+def head_commit() -> str:
     """The commit of the checkout that this package is in, if it is in one."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
+    git = ["git", "-C", str(Path(__file__).parent)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # a package that was installed below some other checkout is no part of it
+        known = subprocess.run([*git, "ls-files", "--error-unmatch", __file__], capture_output=True, check=False)
+        done = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return done.stdout.strip()
+    return done.stdout.strip() if known.returncode == 0 else ""

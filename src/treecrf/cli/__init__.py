@@ -19,6 +19,7 @@ COMMANDS = {
     "parse": "parse text, or sentences given as words",
     "plot": "draw the curves of training runs",
     "prepare": "turn treebank releases into clean train, dev and test files",
+    "reproduce": "run the paper's experiments on a treebank, and report",
     "serve": "answer requests over HTTP, and show a page to see trees",
     "train": "train a parser by a recipe",
 }

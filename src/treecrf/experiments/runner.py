@@ -54,6 +54,8 @@ def run_all(
 ) -> list[Failure]:
     """Do what a plan's runs still need, and return those that failed; the others go on."""
     runs = plan.runs()
+    for run in runs:
+        plan.recipe(run)  # a setting that is wrong is wrong before anything runs
     waiting = [run for run in runs if not is_finished(plan, run)]
     done = len(runs) - len(waiting)
     if done:

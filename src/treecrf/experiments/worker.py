@@ -54,7 +54,8 @@ def _device_name(parser: Parser) -> str:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not by way of sys.stdin, which a thread must not hold when Python ends
+        pass
     os._exit(1)
 
 
