@@ -1,9 +1,9 @@
-# Each target sets up its own environment on a fresh machine: `make demo`, `make test`, `make lint`, `make bench`.
+# Each target sets up its own environment on a fresh machine: `make demo`, `make test`, `make lint`, `make bench`, `make docs`.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: $(READY)
 	$(BIN)/python examples/demo.py
@@ -19,6 +19,9 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/chart.py
+
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
 clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*.so src/treecrf/*/*.so

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import treecrf
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# a script, a style or a picture from another server; links to one are no matter
+LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -41,3 +45,19 @@ def run(code: str, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs", reason="the site needs mkdocs: pip install 'treecrf[docs]'")
+    command = f"{sys.executable} -m mkdocs build --quiet --strict -f {ROOT / 'mkdocs.yml'} --site-dir {tmp_path}"
+    done = subprocess.run(
+        command.split(), env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    for page in tmp_path.rglob("*.html"):
+        assert not LOADED.search(page.read_text(encoding="utf-8")), page
+
+
+def test_the_reference_names_everything_public():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in treecrf.__all__ if f"::: treecrf.{name}\n" not in text] == []
