@@ -33,6 +33,7 @@ FLOORS = {
     "packing": 3,
     "train": 3,
     "calibration": 3,
+    "certainty": 3,
     "experiments": 3,
     "render": 3,
     "cli": 4,

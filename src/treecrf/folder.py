@@ -30,6 +30,7 @@ class ParserConfig:
     root: str = "TOP"
     language: str = "en"  # of raw text
     forms: Forms = "as-is"  # in which the network reads words
+    certainty: tuple[float, float] = (1.0, 0.0)  # slope and offset of the curve that probabilities are told by
     model: ModelConfig = field(default_factory=ModelConfig)
 
 

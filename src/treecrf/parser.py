@@ -13,6 +13,7 @@ from torch import Tensor
 
 from treecrf.analysis import Analysis, analyses, bracket_crf
 from treecrf.brackets import BracketWriter, FlatTrees
+from treecrf.certainty import Curve
 from treecrf.chart.crf import SpanCRF
 from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
@@ -54,6 +55,7 @@ class Parser:
         root: str = "TOP",
         language: str = "en",
         forms: Forms = "as-is",
+        certainty: Curve = Curve(),  # noqa: B008  # which is immutable
         pieces: WordPieces | None = None,
     ) -> None:
         self.model = model
@@ -61,6 +63,7 @@ class Parser:
         self.root = root
         self.language = language
         self.forms = forms
+        self.certainty = certainty
         characters = model.inputs is not None and model.config.char_size > 0
         self.encoder = Encoder(vocabulary, characters=characters, pieces=pieces, forms=forms)
         self._pieces = pieces
@@ -98,12 +101,19 @@ class Parser:
             root=parts.config.root,
             language=parts.config.language,
             forms=parts.config.forms,
+            certainty=Curve(*parts.config.certainty),
             pieces=parts.pieces,
         )
 
     def save(self, folder: str | Path) -> None:
         """Write everything that `load` needs into a folder; one that is there is replaced at once or not at all."""
-        config = ParserConfig(root=self.root, language=self.language, forms=self.forms, model=self.model.config)
+        config = ParserConfig(
+            root=self.root,
+            language=self.language,
+            forms=self.forms,
+            certainty=(self.certainty.slope, self.certainty.offset),
+            model=self.model.config,
+        )
         save_parts(folder, Parts(config, self.vocabulary, self.model, self._pieces))
 
     def parse(
@@ -289,7 +299,8 @@ class Parser:
         crf = bracket_crf(scores, allowed)
         decoded = decode(scores, mbr=mbr, allowed=allowed, crf=crf)
         leaves = list(self._leaves(sentences, decoded.cpu()))
-        return list(analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k))
+        found = analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k)
+        return list(map(self.certainty.adjust, found))
 
     def _leaves(self, sentences: Sentences, decoded: Decoded) -> Iterator[list[Tree]]:
         """Each sentence's preterminals: its words under given tags, or else predicted ones."""

@@ -3,7 +3,8 @@ import torch
 
 from small import FIFTY, random_parser
 from treecrf import Constraints, read_trees
-from treecrf.calibration import Temperatures, apply_temperatures, fit_temperatures, measure
+from treecrf.calibration import measure
+from treecrf.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 
 TREES = list(read_trees(FIFTY))
 KINDS = [{}, {"scorer": "minus"}, {"loss": "one-stage-crf"}, {"loss": "one-stage-margin"}]

@@ -93,9 +93,9 @@ def _add_batch(evidence: Evidence, parser: Parser, scores: Scores, gold: list[Tr
                 is_right = left[constituent] > 0
                 left[constituent] -= is_right
                 matched += is_right
-                evidence.labelled.add(named[number][columns[name]], is_right)
+                evidence.labelled.add(parser.certainty(named[number][columns[name]]), is_right)
             if chain(label):
-                evidence.unlabelled.add(anything[number], (start, end) in places)
+                evidence.unlabelled.add(parser.certainty(anything[number]), (start, end) in places)
         first += len(spans)
         evidence.trees.add(probability, _constituents(tree) == _constituents(truth))
         evidence.counts.append((size_of_gold, _constituents(tree).total(), matched))

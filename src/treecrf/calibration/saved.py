@@ -2,9 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+from treecrf.calibration.adjustment import Adjustment
 from treecrf.calibration.report import Calibration
-from treecrf.calibration.temperature import Temperatures
 from treecrf.checkpoint import write_file
 from treecrf.parser import Parser
 from treecrf.train.journal import NAME as JOURNAL
@@ -17,12 +18,12 @@ def save_calibrated(
     source: str | Path,
     folder: Path,
     parser: Parser,
-    temperatures: Temperatures,
+    adjustment: Adjustment,
     *,
     before: Calibration,
     after: Calibration,
 ) -> None:
-    """Write the parser, what temperatures its scores were divided by and how reliable it was and is.
+    """Write the parser, what was done to it, and how reliable it was and is.
 
     What tells of a training run is copied from where the parser came from, so that it can be packed.
     """
@@ -30,5 +31,10 @@ def save_calibrated(
     for name in (RECIPE, JOURNAL):
         if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
             write_file(folder / name, (Path(source) / name).read_bytes())
-    record = {"temperatures": temperatures._asdict(), "before": before.as_dict(), "after": after.as_dict()}
-    write_file(folder / RECORD, json.dumps(record, indent=1).encode())
+    write_file(folder / RECORD, json.dumps(record(adjustment, before, after), indent=1).encode())
+
+
+def record(adjustment: Adjustment, before: Calibration, after: Calibration) -> dict[str, Any]:
+    """All that is known of a calibration, in values that JSON can hold."""
+    done = {"temperatures": adjustment.temperatures._asdict(), "curve": adjustment.curve._asdict()}
+    return {**done, "before": before.as_dict(), "after": after.as_dict()}

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecrf.calibration import KINDS, Calibration, apply_temperatures, fit_temperatures, measure
+from treecrf.calibration import KINDS, Calibration, calibrate, measure
 from treecrf.calibration.diagram import draw
+from treecrf.calibration.saved import RECORD, record
 from treecrf.checkpoint import write_file
 from treecrf.experiments.results import Results
 from treecrf.experiments.rows import MAIN
 from treecrf.parser import Parser
 
-RECORD = "calibration.json"
 PICTURE = "calibration.svg"
 
 
@@ -23,6 +23,7 @@ class Judgement:
     """How reliable the parsers of all seeds are, before and after calibration."""
 
     temperatures: list[dict[str, float]]
+    curves: list[dict[str, float]]
     errors: dict[str, dict[str, float]]  # by kind and moment, the mean over seeds
     coverage: dict[str, list[dict[str, float]]]  # by moment, of the first seed
     has_picture: bool
@@ -35,7 +36,8 @@ def judge(results: Results, *, device: str | None = None) -> Judgement | None:
         return None
     records = [_record(results, seed, device, is_first=seed == seeds[0]) for seed in seeds]
     return Judgement(
-        temperatures=[record["temperatures"] for record in records],
+        temperatures=[found["temperatures"] for found in records],
+        curves=[found["curve"] for found in records],
         errors={kind: {when: _mean(records, when, kind) for when in ("before", "after")} for kind in KINDS},
         coverage={when: records[0][when]["coverage"] for when in ("before", "after")},
         has_picture=(results.plan.out / PICTURE).exists(),
@@ -43,7 +45,7 @@ def judge(results: Results, *, device: str | None = None) -> Judgement | None:
 
 
 def _mean(records: Sequence[dict[str, Any]], when: str, kind: str) -> float:
-    return statistics.fmean(record[when][kind]["error"] for record in records)
+    return statistics.fmean(found[when][kind]["error"] for found in records)
 
 
 def _record(results: Results, seed: int, device: str | None, *, is_first: bool) -> dict[str, Any]:
@@ -59,13 +61,11 @@ def _calibrate(results: Results, folder: Path, device: str | None, picture: Path
     parser = Parser.load(folder, device, precision="float32")
     trees = results.plan.treebank.trees
     before = measure(parser, trees["test"])
-    temperatures = fit_temperatures(parser, trees["dev"])
-    apply_temperatures(parser.model, temperatures)
+    adjustment = calibrate(parser, trees["dev"])
     after = measure(parser, trees["test"])
     if picture is not None:
         _draw({"before": before, "after": after}, picture)
-    record = {"temperatures": temperatures._asdict(), "before": before.as_dict(), "after": after.as_dict()}
-    write_file(folder / RECORD, json.dumps(record, indent=1).encode())
+    write_file(folder / RECORD, json.dumps(record(adjustment, before, after), indent=1).encode())
 
 
 def _draw(found: dict[str, Calibration], picture: Path) -> None:

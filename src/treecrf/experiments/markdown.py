@@ -122,10 +122,12 @@ def _calibration(content: dict[str, Any]) -> Iterator[str]:
         [title, f"{content['errors'][kind]['before']:.4f}", f"{content['errors'][kind]['after']:.4f}"]
         for kind, title in KINDS.items()
     ]
-    yield from _grid(["expected calibration error on test", "as trained", "after temperature scaling"], rows)
+    yield from _grid(["expected calibration error on test", "as trained", "calibrated"], rows)
     yield ""
     found = [f"{given['spans']:.2f} and {given['labels']:.2f}" for given in content["temperatures"]]
-    yield f"Temperatures of spans and labels, from dev: {'; '.join(found)}. The mean over seeds; below, the first one."
+    curves = [f"{given['slope']:.2f} and {given['offset']:+.2f}" for given in content["curves"]]
+    yield f"From dev: temperatures of spans and labels {'; '.join(found)}; slope and offset of the curve of"
+    yield f"constituents {'; '.join(curves)}. Errors are means over seeds; below, the first one."
     yield ""
     if content["has_picture"]:
         yield "![reliability and coverage](calibration.svg)"
