@@ -1,10 +1,12 @@
 """Every `python` and `sh` block of the README and the docs runs, top to bottom, page by page."""
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,3 +63,21 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
 def test_the_reference_names_everything_public():
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert [name for name in treecrf.__all__ if f"::: treecrf.{name}\n" not in text] == []
+
+
+def test_troubleshooting_is_about_messages_that_exist():
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^### `(.*)`$", page, re.MULTILINE)
+    ours = [message for source in (ROOT / "src").rglob("*.py") for message in messages(source)]
+    foreign = {"treecrf: command not found", "Can't find factory for 'treecrf'"}
+    assert [title for title in quoted if title not in foreign and not any(title in message for message in ours)] == []
+    assert len(quoted) > 40
+
+
+def messages(source: Path) -> Iterator[str]:
+    """The strings of a module, with an ellipsis for what a formatted one puts in."""
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
