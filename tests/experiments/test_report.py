@@ -75,12 +75,13 @@ def test_calibration_is_measured_once_and_drawn(found, finished):
     assert record.stat().st_mtime_ns == written
 
 
-def test_the_analysis_looks_from_all_sides(found):
+def test_the_analysis_looks_from_all_sides(found, finished):
     content = found["tables"]["analysis"]
     assert [line["name"] for line in content["variants"]] == ["as-in-the-paper", "right", "batch-masks", "bf16"]
     assert [line["title"].split()[0] for line in content["learning"]] == ["10%", "25%", "50%", "75%", "100%"]
     assert [group["name"] for group in content["genre"]] == ["chat", "news"]
     assert content["length"] and content["width"] and content["label"]
+    assert "learning curve" in (finished.out / "analysis.svg").read_text()
 
 
 def test_the_report_is_written_for_programs_and_for_people(found, finished):

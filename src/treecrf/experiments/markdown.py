@@ -157,6 +157,9 @@ def _analysis(content: dict[str, Any]) -> Iterator[str]:
         for line in content["learning"]
     ]
     yield from _grid(["", "dev", "test"], rows)
+    if content["has_picture"]:
+        yield ""
+        yield "![learning curve, F by length and by width](analysis.svg)"
     yield ""
     yield "The main row on test, all runs together:"
     for name, shown in (("length", None), ("genre", None), ("width", None), ("label", _LABELS)):

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from treecrf.checkpoint import write_file
-from treecrf.experiments import breakdown, markdown, paper, rows, table
+from treecrf.experiments import breakdown, markdown, paper, picture, rows, table
 from treecrf.experiments.judgement import judge
 from treecrf.experiments.plan import PARTS, Plan
 from treecrf.experiments.results import Results
@@ -100,7 +100,7 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     variants = table.lines(results, rows.VARIANTS, "dev", main="as-in-the-paper", figures={})
     curve = {part: table.lines(results, rows.LEARNING, part, main="share-100", figures={}) for part in ("dev", "test")}
     found = [list(read_trees(predictions(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
-    return {
+    content = {
         "variants": [line.as_dict() for line in variants],
         "learning": [
             {"name": dev.name, "title": dev.title, "dev": dev.as_dict(), "test": test.as_dict()}
@@ -111,6 +111,7 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
         "label": breakdown.by_label(scores),
         "genre": breakdown.by_genre(scores, plan.treebank.genres("test")),
     }
+    return content | {"has_picture": picture.draw(content, plan.out / "analysis.svg")}
 
 
 _TABLES = {"dev": _dev, "test": _test, "speed": _speed, "calibration": _calibration, "analysis": _analysis}

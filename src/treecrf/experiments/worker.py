@@ -2,7 +2,8 @@
 
     python -m treecrf.experiments.worker RECIPE.toml FOLDER [DEVICE]
 
-It ends with whoever started it: standard input is held open by that process, and closes with it.
+It ends with whoever started it: standard input is held open by that process, and closes with it. That is watched from
+the first moment on, so everything heavy is imported later.
 """
 
 import json
@@ -11,13 +12,11 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from treecrf.checkpoint import write_file
-from treecrf.config import read_config
-from treecrf.parser import Parser
-from treecrf.train import Progress, Recipe, fit
-from treecrf.train.ingredients import TreebankPart
-from treecrf.treebank import write_trees
+if TYPE_CHECKING:
+    from treecrf.parser import Parser
+    from treecrf.train import Progress, Recipe
 
 OUTCOME = "outcome.json"
 
@@ -27,8 +26,14 @@ def predictions(folder: Path, part: str, *, mbr: bool = True) -> Path:
     return folder / f"{part}{'' if mbr else '-no-mbr'}.mrg"
 
 
-def work(recipe: Recipe, folder: Path, device: str | None) -> None:
+def work(recipe: "Recipe", folder: Path, device: str | None) -> None:
     """Train, or go on with training; then parse dev and test, with MBR and without."""
+    from treecrf.checkpoint import write_file
+    from treecrf.parser import Parser
+    from treecrf.train import fit
+    from treecrf.train.ingredients import TreebankPart
+    from treecrf.treebank import write_trees
+
     outcome = fit(recipe, folder, resume=True, device=device, watch=_tell)
     parser = Parser.load(folder, device, precision="float32")
     for part, paths in (("dev", recipe.data.dev), ("test", recipe.data.test)):
@@ -41,13 +46,13 @@ def work(recipe: Recipe, folder: Path, device: str | None) -> None:
     write_file(folder / OUTCOME, json.dumps(facts, indent=1).encode())
 
 
-def _tell(progress: Progress) -> None:
+def _tell(progress: "Progress") -> None:
     record = progress.record or {}
     if record.get("event") == "epoch":
         print(f"epoch {record['epoch']}  loss {record['loss']:.4f}  dev F {record['dev_f']:.2f}", flush=True)
 
 
-def _device_name(parser: Parser) -> str:
+def _device_name(parser: "Parser") -> str:
     import torch
 
     return torch.cuda.get_device_name(parser.device) if parser.device.type == "cuda" else "CPU"
@@ -64,6 +69,10 @@ def main() -> None:
     logging.basicConfig(format="%(message)s")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     source, folder, *device = sys.argv[1:]
+
+    from treecrf.config import read_config
+    from treecrf.train import Recipe
+
     try:
         work(read_config(Recipe, source), Path(folder), device[0] if device else None)
     except (ValueError, OSError, ImportError) as error:
