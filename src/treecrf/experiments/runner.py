@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from treecrf.calibration.saved import RECORD as CALIBRATION
 from treecrf.checkpoint import write_file
 from treecrf.config import SettingError, differences, read_config, to_toml
 from treecrf.experiments.plan import Plan, Run
@@ -82,7 +83,8 @@ def run_all(
 
 def _start(plan: Plan, run: Run, device: str | None, jobs: int) -> _Started:
     run.folder.parent.mkdir(parents=True, exist_ok=True)
-    (run.folder / OUTCOME).unlink(missing_ok=True)
+    for made in (OUTCOME, CALIBRATION):  # of weights that are about to change
+        (run.folder / made).unlink(missing_ok=True)
     recipe, log = (run.folder.with_name(f"{run.name}{ending}") for ending in (".toml", ".log"))
     write_file(recipe, to_toml(plan.recipe(run)).encode())
     command = [sys.executable, "-m", "treecrf.experiments.worker", str(recipe), str(run.folder)]

@@ -91,14 +91,22 @@ def speeds(
         if (peer := torch_struct_decode()) and not parser.model.config.one_stage:
             few = words[:theirs]
             for mbr in (False, True):
-                parts = _parts(parser, few, folder, decode=peer, mbr=mbr)
                 title = f"{name}, {'with' if mbr else 'without'} MBR, charts by torch-struct"
-                speed = 1e6 / sum(parts.values())
-                found.append({"name": title, "sentences_per_second": speed, "paper": None, "parts": parts})
+                found.append({"name": title, "paper": None, **_with_charts(parser, few, folder, peer, mbr=mbr)})
         supar = supar_speed(sample(trees, theirs), vocabulary, folder, device, repeats)
         note = {"note": supar} if isinstance(supar, str) else {"sentences_per_second": supar}
         found.append({"name": "SuPar, with MBR", "paper": None, "parts": {}, **note})
     return found
+
+
+def _with_charts(
+    parser: Parser, words: Sequence[Sequence[str]], folder: Path, decode: Callable[..., Decoded], *, mbr: bool
+) -> dict[str, Any]:
+    try:
+        parts = _parts(parser, words, folder, decode=decode, mbr=mbr)
+    except torch.OutOfMemoryError:
+        return {"note": "out of memory", "parts": {}}
+    return {"sentences_per_second": 1e6 / sum(parts.values()), "parts": parts}
 
 
 def _speed(parser: Parser, words: Sequence[Sequence[str]], folder: Path, *, repeats: int, mbr: bool) -> float:
