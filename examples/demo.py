@@ -6,7 +6,7 @@ from treecrf import Parser
 from treecrf.models import names
 
 SENTENCES = {
-    "en": [
+    "en-lstm": [
         "The time for action is now.",
         "I saw the girl with the telescope, but she didn't see me (or so she said).",
         "time flies like an arrow; fruit flies like a banana",
