@@ -72,6 +72,18 @@ def test_hidden_states_are_nearly_those_of_floats(bert, layer):
     assert distance(found, expected) < (1e-5 if layer == 0 else 0.02)
 
 
+@torch.no_grad()
+def test_what_is_added_to_pieces_goes_through_all_layers(bert):
+    pieces, lengths = ragged()
+    added = torch.randn(*pieces.shape, 64)
+    for layer, limit in ((0, 1e-5), (3, 0.02)):
+        shares = torch.zeros(4)
+        shares[layer] = 1
+        found = real(Int8Bert(bert)(pieces, lengths, shares, added), lengths)
+        assert distance(found, real(bert(pieces, lengths, added)[layer], lengths)) < limit
+        assert distance(found, real(bert(pieces, lengths)[layer], lengths)) > 0.1
+
+
 def rounded(x, levels, low):
     step = (x.amax(-1, keepdim=True) - low) / levels
     return low + ((x - low) / step).round() * step

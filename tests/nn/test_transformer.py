@@ -16,6 +16,7 @@ transformers = pytest.importorskip("transformers", reason="the package transform
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
 FINE_TUNED = replace(FEATURE, encoder="transformer")
 TUNED_FEATURE = replace(FEATURE, transformer_tuned=True, transformer_size=0)
+ENTERED = replace(FINE_TUNED, transformer_inputs=True)
 
 
 def tiny_encoder():
@@ -43,6 +44,20 @@ def test_a_word_is_the_mean_of_its_pieces_in_the_mixed_last_layers():
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
     expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
     torch.testing.assert_close(model(batch)[0], expected)
+
+
+def test_words_add_nothing_to_their_pieces_at_first_and_then_what_they_learn():
+    model = Transformer(tiny_encoder(), layers=2, words=5, frozen=False).eval()
+    batch = Encoder(VOCABULARY, pieces=letters()).collate([["ab", "c"], ["d"]])
+    words = torch.randn(*batch.words.shape, 5)
+    torch.testing.assert_close(model(batch, words), model(batch))
+    torch.nn.init.normal_(model.entry.weight)
+    vectors = model.encoder.embeddings.word_embeddings(torch.tensor([[1, 97, 98, 99, 2]]))
+    entering = vectors + model.entry(words[:1, [0, 1, 1, 2, 3]])
+    output = model.encoder(inputs_embeds=entering, output_hidden_states=True)
+    last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
+    expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
+    torch.testing.assert_close(model(batch, words)[0], expected)
 
 
 def test_layers_are_mixed_by_their_weights_and_scale():
@@ -80,7 +95,7 @@ def test_a_frozen_encoder_never_trains_nor_drops():
     assert model.transformer.linear.weight.grad is not None and model.transformer.linear.bias is None
 
 
-@pytest.mark.parametrize("config", [FINE_TUNED, TUNED_FEATURE], ids=["alone", "beside words"])
+@pytest.mark.parametrize("config", [FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["alone", "beside words", "over words"])
 def test_a_fine_tuned_encoder_gets_gradients_everywhere(config):
     model = SpanModel(replace(config, tag_head=True), VOCABULARY.sizes, encoder=tiny_encoder())
     with torch.no_grad():
@@ -91,7 +106,9 @@ def test_a_fine_tuned_encoder_gets_gradients_everywhere(config):
     assert not flat
 
 
-@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED, TUNED_FEATURE], ids=["frozen", "fine-tuned", "both"])
+@pytest.mark.parametrize(
+    "config", [FEATURE, FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["frozen", "fine-tuned", "both", "entered"]
+)
 def test_company_does_not_change_a_sentence(config):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     with torch.no_grad():
@@ -104,7 +121,9 @@ def test_company_does_not_change_a_sentence(config):
         torch.testing.assert_close(alone, together[number, :size, :size], atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("config", [FEATURE, FINE_TUNED, TUNED_FEATURE], ids=["frozen", "fine-tuned", "both"])
+@pytest.mark.parametrize(
+    "config", [FEATURE, FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["frozen", "fine-tuned", "both", "entered"]
+)
 def test_a_saved_model_is_built_again_without_the_original_encoder(config, tmp_path):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     save_encoder_config(model.transformer.encoder, tmp_path)

@@ -16,6 +16,7 @@ def encode(
     pieces: int,
     lengths: int,
     mix: int,
+    added: int,
     next: int,
     out: int,
     /,

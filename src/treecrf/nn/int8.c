@@ -36,6 +36,7 @@ typedef struct {
     const int64_t *pieces, *lengths; /* (windows, width), (windows,) */
     const int64_t *table;            /* addresses: see `layer` */
     const float *mix;                /* (layers + 1,) */
+    const float *added;              /* (windows, width, size) to the pieces' vectors, or null */
     int64_t *next;                   /* the first window that nobody has taken */
     float *out;                      /* (windows, width, size) */
 } Job;
@@ -175,6 +176,9 @@ static void embed(const Job *job, Group *g) {
             int64_t piece = job->pieces[g->windows[k] * job->width + place];
             memcpy(x, words + piece * job->size, job->size * sizeof(float));
             memcpy(y, places + place * job->size, job->size * sizeof(float));
+            if (!job->added) continue;
+            const float *added = job->added + (g->windows[k] * job->width + place) * job->size;
+            for (int64_t n = 0; n < job->size; n++) y[n] += added[n];
         }
     add_and_norm(g->x, g->narrow, g->rows, job->size, norm(job->table + 2), job->epsilon);
 }
@@ -398,16 +402,17 @@ static int check(const Job *job, int64_t words, int64_t places) {
 
 /* Pointers come as integers, see _int8.pyi. */
 static PyObject *encode(PyObject *module, PyObject *args) {
-    unsigned long long pieces, lengths, table, mix, next, out;
+    unsigned long long pieces, lengths, table, mix, added, next, out;
     long long thread, threads, windows, width, layers, size, heads, inner, words, places;
     double epsilon;
     int done;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKK", &thread, &threads, &windows, &width, &layers, &size, &heads,
-                          &inner, &words, &places, &epsilon, &table, &pieces, &lengths, &mix, &next, &out))
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKKK", &thread, &threads, &windows, &width, &layers, &size, &heads,
+                          &inner, &words, &places, &epsilon, &table, &pieces, &lengths, &mix, &added, &next, &out))
         return NULL;
     Job job = {threads, windows, width, layers, size, heads, inner, epsilon};
     job.pieces = (const int64_t *)(uintptr_t)pieces, job.lengths = (const int64_t *)(uintptr_t)lengths;
     job.table = (const int64_t *)(uintptr_t)table, job.mix = (const float *)(uintptr_t)mix;
+    job.added = (const float *)(uintptr_t)added;
     job.next = (int64_t *)(uintptr_t)next, job.out = (float *)(uintptr_t)out;
     if (!check(&job, words, places)) return NULL;
     Py_BEGIN_ALLOW_THREADS

@@ -163,10 +163,14 @@ class Int8Bert:
             parts += _linear(layer.intermediate.dense) + _linear(layer.output.dense) + _norm(layer.output.LayerNorm)
         self._parts = parts
 
-    def __call__(self, pieces: Tensor, lengths: Tensor, shares: Tensor) -> Tensor:
-        """The sum of `shares` of the last hidden states of pieces (w, p), (w, p, d); in padding it means nothing."""
+    def __call__(self, pieces: Tensor, lengths: Tensor, shares: Tensor, added: Tensor | None = None) -> Tensor:
+        """The sum of `shares` of the last hidden states of pieces (w, p), (w, p, d); in padding it means nothing.
+
+        What is `added` (w, p, d) is added to the pieces' own vectors.
+        """
         shares = F.pad(shares.detach(), (self._sizes[0] + 1 - len(shares), 0))
-        tensors = pieces.contiguous(), lengths.contiguous(), shares
+        nothing = shares.new_empty(0)  # whose address is null
+        tensors = pieces.contiguous(), lengths.contiguous(), shares, nothing if added is None else added.contiguous()
         out = torch.empty(*pieces.shape, self._sizes[1])
         settings = (*pieces.shape, *self._sizes, self._epsilon)
         work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a window is one thread's

@@ -33,6 +33,7 @@ class ModelConfig:
     lstm_layers: int = 3
     transformer: str = ""  # name or folder: for the LSTM a feature beside the words, or itself the encoder
     transformer_tuned: bool = False  # as a feature: fine-tuned, as the encoder always is, rather than frozen
+    transformer_inputs: bool = False  # as the encoder: words and characters enter it, added to its pieces
     transformer_size: int = 100  # of the feature; 0 is the transformer's own
     transformer_layers: int = 4  # mixed, from the last
     span_size: int = 500
@@ -56,6 +57,11 @@ class ModelConfig:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.encoder == "transformer" and not self.transformer:
             raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether there are vectors of words and their characters, rather than pieces alone."""
+        return self.encoder == "lstm" or self.transformer_inputs
 
     @property
     def one_stage(self) -> bool:
@@ -98,7 +104,7 @@ class SpanModel(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = _transformer(config, encoder)
-        self.inputs = _inputs(config, sizes, pretrained) if config.encoder == "lstm" else None
+        self.inputs = _inputs(config, sizes, pretrained) if config.reads_words else None
         self.lstm = _lstm(config, self.transformer) if config.encoder == "lstm" else None
         width = self.transformer.size if self.transformer and not self.lstm else 2 * config.lstm_size
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
@@ -140,9 +146,11 @@ class SpanModel(nn.Module):
         return self.config.loss != "one-stage-margin"
 
     def _context(self, batch: Batch) -> Tensor:
+        if self.transformer is not None and self.lstm is None:
+            words = None if self.inputs is None else self.inputs(batch)
+            return self.dropout(self.transformer(batch, words))  # type: ignore[no-any-return]
+        assert self.inputs is not None and self.lstm is not None
         features = None if self.transformer is None else self.transformer(batch)
-        if self.inputs is None or self.lstm is None:
-            return self.dropout(features)  # type: ignore[no-any-return]
         vectors = self.inputs(batch, features)
         return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
@@ -210,7 +218,13 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     is_feature = config.encoder == "lstm"
     size = config.transformer_size if is_feature else 0
     frozen = is_feature and not config.transformer_tuned
-    return Transformer(encoder, layers=config.transformer_layers, size=size, frozen=frozen)
+    words = 0 if is_feature or not config.transformer_inputs else _width(config)
+    return Transformer(encoder, layers=config.transformer_layers, size=size, words=words, frozen=frozen)
+
+
+def _width(config: ModelConfig) -> int:
+    """Of a word's vector."""
+    return config.word_size + config.char_size + config.tag_size
 
 
 def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Inputs:
@@ -224,8 +238,7 @@ def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Inp
 
 
 def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
-    features = 0 if transformer is None else transformer.size
-    width = config.word_size + config.char_size + config.tag_size + features
+    width = _width(config) + (0 if transformer is None else transformer.size)
     return BiLSTM(
         width,
         config.lstm_size,

@@ -16,15 +16,19 @@ from treecrf.nn.int8 import Int8Bert, Twinned, mean_of_pieces
 class Transformer(Twinned):
     """The mean over a word's pieces of the mixed last layers of an encoder, (b, n + 2, size).
 
-    A frozen encoder stays as it came, without dropout, whatever mode the model is in.
+    A frozen encoder stays as it came, without dropout, whatever mode the model is in. Vectors of words, `words` wide,
+    may enter it, added to those of their pieces; at first they add nothing.
     """
 
-    def __init__(self, encoder: nn.Module, *, layers: int, size: int = 0, frozen: bool) -> None:
+    def __init__(self, encoder: nn.Module, *, layers: int, size: int = 0, words: int = 0, frozen: bool) -> None:
         super().__init__()
         self.encoder = encoder
         self.frozen = frozen
         self.mix = ScalarMix(layers)
         width = hidden_size(encoder)
+        self.entry = nn.Linear(words, width, bias=False) if words else None
+        if self.entry is not None:
+            nn.init.zeros_(self.entry.weight)
         self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
         encoder.requires_grad_(not frozen)
@@ -41,18 +45,29 @@ class Transformer(Twinned):
         assert isinstance(self.encoder, Bert), "no other encoder can"
         self._twin = Int8Bert(self.encoder)
 
-    def forward(self, batch: Batch) -> Tensor:
+    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
+        """`words` (b, n + 2, d) are the vectors that enter the encoder."""
         if batch.pieces is None or batch.piece_lengths is None:
             raise ValueError("the model reads word pieces and the batch has none; encode it with the model's tokenizer")
-        vectors = self._pool(self._mixed(batch.pieces, batch.piece_lengths), batch)
+        added = None if words is None else self._spread(words, batch)
+        vectors = self._pool(self._mixed(batch.pieces, batch.piece_lengths, added), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
-    def _mixed(self, pieces: Tensor, lengths: Tensor) -> Tensor:
+    def _spread(self, words: Tensor, batch: Batch) -> Tensor:
+        """What words add to each of their pieces, (w, p, d)."""
+        assert self.entry is not None and batch.pieces is not None
+        assert batch.piece_rows is not None and batch.piece_words is not None
+        entering: Tensor = self.entry(words).flatten(0, 1).index_select(0, batch.piece_words)
+        spread = entering.new_zeros(batch.pieces.numel(), entering.shape[1])
+        spread = spread.index_copy(0, batch.piece_rows, entering)
+        return spread.view(*batch.pieces.shape, -1)
+
+    def _mixed(self, pieces: Tensor, lengths: Tensor, added: Tensor | None) -> Tensor:
         """The mix of layers for pieces (w, p), (w, p, d)."""
         if twin := self.twin_for(pieces):
-            return cast("Int8Bert", twin)(pieces, lengths, self.mix.scale * self.mix.shares)
+            return cast("Int8Bert", twin)(pieces, lengths, self.mix.scale * self.mix.shares, added)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            hidden = hidden_states(self.encoder, pieces, lengths)
+            hidden = hidden_states(self.encoder, pieces, lengths, added)
         return self.mix(hidden)  # type: ignore[no-any-return]
 
     def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
@@ -88,12 +103,17 @@ class ScalarMix(nn.Module):
         return self.scale * total
 
 
-def hidden_states(encoder: nn.Module, pieces: Tensor, lengths: Tensor) -> tuple[Tensor, ...]:
+def hidden_states(
+    encoder: nn.Module, pieces: Tensor, lengths: Tensor, added: Tensor | None = None
+) -> tuple[Tensor, ...]:
     """What an encoder gives for pieces (w, p) of which the first `lengths` of each row count, after each layer."""
     if isinstance(encoder, Bert):
-        return encoder(pieces, lengths)  # type: ignore[no-any-return]
+        return encoder(pieces, lengths, added)  # type: ignore[no-any-return]
     mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
-    output = encoder(input_ids=pieces, attention_mask=mask.long(), output_hidden_states=True)
+    entering: dict[str, Tensor] = {"input_ids": pieces}
+    if added is not None:
+        entering = {"inputs_embeds": cast(Any, encoder).get_input_embeddings()(pieces) + added}
+    output = encoder(**entering, attention_mask=mask.long(), output_hidden_states=True)
     return output.hidden_states  # type: ignore[no-any-return]
 
 
