@@ -52,5 +52,13 @@ def test_a_batch_that_is_no_equal_share_of_its_bucket_keeps_its_size() -> None:
     batch = batch_of(TREES[:5])
     bucket = np.arange(len(TREES))
     lengths = [len(tree.words) for tree in TREES]
-    assert room_for(batch, bucket, lengths).sentences in (5, 6)
-    assert room_for(batch, bucket, lengths).words == max(lengths)
+    room = room_for(batch, bucket, lengths, cells=10**6)
+    assert room.sentences in (5, 6)
+    assert room.words == max(lengths)
+
+
+def test_charts_are_not_filled_up_beyond_the_budget() -> None:
+    batch = batch_of(TREES[1:4])
+    lengths = [len(tree.words) for tree in TREES]
+    room = room_for(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2)
+    assert (room.sentences, room.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)

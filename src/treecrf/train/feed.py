@@ -123,7 +123,8 @@ class Feed:
             gold=[corpus.gold[member] for member in members],
         )
         if self.alike:
-            batch = fill_up(batch, room_for(batch, self._bucket_of[members[0]], self.corpus.lengths))
+            bucket = self._bucket_of[members[0]]
+            batch = fill_up(batch, room_for(batch, bucket, corpus.lengths, cells=self.budget.cells))
         return batch.pin_memory() if self.pin_memory else batch
 
 

@@ -24,16 +24,18 @@ class Room(NamedTuple):
     chars: int  # of a word
 
 
-def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int]) -> Room:
-    """The room of a bucket's batches: those of almost all epochs are alike in it."""
+def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: int) -> Room:
+    """The room of a bucket's batches: those of almost all epochs are alike in it.
+
+    Where charts as large as the bucket's largest would have more than so many cells, a batch has room for itself alone.
+    """
     largest = -(-len(bucket) // max(1, round(len(bucket) / batch.size)))
+    sentences = largest if largest - batch.size in (0, 1) else batch.size
+    words = max(lengths[member] for member in bucket)
+    if sentences * (words + 1) ** 2 > cells:
+        sentences, words = batch.size, batch.longest
     distinct, chars = batch.chars.shape if batch.chars is not None else (0, 0)
-    return Room(
-        sentences=largest if largest - batch.size in (0, 1) else batch.size,
-        words=max(lengths[member] for member in bucket),
-        distinct=_rounded_up(distinct),
-        chars=_rounded_up(chars),
-    )
+    return Room(sentences, words, _rounded_up(distinct), _rounded_up(chars))
 
 
 def _rounded_up(count: int) -> int:
