@@ -34,6 +34,7 @@ class ModelConfig:
     transformer: str = ""  # name or folder: for the LSTM a feature beside the words, or itself the encoder
     transformer_tuned: bool = False  # as a feature: fine-tuned, as the encoder always is, rather than frozen
     transformer_inputs: bool = False  # as the encoder: words and characters enter it, added to its pieces
+    transformer_hidden: float = 0.0  # the share of words whose pieces it does not see, in training
     transformer_size: int = 100  # of the feature; 0 is the transformer's own
     transformer_layers: int = 4  # mixed, from the last
     span_size: int = 500
@@ -51,8 +52,9 @@ class ModelConfig:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
             if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
                 raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
+        for name in ("dropout", "transformer_hidden"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0 and less than 1")
         if self.char_size % 2:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.encoder == "transformer" and not self.transformer:
@@ -106,19 +108,16 @@ class SpanModel(nn.Module):
         self.transformer = _transformer(config, encoder)
         self.inputs = _inputs(config, sizes, pretrained) if config.reads_words else None
         self.lstm = _lstm(config, self.transformer) if config.encoder == "lstm" else None
-        width = self.transformer.size if self.transformer and not self.lstm else 2 * config.lstm_size
+        width = 2 * (self.transformer.size if self.transformer and not self.lstm else config.lstm_size)
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
-        self.tagger = Linear(width, sizes.tags) if config.tag_head else None
+        self.tagger = Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
 
     def forward(self, batch: Batch) -> Scores:
         """Scores of all spans, and what those of labels are computed from."""
         words = self._context(batch)  # (b, n + 2, d)
-        half = words.shape[-1] // 2
-        fenceposts = torch.cat(
-            [words[:, :-1, :half], words[:, 1:, half:]], -1
-        )  # what was read before and is read after
+        fenceposts = self._fenceposts(words)
         left, right = _in_full(self.label_scorer.project(fenceposts))
         ends = None if self.span_scorer is None else _in_full(self.span_scorer.project(fenceposts))
         tags = None if self.tagger is None else self.tagger(words[:, 1:-1])
@@ -140,6 +139,14 @@ class SpanModel(nn.Module):
             labels=labels,
             tags=tags,
         )
+
+    def _fenceposts(self, words: Tensor) -> Tensor:
+        """The vectors of the boundaries between words (b, n + 2, d), (b, n + 1, width).
+
+        Of an LSTM, what was read before and what is read after; of a transformer, both neighbours.
+        """
+        half = words.shape[-1] // 2 if self.lstm else words.shape[-1]
+        return torch.cat([words[:, :-1, :half], words[:, 1:, -half:]], -1)
 
     @property
     def _is_crf(self) -> bool:
@@ -219,7 +226,14 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     size = config.transformer_size if is_feature else 0
     frozen = is_feature and not config.transformer_tuned
     words = 0 if is_feature or not config.transformer_inputs else _width(config)
-    return Transformer(encoder, layers=config.transformer_layers, size=size, words=words, frozen=frozen)
+    return Transformer(
+        encoder,
+        layers=config.transformer_layers,
+        size=size,
+        words=words,
+        hidden=config.transformer_hidden,
+        frozen=frozen,
+    )
 
 
 def _width(config: ModelConfig) -> int:
