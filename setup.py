@@ -10,11 +10,11 @@ abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 posix = os.name == "posix"
 
 
-def extension(name: str, source: str, *headers: str) -> Extension:
+def extension(name: str, *sources: str, headers: tuple[str, ...] = ()) -> Extension:
     """A module in C, without which the package still works."""
     return Extension(
         name,
-        [source],
+        list(sources),
         depends=list(headers),
         define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
         py_limited_api=abi3,
@@ -27,7 +27,9 @@ def extension(name: str, source: str, *headers: str) -> Extension:
 setup(
     ext_modules=[
         extension("treecrf.chart._compiled", "src/treecrf/chart/compiled.c"),
-        extension("treecrf.nn._int8", "src/treecrf/nn/int8.c", "src/treecrf/nn/int8.h"),
+        extension(
+            "treecrf.nn._int8", "src/treecrf/nn/int8.c", "src/treecrf/nn/lstm.c", headers=("src/treecrf/nn/int8.h",)
+        ),
         extension("treecrf._brackets", "src/treecrf/brackets.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},

@@ -295,16 +295,17 @@ def test_float32_is_kept_where_it_is_asked_for(bert):
 
 def test_why_there_are_no_integers_is_said(monkeypatch):
     narrow = random_bert(replace(WIDE, hidden_size=16))
-    lstm = SpanModel(SMALL, VOCABULARY.sizes)
-    for device, reason in ((CPU, "it has no transformer"), (torch.device("cuda"), "it runs on cuda")):
-        quantize(lstm, None, device)
+    model, cuda = span_model(narrow), torch.device("cuda")
+    reasons = [(cuda, "it runs on cuda")] + ([] if missing() else [(CPU, "the encoder's sizes are 16 and 128")])
+    for device, reason in reasons:
+        quantize(model, None, device)
         with pytest.raises(ValueError, match=f"cannot run on 8-bit integers: {reason}"):
-            quantize(lstm, "int8", device)
+            quantize(model, "int8", device)
     monkeypatch.setattr(int8, "_compiled", False)
     assert "no C compiler" in obstacle(narrow)
     assert "expected a plain BERT" in obstacle(torch.nn.Linear(1, 1))
     with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'int8' or None"):
-        quantize(lstm, "half", CPU)
+        quantize(model, "half", CPU)
 
 
 def test_sizes_that_do_not_fit_are_named(bert):

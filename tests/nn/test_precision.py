@@ -5,28 +5,35 @@ import torch
 
 from nn.batches import TREES, VOCABULARY
 from treecrf.encode.pieces import WordPieces
-from treecrf.nn import ModelConfig, SpanModel
+from treecrf.nn import ModelConfig, SpanModel, int8
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.nn.int8 import missing
 from treecrf.parser import Parser
 
-CONFIG = ModelConfig(
-    encoder="transformer", transformer="random", transformer_layers=2, span_size=30, label_size=20, tag_head=True
-)
+CONFIGS = {
+    "transformer": ModelConfig(
+        encoder="transformer", transformer="random", transformer_layers=2, span_size=30, label_size=20, tag_head=True
+    ),
+    "lstm": ModelConfig(word_size=20, char_size=10, lstm_size=30, lstm_layers=2, span_size=30, label_size=20),
+    "both": ModelConfig(
+        word_size=20, transformer="random", transformer_layers=2, lstm_size=30, lstm_layers=1, span_size=30
+    ),
+}
 BERT = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
 
-@pytest.fixture(scope="module")
-def folder(minilm, tmp_path_factory):
+@pytest.fixture(scope="module", params=CONFIGS)
+def folder(request, minilm, tmp_path_factory):
     if why := missing():
         pytest.skip(why)
     torch.manual_seed(0)
-    model = SpanModel(CONFIG, VOCABULARY.sizes, encoder=Bert(BERT)).eval()
+    config = CONFIGS[request.param]
+    model = SpanModel(config, VOCABULARY.sizes, encoder=Bert(BERT) if config.transformer else None).eval()
     with torch.no_grad():
         for parameter in [*model.span_scorer.parameters(), *model.label_scorer.parameters()]:
             parameter.copy_(0.3 * torch.randn_like(parameter))
     path = tmp_path_factory.mktemp("precision") / "parser"
-    Parser(model, VOCABULARY, pieces=WordPieces.load(minilm)).save(path)
+    Parser(model, VOCABULARY, pieces=WordPieces.load(minilm) if config.transformer else None).save(path)
     return path
 
 
@@ -61,9 +68,9 @@ def test_analyses_agree_with_trees(folder):
         assert analysis.tree == parser.parse(words) and len(analysis.alternatives) <= 2
 
 
-def test_a_model_without_a_transformer_cannot(folder, tmp_path):
-    model = SpanModel(ModelConfig(word_size=8, char_size=4, lstm_size=8, lstm_layers=1), VOCABULARY.sizes)
-    Parser(model, VOCABULARY).save(tmp_path / "lstm")
-    assert spans(Parser.load(tmp_path / "lstm", "cpu")) is not None
-    with pytest.raises(ValueError, match="it has no transformer; load it with precision='float32'"):
-        Parser.load(tmp_path / "lstm", "cpu", precision="int8")
+def test_a_model_that_cannot_runs_on_floats_and_says_why_when_asked(folder, monkeypatch):
+    exact = spans(Parser.load(folder, "cpu", precision="float32"))
+    monkeypatch.setattr(int8, "_compiled", False)
+    assert torch.equal(spans(Parser.load(folder, "cpu")), exact)
+    with pytest.raises(ValueError, match="there was no C compiler; load it with precision='float32'"):
+        Parser.load(folder, "cpu", precision="int8")

@@ -1,4 +1,4 @@
-# arguments that stand for memory are its addresses: see the structures of the same names in int8.c
+# arguments that stand for memory are its addresses: see the structures of the same names in int8.c and lstm.c
 
 def encode(
     thread: int,
@@ -31,6 +31,23 @@ def product(
     slope: float,
     table: int,
     x: int,
+    next: int,
+    out: int,
+    /,
+) -> None: ...
+def lstm(
+    thread: int,
+    threads: int,
+    sequences: int,
+    width: int,
+    inputs: int,
+    size: int,
+    stride: int,
+    block: int,
+    table: int,
+    x: int,
+    lengths: int,
+    order: int,
     next: int,
     out: int,
     /,

@@ -53,6 +53,10 @@ class CharLSTM(nn.Module):
         self.embedding = nn.Embedding(rows, embedding_size)
         self.lstm = Layer(embedding_size, size // 2)
 
+    def quantize(self) -> None:
+        """Give the LSTM a twin on 8-bit integers."""
+        self.lstm.quantize()
+
     def forward(self, spelled: Spelled) -> Tensor:
         """(u, size) of the distinct words."""
         out = self.lstm(_rows(self.embedding, spelled.chars), spelled.lengths)  # (u, c, 2, h)

@@ -1,4 +1,5 @@
-/* The products of a parser on the CPU, of 8-bit integers: linear layers, the encoder of BERT, and biaffine labels.
+/* The products of a parser on the CPU, of 8-bit integers: linear layers, the encoder of BERT, and biaffine labels;
+   an LSTM is in lstm.c.
 
    Weights are int8 with a scale for each output; each row that meets them is quantized by itself to uint8, between its
    own smallest and largest number: x = low + scale * q. So a row's result never depends on its neighbours. All else
@@ -16,7 +17,6 @@
 #define DOTS 4
 #define SPANS 192
 #define LEFTS 18
-#define GROUP_ROWS 96 /* each weight that comes from memory meets so many */
 
 enum { NORM_FIELDS = 2 };
 
@@ -496,10 +496,13 @@ static PyObject *pack_weights(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+PyObject *lstm(PyObject *module, PyObject *args); /* see lstm.c */
+
 static PyObject *available(PyObject *module, PyObject *args) { return PyBool_FromLong(can_run()); }
 
 static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"product", product, METH_VARARGS, NULL},
+                                {"lstm", lstm, METH_VARARGS, NULL},
                                 {"labels", labels, METH_VARARGS, NULL},
                                 {"chart", chart, METH_VARARGS, NULL},
                                 {"pool", pool_pieces, METH_VARARGS, NULL},

@@ -27,6 +27,7 @@
 #define TILE_ROWS 6
 #define TILE (4 * LANES) /* columns */
 #define ALIGN 64
+#define GROUP_ROWS 96 /* each weight that comes from memory meets so many */
 
 enum { PACK_FIELDS = 4 };
 
@@ -107,7 +108,7 @@ static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row
     to.lows[row] = bottom;
 }
 
-static void quantize(const float *x, int64_t rows, int64_t size, Quantized to) {
+static inline void quantize(const float *x, int64_t rows, int64_t size, Quantized to) {
     for (int64_t row = 0; row < rows; row++) quantize_row(x + row * size, size, to, row);
 }
 
@@ -128,6 +129,7 @@ INLINE void finish(const Linear *l, Quantized x, int64_t row, int64_t column, fl
 }
 
 /* TILE_ROWS rows times TILE columns; the sums have names, as compilers keep no arrays in registers. */
+#define ONE_ROW(DO) DO(0)
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define START(i) __m512i a##i = zero, b##i = zero, c##i = zero, d##i = zero;
 #define STEP(i)                                           \
@@ -145,18 +147,22 @@ INLINE void finish(const Linear *l, Quantized x, int64_t row, int64_t column, fl
         finish(l, x, row + i, column + 3 * LANES, out, bent, d##i); \
     }
 
-INLINE void tile(const Linear *l, Quantized x, int64_t rows, int64_t row, int64_t column, float *out, int bent) {
-    const int64_t inputs = padded(l->inputs);
-    const int8_t *weights = l->weights + column * inputs;
-    const uint8_t *left = x.q + row * inputs;
-    const __m512i zero = _mm512_setzero_si512();
-    EACH_ROW(START)
-    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * TILE) {
-        int32_t four;
-        __m512i q, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + TILE);
-        __m512i c = _mm512_loadu_si512(weights + 2 * TILE), d = _mm512_loadu_si512(weights + 3 * TILE);
-        EACH_ROW(STEP)
+/* Declares the sums of some or EACH row of the tile that starts at a row of x and a column of l, and computes them. */
+#define SUMS(EACH, l, x, row, column)                                                                   \
+    const int64_t inputs = padded((l)->inputs);                                                         \
+    const int8_t *weights = (l)->weights + (column) * inputs;                                           \
+    const uint8_t *left = (x).q + (row) * inputs;                                                       \
+    const __m512i zero = _mm512_setzero_si512();                                                        \
+    EACH(START)                                                                                         \
+    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * TILE) {                                      \
+        int32_t four;                                                                                   \
+        __m512i q, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + TILE);             \
+        __m512i c = _mm512_loadu_si512(weights + 2 * TILE), d = _mm512_loadu_si512(weights + 3 * TILE); \
+        EACH(STEP)                                                                                      \
     }
+
+INLINE void tile(const Linear *l, Quantized x, int64_t rows, int64_t row, int64_t column, float *out, int bent) {
+    SUMS(EACH_ROW, l, x, row, column)
     EACH_ROW(FINISH)
 }
 
@@ -166,13 +172,13 @@ static void multiply(const Linear *l, Quantized x, int64_t rows, float *out) {
         for (int64_t row = 0; row < rows; row += TILE_ROWS) tile(l, x, rows, row, column, out, 0);
 }
 
-static void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out) {
+static inline void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out) {
     for (int64_t column = 0; column < l->outputs; column += TILE)
         for (int64_t row = 0; row < rows; row += TILE_ROWS) tile(l, x, rows, row, column, out, 1);
 }
 
 /* Weights (outputs, inputs) of floats into tiles of integers, with their scales and sums; the rest of both is zeros. */
-static void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles, float *scales, float *sums) {
+static inline void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles, float *scales, float *sums) {
     int64_t width = padded(inputs);
     for (int64_t row = 0; row < outputs; row++, x += inputs) {
         Floats high = all(0.0f);

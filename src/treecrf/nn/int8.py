@@ -1,7 +1,7 @@
-"""Products of 8-bit integers on the CPU: the fast twins of linear layers, BERT and biaffine labels, for inference.
+"""Products of 8-bit integers on the CPU: the fast twins of linear layers, LSTMs, BERT and biaffine labels.
 
-Weights have 8 bits and a scale for each output; so has each row that meets them, which keeps a sentence's result free
-of its company. A twin is what its original was when the twin was made.
+They are for inference alone. Weights have 8 bits and a scale for each output; so has each row that meets them, which
+keeps a sentence's result free of its company. A twin is what its original was when the twin was made.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,6 +24,7 @@ else:
 
 _TILE = 64  # columns; see int8.c
 _LANES = 16
+_BLOCK = 12  # sequences that an LSTM reads side by side: whole tiles of rows
 _THREAD_ROWS = 16  # that keep a thread busy for a few times as long as it takes to wake it up
 
 
@@ -138,6 +139,28 @@ class Int8Labels:
         return out
 
 
+class Int8Lstm:
+    """A forward and a backward LSTM, of weights and biases (2, 4 * size, ...) with the gates in torch's order."""
+
+    @torch.no_grad()
+    def __init__(self, inputs: Tensor, hidden: Tensor, bias: Tensor) -> None:
+        self._sizes = inputs.shape[2], hidden.shape[2]
+        self._parts = []
+        for of_inputs, of_hidden, added in zip(inputs, hidden, bias, strict=True):
+            self._parts += _pack(_units(of_inputs), _units(added[:, None])[:, 0]) + _pack(_units(of_hidden))
+
+    def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """The hidden states (b, s, 2, size) of inputs (b, s, d), zero in padding."""
+        rows, order = _rows(x), lengths.argsort(descending=True)
+        out = torch.zeros(*x.shape[:2], 2, self._sizes[1])
+        settings = (*x.shape[:2], *self._sizes, rows.stride(0), _BLOCK)
+        directions = 2 * -(-len(x) // _BLOCK)  # of one block each, which is one thread's
+        work = min(2 * int(lengths.sum()), directions * _THREAD_ROWS)
+        tensors = rows, lengths.contiguous(), order
+        _run(_int8.lstm, work, *settings, table=self._parts, tensors=tensors, out=out)
+        return out
+
+
 class Int8Bert:
     """The encoder of BERT, giving a weighted sum of its hidden states."""
 
@@ -220,6 +243,13 @@ def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
     if bias is not None:
         biases[: len(bias)] = bias
     return [tiles, scales, sums, biases]
+
+
+def _units(weight: Tensor) -> Tensor:
+    """Weights (4 * size, inputs) in the order of lstm.c: of each 16 units, filled up with zeros, the four gates."""
+    gates = weight.detach().view(4, -1, weight.shape[1])
+    gates = F.pad(gates, (0, 0, 0, -gates.shape[1] % _LANES)).view(4, -1, _LANES, weight.shape[1])
+    return gates.transpose(0, 1).flatten(0, 2)
 
 
 def _linear(linear: nn.Linear) -> list[Tensor]:
