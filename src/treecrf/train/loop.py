@@ -7,7 +7,7 @@ draws the same numbers as one that was not, and several processes the same as on
 import math
 import time
 from collections.abc import Generator
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, cast
@@ -133,6 +133,8 @@ def _add_gradient(run: Run, batch: Batch, words: int | Tensor, labelled: int | T
 def _descend(run: Run, loss: Tensor) -> None:
     nn.utils.clip_grad_norm_(run.learning, run.recipe.train.clip)
     run.optimizer.step()
+    if run.average is not None:
+        run.average.update()
     run.loss += loss
 
 
@@ -165,8 +167,13 @@ def _look_at_loss(run: Run) -> None:
 def _close_epoch(run: Run) -> None:
     """Score the dev part, keep the parser if it is the best so far, and get ready for the next epoch."""
     position, started = run.position, time.monotonic()
-    score = _score(run.parser, run.dev.trees, run) if run.processes.is_first else None
-    dev_f = run.processes.from_first(score.f1 if score else 0.0)
+    with run.average.in_place() if run.average is not None else nullcontext():
+        score = _score(run.parser, run.dev.trees, run) if run.processes.is_first else None
+        seconds = time.monotonic() - started
+        dev_f = run.processes.from_first(score.f1 if score else 0.0)
+        is_best = dev_f > position.best_f
+        if is_best and run.processes.is_first:
+            run.parser.save(run.folder)
     event = {
         "event": "epoch",
         "step": position.step,
@@ -174,17 +181,14 @@ def _close_epoch(run: Run) -> None:
         "loss": position.loss / run.batches,
         "sentences_per_second": position.sentences / position.seconds,
         "seconds": position.seconds,
-        "dev_seconds": time.monotonic() - started,
+        "dev_seconds": seconds,
     }
     position.epoch += 1
     position.batch = position.seen_batches = position.sentences = 0
     position.loss = position.seen_loss = position.seconds = 0.0
     run.loss.zero_()
-    is_best = dev_f > position.best_f
     if is_best:
         position.best_f, position.best_epoch = dev_f, position.epoch
-        if run.processes.is_first:
-            run.parser.save(run.folder)
     if score:
         record(run, event | {"dev_p": score.precision, "dev_r": score.recall, "dev_f": dev_f, "best": is_best})
     _save_if_due(run)
@@ -201,7 +205,7 @@ def _finish(run: Run) -> Outcome:
     position = run.position
     test = None
     if run.processes.is_first:
-        save_state(run.folder, run.parser.model, run.optimizer, position)
+        save_state(run.folder, run.parser.model, run.optimizer, run.average, position)
         if run.test is not None:
             test = _score(Parser.load(run.folder, run.processes.device), run.test.trees, run)
         scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
@@ -216,5 +220,5 @@ def _save_if_due(run: Run) -> None:
     by_time = time.monotonic() - run.saved >= config.checkpoint_seconds
     if run.processes.is_first and (by_steps or by_time):
         _read_loss(run)
-        save_state(run.folder, run.parser.model, run.optimizer, position)
+        save_state(run.folder, run.parser.model, run.optimizer, run.average, position)
         run.saved = time.monotonic()

@@ -60,6 +60,7 @@ class TrainConfig:
     decay: float = 0.75  # exponential: times this in every `decay_steps`
     decay_steps: int = 5000
     warmup: float = 0.0  # the share of the run in which the rate rises to its peak
+    average: float = 0.0  # of the weights over all steps: how much of it stays in each; 0: the last weights themselves
     precision: Precision = "tf32"
     cuda_graphs: bool = True  # on a GPU, record steps and play them again, where the network allows
 
@@ -82,6 +83,8 @@ class TrainConfig:
             raise ValueError(f"betas are {self.betas}; expected two numbers from 0 to under 1")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup is {self.warmup}; expected a share of the run, from 0 to under 1")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average is {self.average}; expected a share of the average, from 0 to under 1")
 
 
 @dataclass(frozen=True, kw_only=True)

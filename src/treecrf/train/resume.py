@@ -1,5 +1,6 @@
 """Where a training run stands, in one file: what it needs to go on as if it had never stopped."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from treecrf.checkpoint import DamagedFileError, pack, unpack, write_file
 from treecrf.config import SettingError, differences, read_config
+from treecrf.train.average import Average
 from treecrf.train.optimizer import optimizer_tensors, restore_optimizer
 from treecrf.train.recipe import Recipe
 
@@ -49,34 +51,48 @@ def check_recipe(folder: Path, recipe: Recipe, *, resume: bool) -> None:
         raise SettingError(f"the run in {folder} was started with other values of {', '.join(changed)} (see {path})")
 
 
-def save_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, position: Position) -> None:
+def save_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None, position: Position
+) -> None:
     """Write the state; the last one stays until the new one is safe."""
-    tensors: dict[str, Tensor] = {f"model.{name}": weight for name, weight in _learning(model).items()}
+    weights = _learning(model)
+    tensors: dict[str, Tensor] = {f"model.{name}": weight for name, weight in weights.items()}
+    if average is not None:
+        tensors |= {f"average.{name}": tensor for name, tensor in zip(weights, average.tensors, strict=True)}
     tensors |= {f"optimizer.{name}": tensor for name, tensor in optimizer_tensors(optimizer).items()}
     write_file(folder / STATE, pack(tensors, {"position": asdict(position)}))
 
 
-def load_state(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Position | None:
-    """Give model and optimizer the state they had, if one was saved."""
+def load_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None
+) -> Position | None:
+    """Give model, optimizer and average the state they had, if one was saved."""
     path = folder / STATE
     if not path.exists():
         return None
     tensors, notes = unpack(path)
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}}
+    parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}}
     for key, tensor in tensors.items():
         part, _, name = key.partition(".")
         parts.setdefault(part, {})[name] = tensor
     weights = _learning(model)
-    shapes = {name: tensor.shape for name, tensor in weights.items()}
-    if shapes != {name: tensor.shape for name, tensor in parts["model"].items()}:
+    kept: dict[str, Mapping[str, Tensor]] = {"model": weights, "average": {}}
+    if average is not None:
+        kept["average"] = dict(zip(weights, average.tensors, strict=True))
+    if any(_shapes(places) != _shapes(parts[part]) for part, places in kept.items()):
         raise DamagedFileError(
             f"{path} holds the state of another model; expected the weights that the recipe describes"
         )
     with torch.no_grad():
-        for name, weight in weights.items():
-            weight.copy_(parts["model"][name])
+        for part, places in kept.items():
+            for name, place in places.items():
+                place.copy_(parts[part][name])
     restore_optimizer(optimizer, parts["optimizer"])
     return _position(notes, path)
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def _learning(model: nn.Module) -> dict[str, nn.Parameter]:

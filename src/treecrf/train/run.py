@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 
 from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
@@ -16,6 +17,7 @@ from treecrf.encode.batching import Budget
 from treecrf.evalb import Rules
 from treecrf.nn.recurrence import kernels_for
 from treecrf.parser import Parser
+from treecrf.train.average import Average
 from treecrf.train.distributed import Processes
 from treecrf.train.feed import Corpus, Feed
 from treecrf.train.ingredients import TreebankPart, build_parser, describe_unseen_labels, read_rules
@@ -52,6 +54,8 @@ class Run:
     folder: Path
     processes: Processes
     parser: Parser
+    learning: list[nn.Parameter]
+    average: Average | None  # of what learns, where the recipe wants it
     optimizer: torch.optim.Optimizer
     feed: Feed
     dev: TreebankPart
@@ -70,7 +74,6 @@ class Run:
     def __post_init__(self) -> None:
         self.loss = torch.tensor(self.position.loss, dtype=torch.float64).to(self.processes.device)
         self.started_at = self.position.epoch
-        self.learning = [parameter for parameter in self.parser.model.parameters() if parameter.requires_grad]
 
     @property
     def last_epoch(self) -> int:
@@ -90,12 +93,16 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
     parser.model.to(processes.device)
     processes.share_first([parameter.detach() for parameter in parser.model.parameters()])
     optimizer = _optimizer(recipe, parser)
-    position = load_state(folder, parser.model, optimizer) if resume else None
+    learning = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
+    average = Average(learning, recipe.train.average) if recipe.train.average else None
+    position = load_state(folder, parser.model, optimizer, average) if resume else None
     run = Run(
         recipe=recipe,
         folder=folder,
         processes=processes,
         parser=parser,
+        learning=learning,
+        average=average,
         optimizer=optimizer,
         feed=_feed(recipe, train, parser, processes),
         dev=dev,
