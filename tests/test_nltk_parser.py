@@ -152,5 +152,5 @@ def test_a_model_is_loaded_by_its_folder(parser: Parser, tmp_path: Path) -> None
     parser.save(tmp_path / "model")
     loaded = NLTKParser(tmp_path / "model", device="cpu", mbr=False, batch_words=10)
     assert [plain(trees) for trees in loaded.parse_sents(SENTENCES)] == [
-        [tree] for tree in parser.parse_many(SENTENCES, mbr=False)
+        [tree] for tree in Parser.load(tmp_path / "model", "cpu").parse_many(SENTENCES, mbr=False)
     ]

@@ -88,9 +88,8 @@ class Parser:
     ) -> "Parser":
         """The parser that `save` wrote into a folder, or one that came with the package, by its name.
 
-        It runs on a GPU if there is one, unless `device` says otherwise; on a CPU, products of its transformer are of
-        8-bit integers where the processor has them, unless `precision` says otherwise. Nothing in the folder is ever
-        executed.
+        It runs on a GPU if there is one, unless `device` says otherwise; on a CPU its products are of 8-bit integers
+        where the processor has them, unless `precision` says otherwise. Nothing in the folder is ever executed.
         """
         parts = load_parts(source)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -9,6 +9,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf import draw
 from treecrf.cli import main
+from treecrf.parser import Parser
 from treecrf.tree import Tree
 
 TREES = toy_trees(12, seed=5)
@@ -123,11 +124,10 @@ def test_what_parse_writes_is_what_draw_reads(tmp_path, printed):
 
 
 def test_raw_text_is_parsed_first(tmp_path, printed):
-    parser = random_parser(TREES, tag_head=True)
-    parser.save(tmp_path / "model")
+    random_parser(TREES, tag_head=True).save(tmp_path / "model")
     (tmp_path / "in.txt").write_text("The old cat sees a garden. We waited.\n")
     assert not run(tmp_path / "in.txt", "--model", tmp_path / "model", "--number", "2", "--format", "svg")
-    analysis = parser.analyze("We waited.")
+    analysis = Parser.load(tmp_path / "model", "cpu").analyze("We waited.")
     assert printed() == draw.svg(analysis.tree, [constituent.probability for constituent in analysis.constituents])
 
 
