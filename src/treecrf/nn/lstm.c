@@ -87,7 +87,8 @@ INLINE void finish_units(const Job *job, const Block *block, int64_t step, const
     const float *inputs = gates + row * 4 * block->units;
     int64_t column = 4 * unit;
     Floats in = gate(block, row, column, inputs, a), keep = gate(block, row, column + LANES, inputs, b);
-    Floats fresh = gate(block, row, column + 2 * LANES, inputs, c), out = gate(block, row, column + 3 * LANES, inputs, d);
+    Floats fresh = gate(block, row, column + 2 * LANES, inputs, c);
+    Floats out = gate(block, row, column + 3 * LANES, inputs, d);
     Floats hidden = advance(block->cells + row * block->units + unit, in, keep, fresh, out);
     float *to = job->out + (2 * position(job, block, row, step) + block->backward) * job->size + unit;
     _mm512_mask_storeu_ps(to, lanes(job->size - unit), hidden);
