@@ -19,6 +19,7 @@ from treecrf.chart.crf import SpanCRF
 from treecrf.cnf import is_part
 from treecrf.nn import Scores
 from treecrf.nn.batch import Spans
+from treecrf.nn.worth import Worth
 from treecrf.tree import unescape
 
 Mask = npt.NDArray[np.bool_]
@@ -88,6 +89,11 @@ class Labels:
         self._chains = [[number] for number, names in enumerate(chains) if names]
         self._parts = [number for number, label in enumerate(labels) if is_part(label)]
         self._empty = [number for number, label in enumerate(labels) if not label]
+
+    def worth(self, price: float) -> Worth:
+        """What spans are worth with these labels, if each constituent has that price."""
+        counts = torch.tensor([len(chain(label)) for label in self.strings], dtype=torch.float32)
+        return Worth(price=price, holds=torch.from_numpy(self.holds[:, :-1]).float(), counts=counts)
 
     def kinds(self, length: int) -> list[list[int]]:
         """The labels by what they make of a span: all without a constituent of their own make the same tree.

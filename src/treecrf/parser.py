@@ -56,6 +56,7 @@ class Parser:
         language: str = "en",
         forms: Forms = "as-is",
         certainty: Curve = Curve(),  # noqa: B008  # which is immutable
+        price: float = 0.0,
         pieces: WordPieces | None = None,
     ) -> None:
         self.model = model
@@ -68,6 +69,7 @@ class Parser:
         self.encoder = Encoder(vocabulary, characters=characters, pieces=pieces, forms=forms)
         self._pieces = pieces
         self._labels = Labels(vocabulary.labels)
+        self.price = price
 
     @property
     def device(self) -> torch.device:
@@ -101,6 +103,7 @@ class Parser:
             language=parts.config.language,
             forms=parts.config.forms,
             certainty=Curve(*parts.config.certainty),
+            price=parts.config.price,
             pieces=parts.pieces,
         )
 
@@ -111,6 +114,7 @@ class Parser:
             language=self.language,
             forms=self.forms,
             certainty=(self.certainty.slope, self.certainty.offset),
+            price=self.price,
             model=self.model.config,
         )
         save_parts(folder, Parts(config, self.vocabulary, self.model, self._pieces))
@@ -224,6 +228,19 @@ class Parser:
         return bracket_crf(*self._scores(window))
 
     @property
+    def price(self) -> float:
+        """What a constituent costs, as a probability, where MBR looks for the tree that is worth the most.
+
+        0 is the MBR of the paper, which looks for the tree with the most spans expected to be right, be they
+        constituents or not.
+        """
+        return 0.0 if self._worth is None else self._worth.price
+
+    @price.setter
+    def price(self, price: float) -> None:
+        self._worth = self._labels.worth(price).to(self.device) if price else None
+
+    @property
     def _reader(self) -> Reader:
         return Reader(language=self.language, needs_tags=self.model.config.tag_size > 0)
 
@@ -262,7 +279,7 @@ class Parser:
     @torch.no_grad()
     def _start(self, sentences: Sentences, *, mbr: bool) -> Fetched:
         scores, allowed = self._scores(sentences)
-        return decode(scores, mbr=mbr, allowed=allowed).fetch()
+        return decode(scores, mbr=mbr, worth=self._worth, allowed=allowed).fetch()
 
     def _scores(self, sentences: Sentences) -> tuple[Scores, Tensor | None]:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
@@ -296,7 +313,7 @@ class Parser:
     def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
         scores, allowed = self._scores(sentences)
         crf = bracket_crf(scores, allowed)
-        decoded = decode(scores, mbr=mbr, allowed=allowed, crf=crf)
+        decoded = decode(scores, mbr=mbr, worth=self._worth, allowed=allowed, crf=crf)
         leaves = list(self._leaves(sentences, decoded.cpu()))
         found = analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k)
         return list(map(self.certainty.adjust, found))

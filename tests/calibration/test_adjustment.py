@@ -3,9 +3,9 @@ import random
 import pytest
 
 from small import FIFTY, random_parser
-from treecrf import read_trees
+from treecrf import evaluate, read_trees
 from treecrf.calibration import calibrate, measure
-from treecrf.calibration.adjustment import fit_curve
+from treecrf.calibration.adjustment import best_price, fit_curve
 from treecrf.calibration.reliability import reliability
 
 TREES = list(read_trees(FIFTY))
@@ -34,3 +34,17 @@ def test_a_calibrated_parser_says_what_comes_true():
     after = measure(parser, TREES)
     assert parser.certainty == adjustment.curve
     assert after.labelled.error < before.labelled.error and after.labelled.log_loss < before.labelled.log_loss
+
+
+def test_the_price_is_the_one_with_the_best_f():
+    parser = random_parser(TREES)
+    words = [tree.words for tree in TREES]
+    scores = {}
+    for price in (0.0, 0.2, 0.9):
+        parser.price = price
+        scores[price] = evaluate(TREES, parser.parse_many(words, tags=[tree.tags for tree in TREES])).f1
+    parser.price = 0.5
+    best = best_price(parser, TREES, tuple(scores))
+    assert scores[best] == max(scores.values()) > min(scores.values()) and parser.price == 0.5
+    assert calibrate(parser, TREES).price == 0.5
+    assert calibrate(parser, TREES, prices=[0.25]).price == parser.price == 0.25

@@ -1,6 +1,7 @@
-"""Calibration in two steps: temperatures for the scores, then a curve for what is said of constituents."""
+"""Calibration step by step: temperatures for the scores, a price of constituents, a curve for what is said of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,11 +10,15 @@ from treecrf.calibration.evidence import gather
 from treecrf.calibration.reliability import Numbers
 from treecrf.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 from treecrf.certainty import Curve
+from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 
+PRICES = (0.0, 0.3, 0.35, 0.4, 0.45, 0.5)  # half of the F of parsers that are worth having is among them
+
 _STEPS = 50  # of Newton's method, which needs about ten
 _CLOSE = 1e-9
+_RULES = replace(COLLINS, max_error=None)
 _RIDGE = 1e-3  # holds the curve where there are too few constituents to tell
 
 
@@ -21,17 +26,39 @@ class Adjustment(NamedTuple):
     """What was done to a parser."""
 
     temperatures: Temperatures
+    price: float
     curve: Curve
 
 
-def calibrate(parser: Parser, trees: Sequence[Tree]) -> Adjustment:
-    """Make a parser's probabilities come true on these trees, which it must not have been trained on."""
+def calibrate(parser: Parser, trees: Sequence[Tree], *, prices: Sequence[float] = ()) -> Adjustment:
+    """Make a parser's probabilities come true on these trees, which it must not have been trained on.
+
+    Of `prices`, if there are any, its constituents get the one with which it parses these trees best.
+    """
     temperatures = fit_temperatures(parser, trees)
     apply_temperatures(parser.model, temperatures)
+    if prices:
+        parser.price = best_price(parser, trees, prices)
     parser.certainty = Curve()
     points = gather(parser, trees).labelled
     parser.certainty = fit_curve(points.probabilities, points.right)
-    return Adjustment(temperatures, parser.certainty)
+    return Adjustment(temperatures, parser.price, parser.certainty)
+
+
+def best_price(parser: Parser, trees: Sequence[Tree], prices: Sequence[float]) -> float:
+    """The price with which a parser's trees have the best F; the first of those that are equal."""
+    words = [tree.words for tree in trees]
+    tags = None if parser.model.config.tag_head else [tree.tags for tree in trees]
+    before = parser.price
+
+    def score(price: float) -> float:
+        parser.price = price
+        return evaluate(trees, parser.parse_many(words, tags=tags), rules=_RULES).f1
+
+    try:
+        return max(prices, key=score)
+    finally:
+        parser.price = before
 
 
 def fit_curve(probabilities: Sequence[float], right: Sequence[bool]) -> Curve:

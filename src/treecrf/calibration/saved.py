@@ -36,5 +36,6 @@ def save_calibrated(
 
 def record(adjustment: Adjustment, before: Calibration, after: Calibration) -> dict[str, Any]:
     """All that is known of a calibration, in values that JSON can hold."""
-    done = {"temperatures": adjustment.temperatures._asdict(), "curve": adjustment.curve._asdict()}
+    temperatures, price, curve = adjustment
+    done = {"temperatures": temperatures._asdict(), "price": price, "curve": curve._asdict()}
     return {**done, "before": before.as_dict(), "after": after.as_dict()}

@@ -9,6 +9,9 @@ from torch import Tensor
 from treecrf.chart.crf import SpanCRF
 from treecrf.nn.batch import Spans
 from treecrf.nn.scorer import Biaffine, Minus
+from treecrf.nn.worth import Worth
+
+_TIE = 1e-4  # how much of its marginal a span counts for between trees that are worth the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,23 +78,39 @@ class Fetched(NamedTuple):
 
 
 @torch.no_grad()
-def decode(scores: Scores, *, mbr: bool = True, allowed: Tensor | None = None, crf: SpanCRF | None = None) -> Decoded:
+def decode(
+    scores: Scores,
+    *,
+    mbr: bool = True,
+    worth: Worth | None = None,
+    allowed: Tensor | None = None,
+    crf: SpanCRF | None = None,
+) -> Decoded:
     """The best tree of each sentence with its labels, and the best tags; nothing waits for the device.
 
-    With `mbr`, and scores that have marginals, the best tree is the one with the most spans expected to be right.
-    `allowed` is a boolean chart of the spans that may be used; `crf`, the scores that have marginals with it, if they
-    are wanted elsewhere as well.
+    With `mbr`, and scores that have marginals, the best tree is the one with the most spans expected to be right, or
+    where `worth` is given, the one whose constituents are worth the most. `allowed` is a boolean chart of the spans
+    that may be used; `crf`, the scores that have marginals with it, if they are wanted elsewhere as well.
     """
     if crf is None or not scores.is_crf:
         crf = SpanCRF(scores.spans, scores.lengths, allowed=allowed, validate=False)
+    if worth is not None and mbr and scores.is_crf:
+        return labelled(scores, _worthiest_trees(scores, crf, worth, allowed), marginals=crf.marginals, worth=worth)
     return labelled(scores, _best_trees(scores, crf, mbr=mbr and scores.is_crf, allowed=allowed))
 
 
-def labelled(scores: Scores, trees: Tensor) -> Decoded:
-    """Trees, a boolean chart of each, with the best label of every span, and the best tags."""
+def labelled(scores: Scores, trees: Tensor, *, marginals: Tensor | None = None, worth: Worth | None = None) -> Decoded:
+    """Trees, a boolean chart of each, with the best label of every span, and the best tags.
+
+    The best label is the most probable one, or with the chart of `marginals`, that which is worth the most.
+    """
     size = trees.shape[1]
     cells = where(trees.flatten(), 2 * scores.total_words - len(trees))
-    labels = scores.labels_at(Spans.at(cells, size)).argmax(-1)
+    labels = scores.labels_at(Spans.at(cells, size))
+    if worth is None or marginals is None:
+        labels = labels.argmax(-1)
+    else:
+        labels = worth.best(labels, marginals.flatten()[cells])[1]
     tags = None
     if scores.tags is not None:
         real = torch.arange(size - 1, device=trees.device) < scores.lengths[:, None]
@@ -109,8 +128,25 @@ def _best_trees(scores: Scores, crf: SpanCRF, *, mbr: bool, allowed: Tensor | No
     return SpanCRF(expected, scores.lengths, allowed=allowed, validate=False).argmax
 
 
+def _worthiest_trees(scores: Scores, crf: SpanCRF, worth: Worth, allowed: Tensor | None) -> Tensor:
+    """The trees whose constituents are worth the most; of such, those with the most spans expected to be right."""
+    marginals = crf.marginals
+    size = marginals.shape[1]
+    # only spans that are more probable than the price can be worth it; marginals add up to 2n - 1
+    most = int((2 * scores.total_words - len(marginals)) / worth.price) + 1
+    probable = marginals.flatten() > worth.price
+    cells = where(probable, most) if probable.is_cuda else probable.nonzero()[:, 0]
+    chart = _TIE * marginals
+    found = worth.best(scores.labels_at(Spans.at(cells, size)), marginals.flatten()[cells])[0]
+    chart.view(-1)[cells] += found
+    return SpanCRF(chart, scores.lengths, allowed=allowed, validate=False).argmax
+
+
 def where(mask: Tensor, total: int) -> Tensor:
-    """The places of the `total` true values of a flat mask, in order; `nonzero` would wait for the device to count."""
+    """The places of the `total` true values of a flat mask, in order; `nonzero` would wait for the device to count.
+
+    Where there are fewer, the last are 0.
+    """
     ranks = mask.cumsum(0) - 1
     places = torch.arange(len(mask), device=mask.device)
     found = places.new_zeros(total + 1)  # the last takes what is not wanted

@@ -1,0 +1,38 @@
+"""What a span is worth to a tree: the probabilities of its constituents, less a price for each.
+
+A tree whose constituents are worth the most has the best F to be expected, if the price is about half of that F: a
+constituent that is less probable costs more precision than it brings recall. Spans that binarization made are worth
+nothing, so they have no say in what the tree is.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_NEARLY_NOTHING = 1e-6  # by which labels that are worth the same are told apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worth:
+    """The constituents in the chains of labels, and the price of each."""
+
+    price: float
+    holds: Tensor  # (labels, names) one where a label's chain holds a constituent, else zero
+    counts: Tensor  # (labels,) the constituents of each
+
+    def __post_init__(self) -> None:
+        if not 0 < self.price < 1:
+            raise ValueError(f"price is {self.price}; expected a probability between 0 and 1")
+
+    def to(self, device: torch.device) -> "Worth":
+        """The same on a device."""
+        return Worth(price=self.price, holds=self.holds.to(device), counts=self.counts.to(device))
+
+    def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
+        """What m spans are worth with their best labels, and those, of label scores (m, labels) and marginals (m,)."""
+        posteriors = labels.softmax(-1)
+        likely = marginals[:, None] * (posteriors @ self.holds) @ self.holds.T
+        worth = likely - self.price * self.counts + _NEARLY_NOTHING * posteriors
+        found = worth.masked_fill(posteriors == 0, -torch.inf).max(-1)
+        return found.values, found.indices
