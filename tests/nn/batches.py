@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
+from torch import nn
 
 from toygrammar import toy_trees
 from treecrf.encode.encoder import Encoder
@@ -29,10 +30,10 @@ def batch_of(trees: Sequence[Tree], *, encoder: Encoder = ENCODER, with_tags: bo
     )
 
 
-def small_model(config: ModelConfig = SMALL, **changes: object) -> SpanModel:
+def small_model(config: ModelConfig = SMALL, *, encoder: nn.Module | None = None, **changes: object) -> SpanModel:
     """A model whose scores are not all zero, as they are at first."""
     torch.manual_seed(0)
-    model = SpanModel(replace(config, **changes), VOCABULARY.sizes)
+    model = SpanModel(replace(config, **changes), VOCABULARY.sizes, encoder=encoder)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.3)

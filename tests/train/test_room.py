@@ -1,16 +1,44 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
-from nn.batches import SMALL, TREES, batch_of, small_model
+from encode.letters import letters
+from nn.batches import SMALL, TREES, VOCABULARY, batch_of, small_model
 from toygrammar import toy_trees
 from treecrf.encode.batching import Budget
 from treecrf.encode.encoder import Encoder
+from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
+from treecrf.nn import Batch, SpanModel
+from treecrf.nn.bert import Bert, BertConfig
 from treecrf.train.feed import Corpus, Feed
 from treecrf.train.room import Room, fill_up, room_for
+from treecrf.tree import Tree
+
+BERT = BertConfig(
+    vocab_size=128,
+    hidden_size=16,
+    num_hidden_layers=3,
+    num_attention_heads=2,
+    intermediate_size=20,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+    max_position_embeddings=400,
+)
+ALONE = replace(SMALL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
+FEATURE = replace(ALONE, encoder="lstm", transformer_size=6)
+LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")) for tree in TREES]
+READERS = {
+    "alone": ALONE,
+    "over words": replace(ALONE, transformer_inputs=True),
+    "over hidden words": replace(ALONE, transformer_inputs=True, transformer_hidden=1 - 1e-12),  # all of them
+    "frozen beside words": FEATURE,
+    "tuned beside words": replace(FEATURE, transformer_tuned=True, transformer_size=0),
+}
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
@@ -22,22 +50,63 @@ def test_what_fills_a_batch_up_changes_no_loss_and_no_gradient(loss: str, extra:
         *(have + more for have, more in zip((batch.size, batch.longest, *batch.chars.shape), extra, strict=True))
     )
     model = small_model(replace(SMALL, tag_head=True), loss=loss).double()
-    gradients = []
-    for one in (batch, fill_up(batch, room)):
-        model.zero_grad()
-        total = model.loss(one).total(words=batch.total_words, labelled=batch.total_labels)
-        total.backward()
-        gradients.append([total.detach(), *(parameter.grad for parameter in model.parameters())])
-    for plain, filled in zip(*gradients, strict=True):
+    for plain, filled in zip(learned(model, batch), learned(model, fill_up(batch, room)), strict=True):
         torch.testing.assert_close(filled, plain)
 
 
-def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs() -> None:
+def learned(model: SpanModel, batch: Batch) -> list[Tensor]:
+    """The loss of a batch, and the gradients of all that learns."""
+    model.zero_grad()
+    total = model.loss(batch).total(words=batch.total_words, labelled=batch.total_labels)
+    total.backward()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.requires_grad]
+    return [total.detach(), *(gradient for gradient in gradients if gradient is not None)]
+
+
+def bert_batch(trees: list[Tree], *, window: int = 400) -> Batch:
+    return batch_of(trees, encoder=Encoder(VOCABULARY, pieces=letters(window)))
+
+
+def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 0, pieces: int = 0) -> Room:
+    """Room for a batch and more."""
+    assert batch.chars is not None and batch.pieces is not None
+    distinct, chars = batch.chars.shape
+    width = batch.pieces.shape[1] + pieces
+    return Room(batch.size + sentences, batch.longest + words, distinct, chars, len(batch.pieces) + windows, width)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"pieces": 5}, {"sentences": 3, "windows": 3}, {"sentences": 2, "words": 4, "windows": 5, "pieces": 1}],
+    ids=["as it is", "pieces", "sentences", "all"],
+)
+@pytest.mark.parametrize(
+    ("trees", "window"),
+    [(TREES, 400), (TREES[:1], 400), ([TREES[0], TREES[0]], 400), (TREES, 24), (LONG_WORDS, 40)],
+    ids=["many", "one", "no padding", "windows", "long words"],
+)
+def test_pieces_that_fill_a_batch_up_change_no_loss_and_no_gradient(
+    reader: str, extra: dict[str, Any], trees: list[Tree], window: int
+) -> None:
+    batch = bert_batch(trees, window=window)
+    assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (window < 400)
+    model = small_model(READERS[reader], encoder=Bert(BERT)).double().train()
+    full = fill_up(batch, room_of(batch, **extra))
+    assert full.piece_lengths is not None and full.piece_lengths.min() >= 1  # attention to nothing is not a number
+    plain, filled = learned(model, batch), learned(model, full)
+    assert len(plain) == len(filled) > 10 and plain[0] > 0
+    for one, other in zip(plain, filled, strict=True):
+        torch.testing.assert_close(other, one)
+
+
+@pytest.mark.parametrize("pieces", [None, letters(), letters(45)], ids=["words", "pieces", "windows"])
+def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(pieces: WordPieces | None) -> None:
     trees = toy_trees(400)
     vocabulary = Vocabulary.build(trees)
     feed = Feed(
         corpus=Corpus.encode(trees, vocabulary),
-        encoder=Encoder(vocabulary),
+        encoder=Encoder(vocabulary, pieces=pieces),
         budget=Budget(words=300),
         seed=1,
         alike=True,
@@ -48,11 +117,26 @@ def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs() -> None:
     assert sum(shapes in before for shapes in by_epoch[-1]) >= 0.8 * len(by_epoch[-1])
 
 
+@pytest.mark.parametrize("window", [400, 41])
+def test_little_is_added_to_what_a_transformer_reads(window: int) -> None:
+    trees = toy_trees(400)
+    vocabulary = Vocabulary.build(trees)
+    encoder = Encoder(vocabulary, pieces=letters(window))
+    feed = Feed(corpus=Corpus.encode(trees, vocabulary), encoder=encoder, budget=Budget(words=300), seed=1)
+    sizes = {}
+    for alike in (False, True):
+        steps = map(replace(feed, alike=alike)._step, feed.epoch(0))
+        batches = [batch for step in steps for _, batch in step.parts]
+        assert all(batch.pieces is not None and batch.pieces.shape[1] <= window for batch in batches)
+        sizes[alike] = sum(batch.pieces.numel() for batch in batches if batch.pieces is not None)
+    assert sizes[False] <= sizes[True] <= 1.15 * sizes[False]
+
+
 def test_a_batch_that_is_no_equal_share_of_its_bucket_keeps_its_size() -> None:
     batch = batch_of(TREES[:5])
     bucket = np.arange(len(TREES))
     lengths = [len(tree.words) for tree in TREES]
-    room = room_for(batch, bucket, lengths, cells=10**6)
+    room = room_for(batch, bucket, lengths, cells=10**6, window=0)
     assert room.sentences in (5, 6)
     assert room.words == max(lengths)
 
@@ -60,5 +144,5 @@ def test_a_batch_that_is_no_equal_share_of_its_bucket_keeps_its_size() -> None:
 def test_charts_are_not_filled_up_beyond_the_budget() -> None:
     batch = batch_of(TREES[1:4])
     lengths = [len(tree.words) for tree in TREES]
-    room = room_for(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2)
+    room = room_for(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2, window=0)
     assert (room.sentences, room.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)

@@ -44,6 +44,11 @@ class Encoder:
         self._input_tags = {tag: id_ for id_, tag in enumerate(vocabulary.tags, first)}
         self._forget()
 
+    @property
+    def window(self) -> int:
+        """How many pieces the network's transformer reads at once; 0 where it has none."""
+        return 0 if self._pieces is None else self._pieces.window
+
     def _forget(self) -> None:
         self._rows: dict[str, int] = {}
         self._table: dict[str, Ints] = {}

@@ -113,7 +113,7 @@ class Batch:
     pieces: Tensor | None = None  # (w, p) windows over the sentences' pieces
     piece_lengths: Tensor | None = None  # (w,) pieces in each window
     piece_rows: Tensor | None = None  # (k,) each piece's place among the w * p, in the window that sees most around it
-    piece_words: Tensor | None = None  # (k,) the position, among b * (n + 2), that it is a piece of
+    piece_words: Tensor | None = None  # (k,) the position, among b * (n + 2), that it is a piece of; that number: none
     piece_shares: Tensor | None = None  # (k,) into how many pieces that word is cut
 
     cells: Tensor | None = None  # (m,) the gold spans; see Spans

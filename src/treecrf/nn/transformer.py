@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.nn.batch import Batch
@@ -74,12 +75,14 @@ class Transformer(Twinned):
     def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
         """The mean over each word's pieces, of windows (w, p, d)."""
         assert batch.piece_rows is not None and batch.piece_words is not None and batch.piece_shares is not None
+        positions = batch.words.numel() + 1  # the last one takes what belongs to no word
         if self.twin_for(hidden):
             fields = batch.piece_rows, batch.piece_words, batch.piece_shares
-            return mean_of_pieces(hidden, *fields, batch.words.numel()).view(*batch.words.shape, -1)
-        pieces = hidden.flatten(0, 1).float().index_select(0, batch.piece_rows) / batch.piece_shares[:, None]
-        means = pieces.new_zeros(batch.words.numel(), pieces.shape[1]).index_add(0, batch.piece_words, pieces)
-        return means.view(*batch.words.shape, -1)
+            return mean_of_pieces(hidden, *fields, positions)[:-1].view(*batch.words.shape, -1)
+        hidden = hidden.to(torch.promote_types(hidden.dtype, torch.float32)).flatten(0, 1)
+        pieces = hidden.index_select(0, batch.piece_rows) / batch.piece_shares[:, None]
+        means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, batch.piece_words, pieces)
+        return means[:-1].view(*batch.words.shape, -1)
 
 
 class ScalarMix(nn.Module):
@@ -107,7 +110,7 @@ class ScalarMix(nn.Module):
 def _spread(words: Tensor, batch: Batch) -> Tensor:
     """Vectors of words (b, n + 2, d) at each of their pieces, (w, p, d); zero at pieces that belong to no word."""
     assert batch.pieces is not None and batch.piece_rows is not None and batch.piece_words is not None
-    entering = words.flatten(0, 1).index_select(0, batch.piece_words)
+    entering = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, batch.piece_words)
     spread = entering.new_zeros(batch.pieces.numel(), entering.shape[1])
     return spread.index_copy(0, batch.piece_rows, entering).view(*batch.pieces.shape, -1)
 

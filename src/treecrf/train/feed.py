@@ -124,7 +124,8 @@ class Feed:
         )
         if self.alike:
             bucket = self._bucket_of[members[0]]
-            batch = fill_up(batch, room_for(batch, bucket, corpus.lengths, cells=self.budget.cells))
+            room = room_for(batch, bucket, corpus.lengths, cells=self.budget.cells, window=self.encoder.window)
+            batch = fill_up(batch, room)
         return batch.pin_memory() if self.pin_memory else batch
 
 

@@ -1,6 +1,7 @@
 """Batches of one shape: each bucket's are filled up to what the largest of them needs, so that a step can be recorded.
 
-What fills a batch up has no part in a CRF's loss: sentences of one word, which have one tree, whose label is ignored.
+What fills a batch up has no part in a CRF's loss: sentences of one word, which have one tree, whose label is ignored,
+and pieces of no word, which words' pieces do not see.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from torch import Tensor
 from treecrf.encode.batching import Indices
 from treecrf.nn.batch import IGNORED, PAD, Batch
 
+_PIECES = 8  # a window has room for a multiple of as many
+
 
 class Room(NamedTuple):
     """How much a batch has room for."""
@@ -22,12 +25,15 @@ class Room(NamedTuple):
     words: int  # of a sentence
     distinct: int  # words that are spelled
     chars: int  # of a word
+    windows: int = 0  # over pieces, where a transformer reads them
+    pieces: int = 0  # of a window
 
 
-def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: int) -> Room:
+def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: int, window: int) -> Room:
     """The room of a bucket's batches: those of almost all epochs are alike in it.
 
     Where charts as large as the bucket's largest would have more than so many cells, a batch has room for itself alone.
+    A transformer reads at most `window` pieces at once.
     """
     largest = -(-len(bucket) // max(1, round(len(bucket) / batch.size)))
     sentences = largest if largest - batch.size in (0, 1) else batch.size
@@ -35,7 +41,15 @@ def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: in
     if sentences * (words + 1) ** 2 > cells:
         sentences, words = batch.size, batch.longest
     distinct, chars = batch.chars.shape if batch.chars is not None else (0, 0)
-    return Room(sentences, words, _rounded_up(distinct), _rounded_up(chars))
+    windows, pieces = batch.pieces.shape if batch.pieces is not None else (0, 0)
+    return Room(
+        sentences=sentences,
+        words=words,
+        distinct=_rounded_up(distinct),
+        chars=_rounded_up(chars),
+        windows=windows and windows + sentences - batch.size,
+        pieces=min(-(-_rounded_up(pieces) // _PIECES) * _PIECES, window),
+    )
 
 
 def _rounded_up(count: int) -> int:
@@ -55,7 +69,7 @@ def fill_up(batch: Batch, room: Room) -> Batch:
         lengths=F.pad(batch.lengths, (0, added), value=1),
         gold_tags=_grid(batch.gold_tags, room, room.words, IGNORED),
         flat=None,
-        **(parts | _spelled(batch, room) | _spans(batch, room)),  # type: ignore[arg-type]  # tensors, all of them
+        **(parts | _spelled(batch, room) | _windows(batch, room) | _spans(batch, room)),  # type: ignore[arg-type]  # tensors, all of them
     )
 
 
@@ -76,6 +90,26 @@ def _spelled(batch: Batch, room: Room) -> dict[str, Tensor]:
         "char_lengths": lengths,
         "host_char_lengths": lengths,
         "char_ends": torch.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
+    }
+
+
+def _windows(batch: Batch, room: Room) -> dict[str, Tensor]:
+    """The windows with every place of theirs taken, once, by a piece: those of words, then those of none."""
+    if batch.pieces is None or batch.piece_lengths is None or batch.piece_rows is None:
+        return {}
+    assert batch.piece_words is not None and batch.piece_shares is not None
+    windows, width = batch.pieces.shape
+    rows = batch.piece_rows // width * room.pieces + batch.piece_rows % width
+    free = torch.ones(room.windows * room.pieces, dtype=torch.bool).index_fill_(0, rows, False)
+    before, size = batch.longest + 2, room.words + 2
+    words = batch.piece_words // before * size + batch.piece_words % before
+    added = len(free) - len(rows)
+    return {
+        "pieces": F.pad(batch.pieces, (0, room.pieces - width, 0, room.windows - windows)),  # any piece will do
+        "piece_lengths": F.pad(batch.piece_lengths, (0, room.windows - windows), value=1),
+        "piece_rows": torch.cat([rows, free.nonzero()[:, 0]]),
+        "piece_words": F.pad(words, (0, added), value=room.sentences * size),
+        "piece_shares": F.pad(batch.piece_shares, (0, added), value=1),
     }
 
 
