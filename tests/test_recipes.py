@@ -42,9 +42,14 @@ def test_every_row_of_the_papers_tables_has_its_recipe() -> None:
     assert test_table | dev_table | set(TREEBANKS) <= names
 
 
-@pytest.mark.parametrize("name", [*CORPORA, "ptb_sample", "gum", "sinica", "two-stage"])
+@pytest.mark.parametrize("name", [*CORPORA, "ptb_sample", "sinica", "two-stage"])
 def test_the_main_recipes_are_the_papers_settings(name: str) -> None:
     assert load(name).model == ModelConfig() and load(name).train == TrainConfig()
+
+
+def test_gum_has_the_papers_network_but_smaller_steps() -> None:
+    recipe = load("gum")
+    assert recipe.model == ModelConfig() and recipe.train == TrainConfig(batch_words=2500, average=0.995)
 
 
 def test_the_defaults_are_the_papers_settings() -> None:
