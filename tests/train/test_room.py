@@ -100,18 +100,25 @@ def test_pieces_that_fill_a_batch_up_change_no_loss_and_no_gradient(
         torch.testing.assert_close(other, one)
 
 
-@pytest.mark.parametrize("pieces", [None, letters(), letters(45)], ids=["words", "pieces", "windows"])
-def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(pieces: WordPieces | None) -> None:
+def toy_feed(pieces: WordPieces | None, **changes: Any) -> Feed:
     trees = toy_trees(400)
     vocabulary = Vocabulary.build(trees)
-    feed = Feed(
-        corpus=Corpus.encode(trees, vocabulary),
-        encoder=Encoder(vocabulary, pieces=pieces),
-        budget=Budget(words=300),
-        seed=1,
-        alike=True,
-    )
-    by_epoch = [[feed._step(members).parts[0][1].shapes for members in feed.epoch(number)] for number in range(6)]
+    encoder = Encoder(vocabulary, pieces=pieces)
+    feed = Feed(corpus=Corpus.encode(trees, vocabulary), encoder=encoder, budget=Budget(words=300), seed=1, alike=True)
+    return replace(feed, **changes)
+
+
+def batches_of(feed: Feed, epoch: int) -> list[Batch]:
+    return [batch for members in feed.epoch(epoch) for _, batch in feed._step(members).parts]
+
+
+@pytest.mark.parametrize("weights", [None, [3.0] * 200 + [1.0] * 200], ids=["once", "weighted"])
+@pytest.mark.parametrize("pieces", [None, letters()], ids=["words", "pieces"])
+def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(
+    pieces: WordPieces | None, weights: list[float] | None
+) -> None:
+    feed = toy_feed(pieces, weights=weights)
+    by_epoch = [[batch.shapes for batch in batches_of(feed, epoch)] for epoch in range(6)]
     before = {shapes for epoch in by_epoch[:-1] for shapes in epoch}
     assert len(before) <= 2 * len(feed._buckets)
     assert sum(shapes in before for shapes in by_epoch[-1]) >= 0.8 * len(by_epoch[-1])
@@ -119,16 +126,11 @@ def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(pieces: WordPie
 
 @pytest.mark.parametrize("window", [400, 41])
 def test_little_is_added_to_what_a_transformer_reads(window: int) -> None:
-    trees = toy_trees(400)
-    vocabulary = Vocabulary.build(trees)
-    encoder = Encoder(vocabulary, pieces=letters(window))
-    feed = Feed(corpus=Corpus.encode(trees, vocabulary), encoder=encoder, budget=Budget(words=300), seed=1)
     sizes = {}
     for alike in (False, True):
-        steps = map(replace(feed, alike=alike)._step, feed.epoch(0))
-        batches = [batch for step in steps for _, batch in step.parts]
-        assert all(batch.pieces is not None and batch.pieces.shape[1] <= window for batch in batches)
-        sizes[alike] = sum(batch.pieces.numel() for batch in batches if batch.pieces is not None)
+        pieces = [batch.pieces for batch in batches_of(toy_feed(letters(window), alike=alike), 0)]
+        assert all(part is not None and part.shape[1] <= window for part in pieces)
+        sizes[alike] = sum(part.numel() for part in pieces if part is not None)
     assert sizes[False] <= sizes[True] <= 1.15 * sizes[False]
 
 

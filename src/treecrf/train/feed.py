@@ -89,7 +89,12 @@ class Feed:
 
     @cached_property
     def _bucket_of(self) -> dict[int, Indices]:
-        return {int(member): bucket for bucket in self._buckets for member in bucket}
+        """The bucket of each sentence, with all in it as often as an epoch may have them."""
+        groups = self._buckets
+        if self.weights is not None:
+            counts = np.ceil(self.weights).astype(int)
+            groups = [np.repeat(group, counts[group]) for group in groups]
+        return {int(member): group for group in groups for member in group}
 
     def steps(self, batches: Sequence[list[int]]) -> Iterator[Step]:
         """The steps of these batches, made ahead of use in a thread of their own."""

@@ -47,7 +47,7 @@ def room_for(batch: Batch, bucket: Indices, lengths: Sequence[int], *, cells: in
         words=words,
         distinct=_rounded_up(distinct),
         chars=_rounded_up(chars),
-        windows=windows and windows + sentences - batch.size,
+        windows=windows and sentences + _rounded_up(windows - batch.size),
         pieces=min(-(-_rounded_up(pieces) // _PIECES) * _PIECES, window),
     )
 
