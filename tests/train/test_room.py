@@ -7,38 +7,21 @@ import torch
 from torch import Tensor
 
 from encode.letters import letters
-from nn.batches import SMALL, TREES, VOCABULARY, batch_of, small_model
+from nn.batches import SMALL, TREES, batch_of, small_model
+from nn.readers import BERT, READERS, WINDOW, bert_batch
 from toygrammar import toy_trees
 from treecrf.encode.batching import Budget
 from treecrf.encode.encoder import Encoder
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import Batch, SpanModel
-from treecrf.nn.bert import Bert, BertConfig
+from treecrf.nn.bert import Bert
 from treecrf.train.feed import Corpus, Feed
 from treecrf.train.room import Room, fill_up, room_for
 from treecrf.tree import Tree
 
-BERT = BertConfig(
-    vocab_size=128,
-    hidden_size=16,
-    num_hidden_layers=3,
-    num_attention_heads=2,
-    intermediate_size=20,
-    hidden_dropout_prob=0.0,
-    attention_probs_dropout_prob=0.0,
-    max_position_embeddings=400,
-)
-ALONE = replace(SMALL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
-FEATURE = replace(ALONE, encoder="lstm", transformer_size=6)
 LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")) for tree in TREES]
-READERS = {
-    "alone": ALONE,
-    "over words": replace(ALONE, transformer_inputs=True),
-    "over hidden words": replace(ALONE, transformer_inputs=True, transformer_hidden=1 - 1e-12),  # all of them
-    "frozen beside words": FEATURE,
-    "tuned beside words": replace(FEATURE, transformer_tuned=True, transformer_size=0),
-}
+HIDDEN = {"over hidden words": replace(READERS["over words"], transformer_hidden=1 - 1e-12)}  # all of them
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
@@ -63,10 +46,6 @@ def learned(model: SpanModel, batch: Batch) -> list[Tensor]:
     return [total.detach(), *(gradient for gradient in gradients if gradient is not None)]
 
 
-def bert_batch(trees: list[Tree], *, window: int = 400) -> Batch:
-    return batch_of(trees, encoder=Encoder(VOCABULARY, pieces=letters(window)))
-
-
 def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 0, pieces: int = 0) -> Room:
     """Room for a batch and more."""
     assert batch.chars is not None and batch.pieces is not None
@@ -75,7 +54,7 @@ def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 
     return Room(batch.size + sentences, batch.longest + words, distinct, chars, len(batch.pieces) + windows, width)
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", READERS | HIDDEN)
 @pytest.mark.parametrize(
     "extra",
     [{}, {"pieces": 5}, {"sentences": 3, "windows": 3}, {"sentences": 2, "words": 4, "windows": 5, "pieces": 1}],
@@ -83,15 +62,15 @@ def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 
 )
 @pytest.mark.parametrize(
     ("trees", "window"),
-    [(TREES, 400), (TREES[:1], 400), ([TREES[0], TREES[0]], 400), (TREES, 24), (LONG_WORDS, 40)],
+    [(TREES, WINDOW), (TREES[:1], WINDOW), ([TREES[0], TREES[0]], WINDOW), (TREES, 24), (LONG_WORDS, 40)],
     ids=["many", "one", "no padding", "windows", "long words"],
 )
 def test_pieces_that_fill_a_batch_up_change_no_loss_and_no_gradient(
     reader: str, extra: dict[str, Any], trees: list[Tree], window: int
 ) -> None:
     batch = bert_batch(trees, window=window)
-    assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (window < 400)
-    model = small_model(READERS[reader], encoder=Bert(BERT)).double().train()
+    assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (window < WINDOW)
+    model = small_model((READERS | HIDDEN)[reader], encoder=Bert(BERT)).double().train()
     full = fill_up(batch, room_of(batch, **extra))
     assert full.piece_lengths is not None and full.piece_lengths.min() >= 1  # attention to nothing is not a number
     plain, filled = learned(model, batch), learned(model, full)
@@ -124,7 +103,7 @@ def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(
     assert sum(shapes in before for shapes in by_epoch[-1]) >= 0.8 * len(by_epoch[-1])
 
 
-@pytest.mark.parametrize("window", [400, 41])
+@pytest.mark.parametrize("window", [WINDOW, 41])
 def test_little_is_added_to_what_a_transformer_reads(window: int) -> None:
     sizes = {}
     for alike in (False, True):

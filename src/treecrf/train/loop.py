@@ -118,7 +118,9 @@ def _seed(run: Run, part: int) -> None:
 def _add_gradient(run: Run, batch: Batch, words: int | Tensor, labelled: int | Tensor) -> Tensor:
     """The loss of a part of a batch, after its gradient was added."""
     try:
-        with torch.autocast(batch.device.type, torch.bfloat16, enabled=run.recipe.train.precision == "bf16"):
+        is_bf16 = run.recipe.train.precision == "bf16"
+        cached = run.recorder is None  # a step that is played again has to round the weights again
+        with torch.autocast(batch.device.type, torch.bfloat16, enabled=is_bf16, cache_enabled=cached):
             loss = run.parser.model.loss(batch).total(words=words, labelled=labelled)
         loss.backward()
     except torch.OutOfMemoryError as error:

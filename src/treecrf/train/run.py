@@ -15,6 +15,7 @@ from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
 from treecrf.encode.batching import Budget
 from treecrf.evalb import Rules
+from treecrf.nn.bert import Bert
 from treecrf.nn.recurrence import kernels_for
 from treecrf.parser import Parser
 from treecrf.train.average import Average
@@ -142,14 +143,15 @@ def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Proces
 
 
 def _is_recordable(recipe: Recipe, parser: Parser, processes: Processes) -> bool:
-    """Whether a step is the same kernels for all batches of a shape: one process, one part, a CRF, our LSTM."""
-    model = recipe.model
+    """Whether a step is the same kernels for all batches of a shape: our LSTM and BERT, a CRF, alone, in one part."""
+    model, transformer = recipe.model, parser.model.transformer
     if not recipe.train.cuda_graphs or processes.device.type != "cuda":
         return False
-    if model.transformer or model.loss == "one-stage-margin":
+    if model.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False
     alone = processes.world == recipe.train.accumulate == 1
-    sizes = [model.lstm_size] + [model.char_size // 2] * (model.char_size > 0)
+    sizes = [model.lstm_size] * (model.encoder == "lstm")
+    sizes += [model.char_size // 2] * (model.reads_words and model.char_size > 0)
     weight = next(parser.model.parameters())
     return alone and all(kernels_for(weight, size) is not None for size in sizes)
 
