@@ -234,11 +234,11 @@ class Parser:
         0 is the MBR of the paper, which looks for the tree with the most spans expected to be right, be they
         constituents or not.
         """
-        return 0.0 if self._worth is None else self._worth.price
+        return 0.0 if self.worth is None else self.worth.price
 
     @price.setter
     def price(self, price: float) -> None:
-        self._worth = self._labels.worth(price).to(self.device) if price else None
+        self.worth = self._labels.worth(price).to(self.device) if price else None
 
     @property
     def _reader(self) -> Reader:
@@ -279,7 +279,7 @@ class Parser:
     @torch.no_grad()
     def _start(self, sentences: Sentences, *, mbr: bool) -> Fetched:
         scores, allowed = self._scores(sentences)
-        return decode(scores, mbr=mbr, worth=self._worth, allowed=allowed).fetch()
+        return decode(scores, mbr=mbr, worth=self.worth, allowed=allowed).fetch()
 
     def _scores(self, sentences: Sentences) -> tuple[Scores, Tensor | None]:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""
@@ -313,7 +313,7 @@ class Parser:
     def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
         scores, allowed = self._scores(sentences)
         crf = bracket_crf(scores, allowed)
-        decoded = decode(scores, mbr=mbr, worth=self._worth, allowed=allowed, crf=crf)
+        decoded = decode(scores, mbr=mbr, worth=self.worth, allowed=allowed, crf=crf)
         leaves = list(self._leaves(sentences, decoded.cpu()))
         found = analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k)
         return list(map(self.certainty.adjust, found))

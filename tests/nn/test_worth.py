@@ -63,7 +63,7 @@ def test_no_tree_is_worth_more_than_the_one_that_is_found(price: float, loss: st
     parser = parser_at(price, loss=loss)
     for words in [sentence[:5] for sentence in SENTENCES[:6]]:
         scores, _ = parser._scores(next(iter(parser._reader.windows([words], None, None, size=1))))
-        decoded = decode(scores, worth=parser._worth)
+        decoded = decode(scores, worth=parser.worth)
         labels = [parser.vocabulary.labels[label] for label in decoded.labels.tolist()]
         found = dict(zip(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True), labels, strict=True))
         best = {}  # of each span alone: labels are chosen span by span

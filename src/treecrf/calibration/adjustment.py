@@ -18,6 +18,7 @@ PRICES = (0.0, 0.3, 0.35, 0.4, 0.45, 0.5)  # half of the F of parsers that are w
 
 _STEPS = 50  # of Newton's method, which needs about ten
 _CLOSE = 1e-9
+_ABOUT = 0.05  # points of F
 _RULES = replace(COLLINS, max_error=None)
 _RIDGE = 1e-3  # holds the curve where there are too few constituents to tell
 
@@ -46,7 +47,7 @@ def calibrate(parser: Parser, trees: Sequence[Tree], *, prices: Sequence[float] 
 
 
 def best_price(parser: Parser, trees: Sequence[Tree], prices: Sequence[float]) -> float:
-    """The price with which a parser's trees have the best F; the first of those that are equal."""
+    """The lowest price with which a parser's trees have about the best F: a higher one leaves more out."""
     words = [tree.words for tree in trees]
     tags = None if parser.model.config.tag_head else [tree.tags for tree in trees]
     before = parser.price
@@ -56,9 +57,10 @@ def best_price(parser: Parser, trees: Sequence[Tree], prices: Sequence[float]) -
         return evaluate(trees, parser.parse_many(words, tags=tags), rules=_RULES).f1
 
     try:
-        return max(prices, key=score)
+        scores = {price: score(price) for price in prices}
     finally:
         parser.price = before
+    return min(price for price, found in scores.items() if found >= max(scores.values()) - _ABOUT)
 
 
 def fit_curve(probabilities: Sequence[float], right: Sequence[bool]) -> Curve:

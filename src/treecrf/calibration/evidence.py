@@ -68,7 +68,7 @@ def scored(parser: Parser, trees: Sequence[Tree]) -> Iterator[tuple[Scores, list
 @torch.no_grad()
 def _add_batch(evidence: Evidence, parser: Parser, scores: Scores, gold: list[Tree], *, mbr: bool) -> None:
     labels = Labels(parser.vocabulary.labels)
-    decoded = decode(scores, mbr=mbr)
+    decoded = decode(scores, mbr=mbr, worth=parser.worth)
     crf = bracket_crf(scores)
     size = scores.spans.shape[1]
     owners = torch.repeat_interleave(2 * scores.lengths - 1)

@@ -13,6 +13,7 @@ from torch import Tensor
 from treecrf.experiments.clock import seconds
 from treecrf.nn import Decoded, Scores
 from treecrf.nn.scores import labelled
+from treecrf.nn.worth import Worth
 from treecrf.tree import Tree
 
 Answer = tuple[Tensor, Tensor]  # log Z and marginals by fencepost
@@ -47,7 +48,8 @@ def torch_struct_decode() -> Callable[..., Decoded] | None:
     if torch_struct is None:
         return None
 
-    def decode(scores: Scores, *, mbr: bool = True) -> Decoded:
+    def decode(scores: Scores, *, mbr: bool = True, worth: Worth | None = None) -> Decoded:
+        assert worth is None, "its trees have no price"
         with torch.enable_grad(), warnings.catch_warnings():  # it gets its answers from gradients
             warnings.simplefilter("ignore")
             potentials = scores.spans[:, :-1, 1:, None].detach()

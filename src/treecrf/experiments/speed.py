@@ -56,7 +56,7 @@ def time_parts(
             with clock.time("network"):
                 scores = parser.model(batch)
             with clock.time("chart and labels"):
-                decoded = decode(scores, mbr=mbr)
+                decoded = decode(scores, mbr=mbr, worth=parser.worth)
             with clock.time("copy to the host"):
                 decoded = decoded.cpu()
             with clock.time("text"):
