@@ -3,10 +3,9 @@
 import time
 
 from treecrf import Parser
-from treecrf.models import names
 
 SENTENCES = {
-    "en-lstm": [
+    "en": [
         "The time for action is now.",
         "I saw the girl with the telescope, but she didn't see me (or so she said).",
         "time flies like an arrow; fruit flies like a banana",
@@ -17,9 +16,6 @@ SENTENCES = {
 
 def main() -> None:
     for model, sentences in SENTENCES.items():
-        if model not in names():
-            print(f"The model '{model}' did not come with this treecrf; recipes/{model}.toml trains it.\n")
-            continue
         started = time.perf_counter()
         parser = Parser.load(model)
         print(f"== {model}, loaded in {time.perf_counter() - started:.1f} s on {parser.device} ==\n")
