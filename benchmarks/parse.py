@@ -10,8 +10,8 @@ overlap.
 
 SuPar's `predict` reads brackets and writes brackets; MBR is on, as for us. There is no trained model of it that a
 current PyTorch loads, so the network of its documented configuration (characters, 3 x 400 BiLSTM) is built over the
-treebank's own words and labels with random weights: it does all the work of a trained one, for sentences of the same
-lengths, except that its trees have few constituents to build and write. It needs
+treebank's own words and labels with random weights. It does all of its work, and then builds and writes the gold trees:
+random weights find flat ones, which take less time than those of a trained parser. It needs
 `pip install --no-deps supar dill nltk`, and is left out where it cannot be imported.
 """
 

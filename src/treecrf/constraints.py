@@ -92,8 +92,8 @@ class Labels:
 
     def worth(self, price: float) -> Worth:
         """What spans are worth with these labels, if each constituent has that price."""
-        counts = torch.tensor([len(chain(label)) for label in self.strings], dtype=torch.float32)
-        return Worth(price=price, holds=torch.from_numpy(self.holds[:, :-1]).float(), counts=counts)
+        counts = torch.tensor([len(chain(label)) for label in self.strings], dtype=torch.float64)
+        return Worth(price=price, holds=torch.from_numpy(self.holds[:, :-1]).double(), counts=counts)
 
     def kinds(self, length: int) -> list[list[int]]:
         """The labels by what they make of a span: all without a constituent of their own make the same tree.

@@ -18,8 +18,8 @@ class Worth:
     """The constituents in the chains of labels, and the price of each."""
 
     price: float
-    holds: Tensor  # (labels, names) one where a label's chain holds a constituent, else zero
-    counts: Tensor  # (labels,) the constituents of each
+    holds: Tensor  # (labels, names) one where a label's chain holds a constituent, else zero; float64
+    counts: Tensor  # (labels,) the constituents of each; float64
 
     def __post_init__(self) -> None:
         if not 0 < self.price < 1:
@@ -31,8 +31,8 @@ class Worth:
 
     def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
         """What m spans are worth with their best labels, and those, of label scores (m, labels) and marginals (m,)."""
-        posteriors = labels.softmax(-1)
+        posteriors = labels.softmax(-1).double()  # whose products round alike in any company
         likely = marginals[:, None] * (posteriors @ self.holds) @ self.holds.T
         worth = likely - self.price * self.counts + _NEARLY_NOTHING * posteriors
         found = worth.masked_fill(posteriors == 0, -torch.inf).max(-1)
-        return found.values, found.indices
+        return found.values.to(labels.dtype), found.indices
