@@ -126,7 +126,7 @@ def _certainty(scores: Scores, decoded: Decoded, crf: SpanCRF, labels: Labels) -
     trees = torch.zeros_like(scores.spans, dtype=torch.bool)
     trees.view(-1)[cells] = True
     posteriors = scores.labels_at(Spans.at(cells, size)).log_softmax(-1)
-    chosen = posteriors.gather(1, decoded.labels[:, None])[:, 0].double()
+    chosen = _of_labels(posteriors, decoded.labels, labels).double()
     of_labels = chosen.new_zeros(len(trees)).index_add_(0, owners, chosen)
     of_brackets = torch.zeros_like(of_labels).index_add_(0, owners, crf.scores.flatten()[cells].double())
     log_probs = crf.log_prob(trees).double()
@@ -137,6 +137,15 @@ def _certainty(scores: Scores, decoded: Decoded, crf: SpanCRF, labels: Labels) -
         marginals=crf.marginals.flatten()[cells].tolist(),
         held=_held(posteriors, labels),
     )
+
+
+def _of_labels(posteriors: Tensor, chosen: Tensor, labels: Labels) -> Tensor:
+    """The log-probabilities of the labels of m spans; where a span is no constituent, of the best that says so."""
+    empty = torch.from_numpy(~labels.holds[:, :-1].any(axis=1)).to(posteriors.device)
+    own = posteriors.gather(1, chosen[:, None])[:, 0]
+    if not empty.any():
+        return own
+    return torch.where(empty[chosen], posteriors[:, empty].amax(1), own)
 
 
 def _held(posteriors: Tensor, labels: Labels) -> list[list[float]]:

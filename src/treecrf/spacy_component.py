@@ -151,7 +151,7 @@ class TreeCRFComponent:
 
 @Language.factory(
     "treecrf",
-    requires=["doc.sents"],
+    requires=["token.is_sent_start"],
     assigns=["doc._.trees", "span._.labels", "span._.parse_string", "token._.labels", "token._.parse_string"],
 )
 def make_component(

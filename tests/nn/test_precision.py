@@ -14,6 +14,9 @@ CONFIGS = {
     "transformer": ModelConfig(
         encoder="transformer", transformer="random", transformer_layers=2, span_size=30, label_size=20, tag_head=True
     ),
+    "words in a transformer": ModelConfig(
+        encoder="transformer", transformer="random", transformer_inputs=True, transformer_layers=2, span_size=30
+    ),
     "lstm": ModelConfig(word_size=20, char_size=10, lstm_size=30, lstm_layers=2, span_size=30, label_size=20),
     "both": ModelConfig(
         word_size=20, transformer="random", transformer_layers=2, lstm_size=30, lstm_layers=1, span_size=30
@@ -30,7 +33,8 @@ def folder(request, minilm, tmp_path_factory):
     config = CONFIGS[request.param]
     model = SpanModel(config, VOCABULARY.sizes, encoder=Bert(BERT) if config.transformer else None).eval()
     with torch.no_grad():
-        for parameter in [*model.span_scorer.parameters(), *model.label_scorer.parameters()]:
+        entry = [] if model.transformer is None or model.transformer.entry is None else [model.transformer.entry.weight]
+        for parameter in [*model.span_scorer.parameters(), *model.label_scorer.parameters(), *entry]:
             parameter.copy_(0.3 * torch.randn_like(parameter))
     path = tmp_path_factory.mktemp("precision") / "parser"
     Parser(model, VOCABULARY, pieces=WordPieces.load(minilm) if config.transformer else None).save(path)
@@ -53,12 +57,32 @@ def test_true_weights_are_saved(folder, tmp_path):
     assert (tmp_path / "again" / "model.safetensors").read_bytes() == (folder / "model.safetensors").read_bytes()
 
 
-def test_sentences_alone_and_in_company_have_the_same_trees(folder):
+@pytest.mark.parametrize("price", [0.0, 0.3])
+def test_sentences_alone_and_in_company_have_the_same_trees(folder, price):
     parser = Parser.load(folder, "cpu")
+    parser.price = price
     sentences = [tree.words for tree in TREES] * 4
     together = list(parser.parse_many(sentences))
     assert together == [parser.parse(words) for words in sentences]
     assert together == list(parser.parse_many(sentences, batch_words=20))
+
+
+def test_scores_alone_and_in_a_large_batch_are_the_same_bits(folder):
+    parser = Parser.load(folder, "cpu")
+    words = TREES[0].words
+    with torch.no_grad():
+        scores = parser.model(parser.encoder.collate([words] * 700)).spans.triu(1)
+        alone = parser.model(parser.encoder.collate([words])).spans.triu(1)
+    assert torch.equal(scores, alone.expand_as(scores))
+
+
+def test_no_product_before_the_scores_is_left_to_floats(folder):
+    model = Parser.load(folder, "cpu").model
+    around = [] if model.transformer is None else [model.transformer.entry, model.transformer.linear]
+    for linear in [linear for linear in around if linear is not None]:
+        assert linear.twin_for(linear.weight.detach()) is None  # while gradients are wanted
+        with torch.no_grad():
+            assert linear.twin_for(linear.weight) is not None
 
 
 def test_analyses_agree_with_trees(folder):

@@ -95,22 +95,23 @@ def decode(
     if crf is None or not scores.is_crf:
         crf = SpanCRF(scores.spans, scores.lengths, allowed=allowed, validate=False)
     if worth is not None and mbr and scores.is_crf:
-        return labelled(scores, _worthiest_trees(scores, crf, worth, allowed), marginals=crf.marginals, worth=worth)
+        return _worthiest(scores, crf, worth, allowed)
     return labelled(scores, _best_trees(scores, crf, mbr=mbr and scores.is_crf, allowed=allowed))
 
 
-def labelled(scores: Scores, trees: Tensor, *, marginals: Tensor | None = None, worth: Worth | None = None) -> Decoded:
-    """Trees, a boolean chart of each, with the best label of every span, and the best tags.
+def labelled(scores: Scores, trees: Tensor) -> Decoded:
+    """Trees, a boolean chart of each, with the best label of every span, and the best tags."""
+    cells = _cells(scores, trees)
+    return _decoded(scores, trees, cells, scores.labels_at(Spans.at(cells, trees.shape[1])).argmax(-1))
 
-    The best label is the most probable one, or with the chart of `marginals`, that which is worth the most.
-    """
+
+def _cells(scores: Scores, trees: Tensor) -> Tensor:
+    return where(trees.flatten(), 2 * scores.total_words - len(trees))
+
+
+def _decoded(scores: Scores, trees: Tensor, cells: Tensor, labels: Tensor) -> Decoded:
+    """The spans at cells with their labels, and the best tags."""
     size = trees.shape[1]
-    cells = where(trees.flatten(), 2 * scores.total_words - len(trees))
-    labels = scores.labels_at(Spans.at(cells, size))
-    if worth is None or marginals is None:
-        labels = labels.argmax(-1)
-    else:
-        labels = worth.best(labels, marginals.flatten()[cells])[1]
     tags = None
     if scores.tags is not None:
         real = torch.arange(size - 1, device=trees.device) < scores.lengths[:, None]
@@ -128,18 +129,20 @@ def _best_trees(scores: Scores, crf: SpanCRF, *, mbr: bool, allowed: Tensor | No
     return SpanCRF(expected, scores.lengths, allowed=allowed, validate=False).argmax
 
 
-def _worthiest_trees(scores: Scores, crf: SpanCRF, worth: Worth, allowed: Tensor | None) -> Tensor:
+def _worthiest(scores: Scores, crf: SpanCRF, worth: Worth, allowed: Tensor | None) -> Decoded:
     """The trees whose constituents are worth the most; of such, those with the most spans expected to be right."""
-    marginals = crf.marginals
-    size = marginals.shape[1]
+    marginals = crf.marginals.flatten()
     # only spans that are more probable than the price can be worth it; marginals add up to 2n - 1
-    most = int((2 * scores.total_words - len(marginals)) / worth.price) + 1
-    probable = marginals.flatten() > worth.price
+    most = int((2 * scores.total_words - len(scores.lengths)) / worth.price) + 1
+    probable = marginals > worth.price
     cells = where(probable, most) if probable.is_cuda else probable.nonzero()[:, 0]
-    chart = _TIE * marginals
-    found = worth.best(scores.labels_at(Spans.at(cells, size)), marginals.flatten()[cells])[0]
-    chart.view(-1)[cells] += found
-    return SpanCRF(chart, scores.lengths, allowed=allowed, validate=False).argmax
+    size = scores.spans.shape[1]
+    found, labels = worth.best(scores.labels_at(Spans.at(cells, size)), marginals[cells])
+    chart = (_TIE * marginals).index_add_(0, cells, found.masked_fill(cells == 0, 0.0))
+    chosen = torch.full(marginals.shape, worth.nothing, device=cells.device).index_copy_(0, cells, labels)
+    trees = SpanCRF(chart.view_as(scores.spans), scores.lengths, allowed=allowed, validate=False).argmax
+    cells = _cells(scores, trees)
+    return _decoded(scores, trees, cells, chosen[cells])
 
 
 def where(mask: Tensor, total: int) -> Tensor:

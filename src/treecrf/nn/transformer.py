@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from treecrf.nn.batch import Batch
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.nn.blank import Blank
-from treecrf.nn.int8 import Int8Bert, Twinned, mean_of_pieces
+from treecrf.nn.int8 import Int8Bert, Linear, Twinned, mean_of_pieces
 
 
 class Transformer(Twinned):
@@ -31,10 +31,10 @@ class Transformer(Twinned):
         self.frozen = frozen
         self.mix = ScalarMix(layers)
         width = hidden_size(encoder)
-        self.entry = nn.Linear(words, width, bias=False) if words else None
+        self.entry = Linear(words, width, bias=False) if words else None
         if self.entry is not None:
             nn.init.zeros_(self.entry.weight)
-        self.linear = nn.Linear(width, size, bias=False) if size else None
+        self.linear = Linear(width, size, bias=False) if size else None
         self.size = size or width
         encoder.requires_grad_(not frozen)
         self.train(self.training)
@@ -46,9 +46,12 @@ class Transformer(Twinned):
         return self
 
     def quantize(self) -> None:
-        """Give the encoder a twin on 8-bit integers."""
+        """Give the encoder, and what enters and leaves it, twins on 8-bit integers."""
         assert isinstance(self.encoder, Bert), "no other encoder can"
         self._twin = Int8Bert(self.encoder)
+        for linear in (self.entry, self.linear):
+            if linear is not None:
+                linear.quantize()
 
     def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
         """`words` (b, n + 2, d) are the vectors that enter the encoder."""

@@ -6,10 +6,12 @@ nothing, so they have no say in what the tree is.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+_ROWS = 1024  # that a CPU looks at at once, so that they stay in its cache
 _NEARLY_NOTHING = 1e-6  # by which labels that are worth the same are told apart
 
 
@@ -25,14 +27,26 @@ class Worth:
         if not 0 < self.price < 1:
             raise ValueError(f"price is {self.price}; expected a probability between 0 and 1")
 
+    @cached_property
+    def nothing(self) -> int:
+        """A label without a constituent; which one makes no difference to a tree."""
+        return int(self.counts.argmin())
+
     def to(self, device: torch.device) -> "Worth":
         """The same on a device."""
         return Worth(price=self.price, holds=self.holds.to(device), counts=self.counts.to(device))
 
     def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
         """What m spans are worth with their best labels, and those, of label scores (m, labels) and marginals (m,)."""
-        posteriors = labels.softmax(-1).double()  # whose products round alike in any company
-        likely = marginals[:, None] * (posteriors @ self.holds) @ self.holds.T
-        worth = likely - self.price * self.counts + _NEARLY_NOTHING * posteriors
-        found = worth.masked_fill(posteriors == 0, -torch.inf).max(-1)
-        return found.values.to(labels.dtype), found.indices
+        rows = max(1, len(labels)) if labels.is_cuda else _ROWS
+        parts = zip(labels.split(rows), marginals.split(rows), strict=True)
+        values, indices = zip(*(self._best(*part) for part in parts), strict=True)
+        return torch.cat(values).to(labels.dtype), torch.cat(indices)
+
+    def _best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
+        posteriors = labels.double().softmax(-1)  # whose products round alike in any company
+        names = marginals[:, None] * (posteriors @ self.holds)
+        told_apart = _NEARLY_NOTHING * posteriors - self.price * self.counts
+        worth = torch.addmm(told_apart, names, self.holds.T)
+        found = worth.masked_fill_(labels == -torch.inf, -torch.inf).max(-1)
+        return found.values, found.indices
