@@ -314,3 +314,12 @@ def test_spacy_knows_what_it_needs_and_gives(nlp: Language) -> None:
     assert nlp.analyze_pipes()["problems"]["treecrf"] == []
     assert "doc._.trees" in nlp.analyze_pipes()["attrs"]
     assert isinstance(nlp.get_pipe("treecrf"), TreeCRFComponent)
+
+
+@pytest.mark.parametrize("splitter", ["sentencizer", "senter", "parser"])
+def test_spacy_takes_any_component_that_finds_sentences(splitter: str, folder: str) -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("treecrf", config={"model": folder, "device": "cpu"})
+    assert nlp.analyze_pipes()["problems"]["treecrf"] != []
+    nlp.add_pipe(splitter, first=True)
+    assert nlp.analyze_pipes()["problems"]["treecrf"] == []
