@@ -2,6 +2,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
@@ -25,6 +26,14 @@ def test_no_weight_is_drawn_inside_and_all_are_outside() -> None:
     assert all(parameter.requires_grad for parameter in blank.parameters())
     nn.Linear(8, 8)
     assert not torch.equal(torch.random.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6), (5, 5)])
+def test_no_orthogonal_matrix_is_made_inside(shape: tuple[int, int]) -> None:
+    with Blank():
+        tall = torch.empty(max(shape), min(shape))
+        assert torch.linalg.qr(tall)[0] is tall
+        assert nn.init.orthogonal_(torch.empty(shape)).shape == shape
 
 
 def test_loading_a_parser_loads_no_compiler(tmp_path: Path) -> None:
