@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.cli.manifest import NAME, Manifest, stamps
-from treecrf.cli.parse import SETTINGS
+from treecrf.cli.parse import what_decides
 from treecrf.cli.shards import STEP, Shard, ShardQueue, cut
 from treecrf.cli.sinks import plan
 from treecrf.cli.sources import STDIN
@@ -40,7 +40,7 @@ def parse_shards(args: argparse.Namespace) -> int:
     folder = Path(args.output).resolve()
     jobs = plan(args.input, f"{folder}{os.sep}", SUFFIXES[args.format])
     args.model = str(Path(args.model).resolve()) if Path(args.model).is_dir() else args.model
-    settings = {name: getattr(args, name) for name in SETTINGS} | {"model_sha256": digest(args.model)}
+    settings = what_decides(args) | {"model_sha256": digest(args.model)}
     settings |= {"shard_lines": args.shard_lines} if args.shard_lines else {}
     inputs = [str(Path(source.path).resolve()) for source, _ in jobs]
     targets = [target.relative_to(folder) for _, target in jobs if target is not None]

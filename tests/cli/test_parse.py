@@ -285,10 +285,12 @@ def test_a_run_cut_at_any_byte_ends_the_same(file: Path, tmp_path: Path, name: s
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_resumed_run_must_be_the_same_run(file: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_must_be_the_same_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(1, file, "-o", tmp_path / "out")
     message = str(parse(file, "-o", tmp_path / "out", "--resume", "--format", "json"))
     assert "begun otherwise: format was 'brackets', not 'json'" in message
+    monkeypatch.setattr("treecrf.cli.parse.__version__", "9.9")
+    assert "treecrf was '0." in str(parse(file, "-o", tmp_path / "out", "--resume"))
     assert not parse(file, "-o", tmp_path / "out", "--format", "json")
     assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
 

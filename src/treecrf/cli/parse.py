@@ -12,8 +12,9 @@ from functools import partial
 from importlib import import_module
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from treecrf import __version__
 from treecrf.cli.records import Fields, Line
 from treecrf.cli.sinks import Sink, open_sink, plan
 from treecrf.cli.sources import STDIN, Source, is_terminal, read_lines
@@ -52,6 +53,11 @@ examples:
   treecrf parse texts/ -o trees/ --format json --probs --resume
   treecrf parse corpus/*.parquet -o trees/ --engine ray --resume
 """
+
+
+def what_decides(args: argparse.Namespace) -> dict[str, Any]:
+    """All but the input that a run's output depends on: a run that goes on must have the same."""
+    return {name: getattr(args, name) for name in SETTINGS} | {"treecrf": __version__}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -166,7 +172,7 @@ class Command:
     def run(self, source: Source, target: Path | None, advance: Callable[[int], object]) -> None:
         """Parse an input, or what an earlier run has left of it."""
         lines = read_lines(source, limit=self.args.max_line_bytes, fields=self.fields)
-        settings = {name: getattr(self.args, name) for name in SETTINGS} | {"block": self.block}
+        settings = what_decides(self.args) | {"block": self.block}
         with (
             closing(lines),
             open_sink(target, settings, resume=self.args.resume, block=self.block) as sink,
