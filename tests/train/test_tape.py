@@ -145,12 +145,14 @@ def _learner(
 
 def test_only_encoders_that_are_ours_are_recorded() -> None:
     parser = random_parser(toy_trees(5))
-    recipe = small_recipe(model={"encoder": "transformer", "transformer": "tiny"})
+    model = {"encoder": "transformer", "transformer": "tiny"}
     for encoder, expected in ((Bert(BERT), True), (_Foreign(), False)):
         parser.model.transformer = Transformer(encoder, layers=2, frozen=False)
         for device in ("cuda", "cpu"):
             processes = Processes(device=torch.device(device))
-            assert _is_recordable(recipe, parser, processes) == (expected and device == "cuda")
+            asked, unasked = small_recipe(model=model, cuda_graphs=True), small_recipe(model=model)
+            assert _is_recordable(asked, parser, processes) == (expected and device == "cuda")
+            assert not _is_recordable(unasked, parser, processes)
 
 
 class _Foreign(nn.Module):

@@ -62,7 +62,7 @@ class TrainConfig:
     warmup: float = 0.0  # the share of the run in which the rate rises to its peak
     average: float = 0.0  # of the weights over all steps: how much of it stays in each; 0: the last weights themselves
     precision: Precision = "tf32"
-    cuda_graphs: bool = True  # on a GPU, record steps and play them again, where the network allows
+    cuda_graphs: bool | None = None  # on a GPU, record steps and play them again: unless told, without a transformer
 
     mbr: bool = True  # how dev and test are parsed
     log_steps: int = 50  # steps between two looks at the loss

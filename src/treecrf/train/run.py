@@ -145,7 +145,8 @@ def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Proces
 def _is_recordable(recipe: Recipe, parser: Parser, processes: Processes) -> bool:
     """Whether a step is the same kernels for all batches of a shape: our LSTM and BERT, a CRF, alone, in one part."""
     model, transformer = recipe.model, parser.model.transformer
-    if not recipe.train.cuda_graphs or processes.device.type != "cuda":
+    wanted = transformer is None if recipe.train.cuda_graphs is None else recipe.train.cuda_graphs
+    if not wanted or processes.device.type != "cuda":
         return False
     if model.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False
