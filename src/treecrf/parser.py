@@ -25,6 +25,7 @@ from treecrf.forms import Forms
 from treecrf.nn import Decoded, Scores, SpanModel, decode
 from treecrf.nn.precision import Precision, quantize
 from treecrf.nn.scores import Fetched
+from treecrf.nn.worth import Worth
 from treecrf.tree import Span, Tree
 from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words, delayed
 
@@ -234,11 +235,18 @@ class Parser:
         0 is the MBR of the paper, which looks for the tree with the most spans expected to be right, be they
         constituents or not.
         """
-        return 0.0 if self.worth is None else self.worth.price
+        return 0.0 if self._worth is None else self._worth.price
 
     @price.setter
     def price(self, price: float) -> None:
-        self.worth = self._labels.worth(price).to(self.device) if price else None
+        self._worth = self._labels.worth(price) if price else None
+
+    @property
+    def worth(self) -> Worth | None:
+        """What spans are worth at the price, on the model's device; None where there is no price."""
+        if self._worth is not None and self._worth.holds.device != self.device:
+            self._worth = self._worth.to(self.device)
+        return self._worth
 
     @property
     def _reader(self) -> Reader:

@@ -122,6 +122,12 @@ def test_a_price_is_kept_with_the_parser(tmp_path: Path) -> None:
     assert again.price == 0.4 and list(again.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
 
 
+def test_the_price_follows_the_model_to_its_device() -> None:
+    parser = parser_at(0.4)
+    parser.model.to("meta")
+    assert parser.worth is not None and parser.worth.holds.device.type == "meta" and parser.price == 0.4
+
+
 @pytest.mark.parametrize("price", [-0.1, 1.0, float("nan")])
 def test_a_price_is_a_probability(price: float) -> None:
     with pytest.raises(ValueError, match="expected a probability between 0 and 1"):

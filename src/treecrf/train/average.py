@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class Average:
-    """Weights averaged over steps, of which each keeps the share `kept`; those of the beginning count as one step."""
+    """The average of weights: it starts as what they are, and each step keeps the share `kept` of it."""
 
     @torch.no_grad()
     def __init__(self, weights: Sequence[Tensor], kept: float) -> None:
