@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
 from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes, Spans
+from treecrf.nn.beliefs import Beliefs
 from treecrf.nn.embed import CharLSTM, Inputs, WordVectors
 from treecrf.nn.int8 import Linear
 from treecrf.nn.lstm import BiLSTM, Dropout, Recurrent, SharedDropout
@@ -161,8 +162,8 @@ class SpanModel(nn.Module):
         vectors = self.inputs(batch, features)
         return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
-    def loss(self, batch: Batch) -> Loss:
-        """The losses of the gold trees; nothing waits for the device."""
+    def loss(self, batch: Batch, beliefs: Beliefs | None = None) -> Loss:
+        """The losses of the gold trees, and of what others believe; nothing waits for the device."""
         gold, gold_labels = batch.spans, batch.labels
         assert gold_labels is not None, "spans have labels"
         scores = self(batch)
@@ -170,26 +171,32 @@ class SpanModel(nn.Module):
             spans, labels = _margin(scores, gold, gold_labels), scores.spans.new_zeros(())
         else:
             spans = _bracket_loss(scores, gold)
-            labels = F.cross_entropy(scores.labels_at(gold), gold_labels, ignore_index=IGNORED, reduction="sum")
+            at_gold = scores.labels_at(gold)
+            labels = F.cross_entropy(at_gold, gold_labels, ignore_index=IGNORED, reduction="sum")
+            if beliefs is not None:
+                spans = spans.lerp(beliefs.span_loss(scores), beliefs.trust)
+                labels = labels.lerp(F.cross_entropy(at_gold, beliefs.labels, reduction="sum"), beliefs.trust)
         if self.config.loss == "one-stage-crf":
             # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
             spans, labels = spans + labels, torch.zeros_like(labels)
         return Loss(
             spans=spans,
             labels=labels,
-            tags=self._tag_loss(scores, batch),
+            tags=self._tag_loss(scores, batch, beliefs),
             words=batch.total_words,
             labelled=batch.total_labels,
         )
 
-    def _tag_loss(self, scores: Scores, batch: Batch) -> Tensor:
+    def _tag_loss(self, scores: Scores, batch: Batch, beliefs: Beliefs | None) -> Tensor:
         if scores.tags is None:
             return scores.spans.new_zeros(())
         if batch.gold_tags is None:
             raise ValueError("the model has a tag head and the batch has no gold tags; collate it with gold=...")
-        return F.cross_entropy(
-            scores.tags.flatten(0, 1), batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum"
-        )
+        tags = scores.tags.flatten(0, 1)
+        loss = F.cross_entropy(tags, batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum")
+        if beliefs is None or beliefs.tags is None:
+            return loss
+        return loss.lerp(F.cross_entropy(tags, beliefs.tags.flatten(0, 1), reduction="sum"), beliefs.trust)
 
 
 def _in_full(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:

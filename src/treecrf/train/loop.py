@@ -121,7 +121,8 @@ def _add_gradient(run: Run, batch: Batch, words: int | Tensor, labelled: int | T
         is_bf16 = run.recipe.train.precision == "bf16"
         cached = run.recorder is None  # a step that is played again has to round the weights again
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=is_bf16, cache_enabled=cached):
-            loss = run.parser.model.loss(batch).total(words=words, labelled=labelled)
+            beliefs = None if run.teachers is None else run.teachers(batch)
+            loss = run.parser.model.loss(batch, beliefs).total(words=words, labelled=labelled)
         loss.backward()
     except torch.OutOfMemoryError as error:
         raise ValueError(

@@ -61,6 +61,8 @@ class TrainConfig:
     decay_steps: int = 5000
     warmup: float = 0.0  # the share of the run in which the rate rises to its peak
     average: float = 0.0  # of the weights over all steps: how much of it stays in each; 0: the last weights themselves
+    teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are learned beside the gold trees
+    trust: float = 0.5  # how much the teachers count there: from 0, not at all, to 1, alone
     precision: Precision = "tf32"
     cuda_graphs: bool | None = None  # on a GPU, record steps and play them again: unless told, without a transformer
 
@@ -85,6 +87,8 @@ class TrainConfig:
             raise ValueError(f"warmup is {self.warmup}; expected a share of the run, from 0 to under 1")
         if not 0 <= self.average < 1:
             raise ValueError(f"average is {self.average}; expected a share of the average, from 0 to under 1")
+        if not 0 <= self.trust <= 1:
+            raise ValueError(f"trust is {self.trust}; expected a share of the loss, from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +98,7 @@ class Recipe:
     data: DataConfig
     model: ModelConfig = field(default_factory=ModelConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+
+    def __post_init__(self) -> None:
+        if self.train.teachers and self.model.loss == "one-stage-margin":
+            raise ValueError("train.teachers are given and model.loss is 'one-stage-margin'; expected a CRF's loss")

@@ -27,6 +27,7 @@ from treecrf.train.optimizer import build_optimizer
 from treecrf.train.recipe import Recipe
 from treecrf.train.resume import RECIPE, Position, check_recipe, load_state
 from treecrf.train.tape import Recorder
+from treecrf.train.teachers import Teachers
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ class Run:
     rules: Rules
     position: Position
     watch: Watch | None
+    teachers: Teachers | None = None
     recorder: Recorder | None = None  # where the feed's batches are alike
     journal: Journal | None = None  # of the first process
     batches: int = 0  # of this epoch
@@ -111,6 +113,7 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
         rules=rules,
         position=position or Position(),
         watch=watch,
+        teachers=_teachers(recipe, parser),
     )
     if processes.is_first:
         _open_journal(run, is_new=position is None)
@@ -123,6 +126,11 @@ def _optimizer(recipe: Recipe, parser: Parser) -> torch.optim.Optimizer:
     theirs = {id(parameter) for parameter in tuned}
     head = [parameter for parameter in parser.model.parameters() if id(parameter) not in theirs]
     return build_optimizer(recipe.train, head, tuned)
+
+
+def _teachers(recipe: Recipe, learner: Parser) -> Teachers | None:
+    config = recipe.train
+    return Teachers.load(config.teachers, learner, trust=config.trust) if config.teachers else None
 
 
 def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> Feed:
@@ -146,7 +154,7 @@ def _is_recordable(recipe: Recipe, parser: Parser, processes: Processes) -> bool
     """Whether a step is the same kernels for all batches of a shape: our LSTM and BERT, a CRF, alone, in one part."""
     model, transformer = recipe.model, parser.model.transformer
     wanted = transformer is None if recipe.train.cuda_graphs is None else recipe.train.cuda_graphs
-    if not wanted or processes.device.type != "cuda":
+    if not wanted or recipe.train.teachers or processes.device.type != "cuda":
         return False
     if model.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False

@@ -1,0 +1,53 @@
+"""Parsers that another one learns from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from treecrf.nn import Batch, SpanModel
+from treecrf.nn.beliefs import Beliefs
+from treecrf.parser import Parser
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teachers:
+    """Networks whose beliefs, on average, another one learns beside the gold trees."""
+
+    models: list[SpanModel]
+    trust: float  # how much they count beside the gold trees
+
+    @staticmethod
+    def load(folders: Sequence[str], learner: Parser, *, trust: float) -> "Teachers":
+        """The parsers in some folders; they have to read the learner's batches and know its labels by its numbers."""
+        models = []
+        for folder in folders:
+            teacher = Parser.load(folder, learner.device, precision="float32")
+            _check(folder, teacher, learner)
+            models.append(teacher.model.requires_grad_(False))
+        return Teachers(models=models, trust=trust)
+
+    @torch.no_grad()
+    def __call__(self, batch: Batch) -> Beliefs:
+        """What they believe about a batch, in the number format that the caller has chosen."""
+        return Beliefs.of([model(batch) for model in self.models], batch, trust=self.trust)
+
+
+def _check(folder: str, teacher: Parser, learner: Parser) -> None:
+    if teacher.model.config.loss == "one-stage-margin":
+        raise ValueError(f"{folder} was trained for a margin and has no probabilities to teach; expected a CRF")
+    if (teacher.vocabulary, teacher.forms) != (learner.vocabulary, learner.forms):
+        raise ValueError(
+            f"{folder} has another vocabulary; expected a parser of the same data.train, data.forms and data.vectors"
+        )
+    missing = sorted(_reads(teacher) - _reads(learner))
+    if missing:
+        raise ValueError(f"{folder} reads {' and '.join(missing)}, which the parser that it should teach does not")
+
+
+def _reads(parser: Parser) -> set[str]:
+    config = parser.model.config
+    reads = {f"the pieces of {config.transformer}"} if config.transformer else set()
+    if config.reads_words and config.char_size:
+        reads.add("characters")
+    return reads | ({"given tags"} if config.reads_words and config.tag_size else set())

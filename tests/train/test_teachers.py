@@ -1,0 +1,82 @@
+"""Parsers that learn from others: what changes, what is refused, and that a run may stop meanwhile."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from small import FIFTY, small_recipe
+from treecrf.checkpoint import unpack
+from treecrf.parser import Parser
+from treecrf.train import fit
+from treecrf.train.resume import STATE
+from treecrf.train.teachers import Teachers
+from treecrf.treebank import read_trees, write_trees
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("teacher") / "run"
+    fit(small_recipe(epochs=8), folder, device="cpu")
+    return str(folder)
+
+
+def test_who_trusts_a_teacher_alone_comes_to_believe_what_it_does(tmp_path: Path, teacher: str) -> None:
+    model = {"dropout": 0.0}
+    taught = small_recipe(model=model, epochs=15, seed=5, teachers=(teacher,), trust=1.0)
+    fit(taught, tmp_path / "taught", device="cpu")
+    fit(small_recipe(model=model, epochs=15, seed=5), tmp_path / "alone", device="cpu")
+    words = [tree.words for tree in read_trees(FIFTY)]
+    believed, learned, alone = (
+        [analysis.entropy for analysis in Parser.load(folder, "cpu").analyze_many(words)]
+        for folder in (teacher, tmp_path / "taught", tmp_path / "alone")
+    )
+    assert _distance(believed, learned) < 0.5 * _distance(believed, alone)
+
+
+def _distance(left: list[float], right: list[float]) -> float:
+    return sum(abs(one - other) for one, other in zip(left, right, strict=True))
+
+
+def test_a_run_with_teachers_resumes_to_the_same_weights(tmp_path: Path, teacher: str) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(progress: Any) -> None:
+        if progress.epoch == 2 and progress.batch == 3:
+            raise Stop
+
+    recipe = small_recipe(epochs=3, teachers=(teacher, teacher), checkpoint_steps=2)
+    fit(recipe, tmp_path / "whole", device="cpu")
+    with pytest.raises(Stop):
+        fit(recipe, tmp_path / "cut", device="cpu", watch=stop)
+    fit(recipe, tmp_path / "cut", device="cpu", resume=True)
+    whole, cut = (unpack(tmp_path / name / STATE)[0] for name in ("whole", "cut"))
+    assert whole.keys() == cut.keys() and all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+def test_a_teacher_with_another_vocabulary_is_refused(tmp_path: Path, teacher: str) -> None:
+    write_trees(tmp_path / "few.mrg", list(read_trees(FIFTY))[:20])
+    recipe = small_recipe(data={"train": (str(tmp_path / "few.mrg"),)}, teachers=(teacher,))
+    with pytest.raises(ValueError, match=r"has another vocabulary; expected a parser of the same data\.train"):
+        fit(recipe, tmp_path / "run", device="cpu")
+
+
+def test_a_teacher_that_reads_more_is_refused(tmp_path: Path, teacher: str) -> None:
+    recipe = small_recipe(model={"char_size": 0}, teachers=(teacher,))
+    with pytest.raises(ValueError, match="reads characters, which the parser that it should teach does not"):
+        fit(recipe, tmp_path / "run", device="cpu")
+
+
+def test_a_margin_neither_teaches_nor_learns(tmp_path: Path, teacher: str) -> None:
+    fit(small_recipe(model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "margin", device="cpu")
+    with pytest.raises(ValueError, match="has no probabilities to teach"):
+        Teachers.load([str(tmp_path / "margin")], Parser.load(teacher, "cpu"), trust=0.5)
+    with pytest.raises(ValueError, match="expected a CRF's loss"):
+        small_recipe(model={"loss": "one-stage-margin"}, teachers=(teacher,))
+
+
+def test_trust_is_a_share() -> None:
+    with pytest.raises(ValueError, match=r"trust is 1\.5; expected a share of the loss, from 0 to 1"):
+        small_recipe(trust=1.5)
