@@ -15,6 +15,7 @@ from treecrf.analysis import Analysis, analyses, bracket_crf
 from treecrf.brackets import BracketWriter, FlatTrees
 from treecrf.certainty import Curve
 from treecrf.chart.crf import SpanCRF
+from treecrf.chart.threads import side_by_side
 from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
 from treecrf.encode.encoder import Encoder
@@ -276,11 +277,14 @@ class Parser:
                 made = {}
 
     def _begin(self, windows: Iterable[Sentences], pace: Pace, *, mbr: bool) -> Iterator[_Begun]:
+        start = partial(self._start, mbr=mbr)
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         for window in windows:
-            batches = window.batches(pace.budget)
-            for number, members in enumerate(batches, 1):
-                sentences = window.pick(members)
-                yield _Begun(sentences, self._start(sentences, mbr=mbr), members, window, number == len(batches))
+            batches = window.batches(pace.budget, threads=threads)
+            parts = list(map(window.pick, batches))
+            begun = map(start, parts) if min(threads, len(parts)) <= 1 else side_by_side(start, parts)
+            for number, (members, sentences, trees) in enumerate(zip(batches, parts, begun, strict=True), 1):
+                yield _Begun(sentences, trees, members, window, number == len(batches))
             if not batches:
                 yield _Begun(window, None, [], window, True)
 

@@ -36,9 +36,10 @@ class Pace:
 
 
 # A GPU runs a large batch in little more time than a small one, and works while the host reads and writes; but it has
-# nothing to do until the first window is read. To be measured there: benchmarks/parse.py takes other figures.
+# nothing to do until the first window is read. To be measured there: benchmarks/parse.py takes other figures. A CPU's
+# threads have a batch each, and what passes between its layers should stay in a cache.
 PACES = {
-    "cpu": Pace(window=4096, batch_words=5000, batch_cells=1_000_000, ahead=0),
+    "cpu": Pace(window=4096, batch_words=1200, batch_cells=1_000_000, ahead=0),
     "cuda": Pace(window=8192, batch_words=40_000, batch_cells=4_000_000, ahead=2),
 }
 
@@ -56,9 +57,10 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.words)
 
-    def batches(self, budget: Budget) -> list[list[int]]:
-        """Which sentences are parsed together."""
-        return sorted_batches(list(map(len, self.words)), budget=budget)
+    def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
+        """Which sentences are parsed together, on threads that work on a batch each."""
+        lengths = list(map(len, self.words))
+        return sorted_batches(lengths, budget=budget.shared(lengths, threads))
 
     def pick(self, members: Sequence[int]) -> "Sentences":
         """Those that are members of a batch."""

@@ -51,6 +51,13 @@ def test_sorted_batches_hold_every_sentence_once_within_the_budget(sizes, budget
         assert len(batch) == 1 or sum(sizes[member] for member in batch) <= budget.words
 
 
+@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 2), (300, 6)])
+def test_threads_share_what_there_is_even_if_it_is_little(count, batches):
+    sizes = [10] * count
+    found = sorted_batches(sizes, budget=Budget(words=500).shared(sizes, 2))
+    assert len(found) == batches and len(found[0]) <= len(found[-1]) + 2
+
+
 def test_a_bucket_makes_as_many_batches_as_its_words_fill_on_average():
     sizes = [10] * 1000 + [40] * 500
     batches = epoch(sizes, Budget(words=5000, cells=10**9))

@@ -5,7 +5,7 @@ bounded, so that a single long sentence does not multiply what a batch of short 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ class Budget:
             raise ValueError(
                 f"a batch of {self.words} words and {self.cells} chart cells holds nothing; expected 1 or more"
             )
+
+    def shared(self, lengths: Sequence[int], threads: int) -> "Budget":
+        """A budget that gives each of some threads about as much to do, if there is little."""
+        return replace(self, words=min(self.words, sum(lengths) // threads + max(lengths, default=1)))
 
 
 def buckets(lengths: Sequence[int], *, count: int = 32) -> list[Indices]:
