@@ -11,6 +11,7 @@ from small import FIFTY, random_parser
 from treecrf import Constraints, Parser, read_trees
 from treecrf.constraints import chain
 from treecrf.nn.batch import Spans
+from treecrf.nn.int8 import missing
 from treecrf.nn.scores import Scores, decode
 from treecrf.nn.worth import Worth
 
@@ -132,3 +133,18 @@ def test_the_price_follows_the_model_to_its_device() -> None:
 def test_a_price_is_a_probability(price: float) -> None:
     with pytest.raises(ValueError, match="expected a probability between 0 and 1"):
         Worth(price=price, holds=torch.zeros(1, 1), counts=torch.zeros(1))
+
+
+@pytest.mark.skipif(missing() is not None, reason="needs AVX-512 VNNI")
+@pytest.mark.parametrize("spans", [0, 1, 500])
+def test_compiled_code_finds_what_plain_tensors_find(spans: int) -> None:
+    generator = torch.Generator().manual_seed(spans)
+    holds = (torch.rand(37, 9, generator=generator) < 0.2).double()
+    worth = Worth(price=0.3, holds=holds, counts=holds.sum(1) + (torch.rand(37, generator=generator) < 0.1))
+    labels = 3 * torch.randn(spans, 37, generator=generator)
+    labels[torch.rand(labels.shape, generator=generator) < 0.2] = -torch.inf
+    marginals = torch.rand(spans, generator=generator)
+    values, found = worth.best(labels, marginals)
+    expected, best = worth.best(labels.double(), marginals.double())
+    torch.testing.assert_close(values, expected.float())
+    assert found.equal(best)

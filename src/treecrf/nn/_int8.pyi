@@ -68,6 +68,24 @@ def labels(
     out: int,
     /,
 ) -> None: ...
+def worth(
+    thread: int,
+    threads: int,
+    spans: int,
+    classes: int,
+    names: int,
+    price: float,
+    apart: float,
+    scores: int,
+    marginals: int,
+    starts: int,
+    chains: int,
+    counts: int,
+    worth: int,
+    next: int,
+    out: int,
+    /,
+) -> None: ...
 def chart(
     thread: int,
     threads: int,

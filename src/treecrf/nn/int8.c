@@ -61,6 +61,18 @@ typedef struct { /* [l; 1]' W [r; 1] of spans, for each class */
     float *out;                    /* (spans, classes) */
 } Labels;
 
+typedef struct { /* what spans are worth with their best labels: see worth.py */
+    int64_t spans, classes, names;
+    double price, apart;            /* of a constituent; what a label's probability counts beside its worth */
+    const float *scores;            /* (spans, classes) */
+    const float *marginals;         /* (spans,) */
+    const int64_t *starts, *chains; /* the names of class c are those in chains from starts[c] to starts[c + 1] */
+    const double *counts;           /* (classes,) how many constituents each stands for */
+    float *worth;                   /* (spans,) */
+    int64_t *next;                  /* the first span that nobody has taken */
+    int64_t *out;                   /* (spans,) the labels */
+} Worth;
+
 typedef struct { /* left' half + alone of all pairs of boundaries */
     int64_t sentences, boundaries, size;
     int64_t stride;    /* of left */
@@ -321,6 +333,39 @@ static int labels_work(const Labels *job) {
     free(memory);
     return 1;
 }
+
+/* One span, given room for its labels' probabilities and those of names; classes with a score of -inf are ruled out. */
+static void best_label(const Worth *job, int64_t span, float *shares, double *names) {
+    const float *scores = job->scores + span * job->classes;
+    int64_t width = padded(job->classes), best = 0;
+    double most = -INFINITY;
+    for (int64_t c = 0; c < width; c++) shares[c] = c < job->classes ? scores[c] : -INFINITY;
+    double inverse = soften(shares, width);
+    memset(names, 0, job->names * sizeof(double));
+    for (int64_t c = 0; c < job->classes; c++)
+        for (int64_t k = job->starts[c]; k < job->starts[c + 1]; k++) names[job->chains[k]] += shares[c];
+    for (int64_t c = 0; c < job->classes; c++) {
+        double held = 0.0;
+        for (int64_t k = job->starts[c]; k < job->starts[c + 1]; k++) held += names[job->chains[k]];
+        double worth = inverse * (job->marginals[span] * held + job->apart * shares[c]) - job->price * job->counts[c];
+        if (scores[c] == -INFINITY || worth <= most) continue;
+        most = worth;
+        best = c;
+    }
+    job->worth[span] = (float)most;
+    job->out[span] = best;
+}
+
+static int worth_work(const Worth *job) {
+    char *memory = malloc(padded(job->classes) * sizeof(float) + job->names * sizeof(double));
+    if (memory == NULL) return 0;
+    float *shares = (float *)memory;
+    for (int64_t begin; (begin = take(job->next, SPANS)) < job->spans;)
+        for (int64_t span = begin; span < min(begin + SPANS, job->spans); span++)
+            best_label(job, span, shares, (double *)(shares + padded(job->classes)));
+    free(memory);
+    return 1;
+}
 END_OF_VECTOR_CODE
 
 /* Lays a group's arrays out in a block, or with no block, says how large it must be. */
@@ -374,6 +419,7 @@ static void pack(const float *x, int64_t outputs, int64_t inputs, int8_t *tiles,
 static int work(const Job *job) { return 0; }
 static int product_work(const Product *job) { return 0; }
 static int labels_work(const Labels *job) { return 0; }
+static int worth_work(const Worth *job) { return 0; }
 static void chart_work(const Chart *job) {}
 static void pool(const float *x, int64_t pieces, int64_t size, int64_t positions, const int64_t *rows,
                  const int64_t *places, const int64_t *shares, float *out) {}
@@ -459,6 +505,26 @@ static PyObject *labels(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *worth(PyObject *module, PyObject *args) {
+    unsigned long long scores, marginals, starts, chains, counts, worth, next, out;
+    long long thread, threads, spans, classes, names;
+    double price, apart;
+    int done;
+    if (!PyArg_ParseTuple(args, "LLLLLddKKKKKKKK", &thread, &threads, &spans, &classes, &names, &price, &apart, &scores,
+                          &marginals, &starts, &chains, &counts, &worth, &next, &out))
+        return NULL;
+    Worth job = {spans, classes, names, price, apart};
+    job.scores = (const float *)(uintptr_t)scores, job.marginals = (const float *)(uintptr_t)marginals;
+    job.starts = (const int64_t *)(uintptr_t)starts, job.chains = (const int64_t *)(uintptr_t)chains;
+    job.counts = (const double *)(uintptr_t)counts, job.worth = (float *)(uintptr_t)worth;
+    job.next = (int64_t *)(uintptr_t)next, job.out = (int64_t *)(uintptr_t)out;
+    Py_BEGIN_ALLOW_THREADS
+    done = worth_work(&job);
+    Py_END_ALLOW_THREADS
+    if (!done) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyObject *chart(PyObject *module, PyObject *args) {
     unsigned long long left, half, next, out;
     long long thread, threads, sentences, boundaries, size, stride;
@@ -504,6 +570,7 @@ static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"product", product, METH_VARARGS, NULL},
                                 {"lstm", lstm, METH_VARARGS, NULL},
                                 {"labels", labels, METH_VARARGS, NULL},
+                                {"worth", worth, METH_VARARGS, NULL},
                                 {"chart", chart, METH_VARARGS, NULL},
                                 {"pool", pool_pieces, METH_VARARGS, NULL},
                                 {"pack", pack_weights, METH_VARARGS, NULL},

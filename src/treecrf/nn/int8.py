@@ -201,6 +201,21 @@ class Int8Bert:
         return out
 
 
+class FastWorth:
+    """What spans are worth with their best labels: see worth.py, whose fields and figures these are."""
+
+    def __init__(self, holds: Tensor, counts: Tensor, price: float, apart: float) -> None:
+        self._settings = (*holds.shape, price, apart)
+        self._tensors = F.pad(holds.sum(1).long().cumsum(0), (1, 0)), holds.nonzero()[:, 1].contiguous(), counts
+
+    def __call__(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
+        """The worth and the labels of m spans, of label scores (m, labels) and marginals (m,)."""
+        worth, out = torch.empty(len(labels)), torch.empty(len(labels), dtype=torch.int64)
+        tensors = labels.contiguous(), marginals.contiguous(), *self._tensors, worth
+        _run(_int8.worth, len(labels) // 8, len(labels), *self._settings, tensors=tensors, out=out)
+        return worth, out
+
+
 def mean_of_pieces(hidden: Tensor, rows: Tensor, places: Tensor, shares: Tensor, positions: int) -> Tensor:
     """The mean over each position's pieces, (positions, d), of hidden states (w, p, d): see a batch's piece fields."""
     out = torch.empty(positions, hidden.shape[-1])

@@ -11,6 +11,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from treecrf.nn.int8 import FastWorth, missing
+
 _ROWS = 1024  # that a CPU looks at at once, so that they stay in its cache
 _NEARLY_NOTHING = 1e-6  # by which labels that are worth the same are told apart
 
@@ -32,12 +34,21 @@ class Worth:
         """A label without a constituent; which one makes no difference to a tree."""
         return int(self.counts.argmin())
 
+    @cached_property
+    def _fast(self) -> FastWorth | None:
+        """The same in compiled code, where there is some for the device."""
+        if self.holds.device.type != "cpu" or missing():
+            return None
+        return FastWorth(self.holds, self.counts, self.price, _NEARLY_NOTHING)
+
     def to(self, device: torch.device) -> "Worth":
         """The same on a device."""
         return Worth(price=self.price, holds=self.holds.to(device), counts=self.counts.to(device))
 
     def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
         """What m spans are worth with their best labels, and those, of label scores (m, labels) and marginals (m,)."""
+        if self._fast is not None and labels.dtype == marginals.dtype == torch.float32:
+            return self._fast(labels, marginals)
         rows = max(1, len(labels)) if labels.is_cuda else _ROWS
         parts = zip(labels.split(rows), marginals.split(rows), strict=True)
         values, indices = zip(*(self._best(*part) for part in parts), strict=True)
