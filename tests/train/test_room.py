@@ -21,7 +21,6 @@ from treecrf.train.room import Room, fill_up, room_for
 from treecrf.tree import Tree
 
 LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")) for tree in TREES]
-HIDDEN = {"over hidden words": replace(READERS["over words"], transformer_hidden=1 - 1e-12)}  # all of them
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
@@ -54,7 +53,7 @@ def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 
     return Room(batch.size + sentences, batch.longest + words, distinct, chars, len(batch.pieces) + windows, width)
 
 
-@pytest.mark.parametrize("reader", READERS | HIDDEN)
+@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "extra",
     [{}, {"pieces": 5}, {"sentences": 3, "windows": 3}, {"sentences": 2, "words": 4, "windows": 5, "pieces": 1}],
@@ -70,7 +69,7 @@ def test_pieces_that_fill_a_batch_up_change_no_loss_and_no_gradient(
 ) -> None:
     batch = bert_batch(trees, window=window)
     assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (window < WINDOW)
-    model = small_model((READERS | HIDDEN)[reader], encoder=Bert(BERT)).double().train()
+    model = small_model(READERS[reader], encoder=Bert(BERT)).double().train()
     full = fill_up(batch, room_of(batch, **extra))
     assert full.piece_lengths is not None and full.piece_lengths.min() >= 1  # attention to nothing is not a number
     plain, filled = learned(model, batch), learned(model, full)

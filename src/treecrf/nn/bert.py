@@ -63,15 +63,10 @@ class Bert(nn.Module):
         self.encoder = Layers(config)
         self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
 
-    def forward(
-        self, pieces: Tensor, lengths: Tensor, added: Tensor | None = None, seen: Tensor | None = None
-    ) -> tuple[Tensor, ...]:
-        """The hidden states of pieces (w, p).
-
-        Their own vectors are multiplied by `seen` (w, p, 1), then `added` (w, p, d) is added to them.
-        """
+    def forward(self, pieces: Tensor, lengths: Tensor, added: Tensor | None = None) -> tuple[Tensor, ...]:
+        """The hidden states of pieces (w, p), to whose own vectors `added` (w, p, d) is added."""
         mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
-        return self.encoder(self.embeddings(pieces, added, seen), mask[:, None, None, :])  # type: ignore[no-any-return]
+        return self.encoder(self.embeddings(pieces, added), mask[:, None, None, :])  # type: ignore[no-any-return]
 
 
 class Embeddings(nn.Module):
@@ -85,10 +80,9 @@ class Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, pieces: Tensor, added: Tensor | None = None, seen: Tensor | None = None) -> Tensor:
+    def forward(self, pieces: Tensor, added: Tensor | None = None) -> Tensor:
         places = self.position_embeddings.weight[: pieces.shape[1]] + self.token_type_embeddings.weight[0]
-        vectors = self.word_embeddings(pieces)
-        vectors = (vectors if seen is None else vectors * seen) + places
+        vectors = self.word_embeddings(pieces) + places
         return self.dropout(self.LayerNorm(vectors if added is None else vectors + added))  # type: ignore[no-any-return]
 
 

@@ -35,7 +35,6 @@ class ModelConfig:
     transformer: str = ""  # name or folder: for the LSTM a feature beside the words, or itself the encoder
     transformer_tuned: bool = False  # as a feature: fine-tuned, as the encoder always is, rather than frozen
     transformer_inputs: bool = False  # as the encoder: words and characters enter it, added to its pieces
-    transformer_hidden: float = 0.0  # the share of words whose pieces it does not see, in training
     transformer_size: int = 100  # of the feature; 0 is the transformer's own
     transformer_layers: int = 4  # mixed, from the last
     span_size: int = 500
@@ -53,9 +52,8 @@ class ModelConfig:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
             if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
                 raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
-        for name in ("dropout", "transformer_hidden"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0 and less than 1")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
         if self.char_size % 2:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.encoder == "transformer" and not self.transformer:
@@ -233,14 +231,7 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     size = config.transformer_size if is_feature else 0
     frozen = is_feature and not config.transformer_tuned
     words = 0 if is_feature or not config.transformer_inputs else _width(config)
-    return Transformer(
-        encoder,
-        layers=config.transformer_layers,
-        size=size,
-        words=words,
-        hidden=config.transformer_hidden,
-        frozen=frozen,
-    )
+    return Transformer(encoder, layers=config.transformer_layers, size=size, words=words, frozen=frozen)
 
 
 def _width(config: ModelConfig) -> int:

@@ -18,16 +18,12 @@ class Transformer(Twinned):
     """The mean over a word's pieces of the mixed last layers of an encoder, (b, n + 2, size).
 
     A frozen encoder stays as it came, without dropout, whatever mode the model is in. Vectors of words, `words` wide,
-    may enter it, added to those of their pieces; at first they add nothing. In training `hidden` is the share of words
-    whose pieces it does not see.
+    may enter it, added to those of their pieces; at first they add nothing.
     """
 
-    def __init__(
-        self, encoder: nn.Module, *, layers: int, size: int = 0, words: int = 0, hidden: float = 0.0, frozen: bool
-    ) -> None:
+    def __init__(self, encoder: nn.Module, *, layers: int, size: int = 0, words: int = 0, frozen: bool) -> None:
         super().__init__()
         self.encoder = encoder
-        self.hidden = hidden
         self.frozen = frozen
         self.mix = ScalarMix(layers)
         width = hidden_size(encoder)
@@ -58,21 +54,15 @@ class Transformer(Twinned):
         if batch.pieces is None or batch.piece_lengths is None:
             raise ValueError("the model reads word pieces and the batch has none; encode it with the model's tokenizer")
         added = None if self.entry is None or words is None else _spread(self.entry(words), batch)
-        seen = self._seen(batch) if self.training and self.hidden else None
-        vectors = self._pool(self._mixed(batch.pieces, batch.piece_lengths, added, seen), batch)
+        vectors = self._pool(self._mixed(batch.pieces, batch.piece_lengths, added), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
-    def _seen(self, batch: Batch) -> Tensor:
-        """One for each piece of a word that is seen, else zero, (w, p, 1); drawn for each word."""
-        drawn = torch.rand(*batch.words.shape, 1, device=batch.device) >= self.hidden
-        return 1 - _spread(1 - drawn.float(), batch)
-
-    def _mixed(self, pieces: Tensor, lengths: Tensor, added: Tensor | None, seen: Tensor | None) -> Tensor:
+    def _mixed(self, pieces: Tensor, lengths: Tensor, added: Tensor | None) -> Tensor:
         """The mix of layers for pieces (w, p), (w, p, d)."""
         if twin := self.twin_for(pieces):
             return cast("Int8Bert", twin)(pieces, lengths, self.mix.scale * self.mix.shares, added)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            hidden = hidden_states(self.encoder, pieces, lengths, added, seen)
+            hidden = hidden_states(self.encoder, pieces, lengths, added)
         return self.mix(hidden)  # type: ignore[no-any-return]
 
     def _pool(self, hidden: Tensor, batch: Batch) -> Tensor:
@@ -119,19 +109,18 @@ def _spread(words: Tensor, batch: Batch) -> Tensor:
 
 
 def hidden_states(
-    encoder: nn.Module, pieces: Tensor, lengths: Tensor, added: Tensor | None = None, seen: Tensor | None = None
+    encoder: nn.Module, pieces: Tensor, lengths: Tensor, added: Tensor | None = None
 ) -> tuple[Tensor, ...]:
     """What an encoder gives for pieces (w, p) of which the first `lengths` of each row count, after each layer.
 
-    The pieces' own vectors are multiplied by `seen` (w, p, 1), then `added` (w, p, d) is added to them.
+    `added` (w, p, d) is added to the pieces' own vectors.
     """
     if isinstance(encoder, Bert):
-        return encoder(pieces, lengths, added, seen)  # type: ignore[no-any-return]
+        return encoder(pieces, lengths, added)  # type: ignore[no-any-return]
     mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
     entering: dict[str, Tensor] = {"input_ids": pieces}
-    if added is not None or seen is not None:
-        own = cast(Any, encoder).get_input_embeddings()(pieces)
-        entering = {"inputs_embeds": own * (1 if seen is None else seen) + (0 if added is None else added)}
+    if added is not None:
+        entering = {"inputs_embeds": cast(Any, encoder).get_input_embeddings()(pieces) + added}
     output = encoder(**entering, attention_mask=mask.long(), output_hidden_states=True)
     return output.hidden_states  # type: ignore[no-any-return]
 
