@@ -118,12 +118,31 @@ INLINE float soften(float *x, int64_t width) {
     return 1.0f / _mm512_reduce_add_ps(sum);
 }
 
+/* Up to LANES rows of LANES numbers times a factor, as columns; rows that are not there count as zeros. */
+static void transpose(const float *x, int64_t stride, int64_t rows, Floats factor, float *out, int64_t width) {
+    Floats a[LANES], b[LANES];
+    const __m512i low_lanes = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high_lanes = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    for (int r = 0; r < LANES; r++) a[r] = r < rows ? _mm512_mul_ps(load(x + r * stride), factor) : all(0.0f);
+#pragma GCC unroll 4
+    for (int step = 0; step < 4; step++) { /* each puts row k beside row k + 8 */
+#pragma GCC unroll 8
+        for (int k = 0; k < LANES / 2; k++) {
+            b[2 * k] = _mm512_permutex2var_ps(a[k], low_lanes, a[k + 8]);
+            b[2 * k + 1] = _mm512_permutex2var_ps(a[k], high_lanes, a[k + 8]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int d = 0; d < LANES; d++) store(out + d * width, a[d]);
+}
+
 /* One head: queries, keys and values are at qkv, qkv + size and qkv + 2 * size of each row. */
 static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, float *scratch, float *out) {
     int64_t stride = 3 * size, width = padded(rows);
     float *keys = scratch, *shares = scratch + head * width, factor = 1.0f / sqrtf((float)head);
-    for (int64_t j = 0; j < width; j++)
-        for (int64_t d = 0; d < head; d++) keys[d * width + j] = j < rows ? qkv[j * stride + size + d] * factor : 0.0f;
+    for (int64_t j = 0; j < width; j += LANES)
+        for (int64_t d = 0; d < head; d += LANES)
+            transpose(qkv + j * stride + size + d, stride, rows - j, all(factor), keys + d * width + j, width);
     for (int64_t i = 0; i < rows; i += QUERIES) {
         const float *query[QUERIES];
         float inverse[QUERIES];
@@ -137,12 +156,10 @@ static void attend(const float *qkv, int64_t rows, int64_t size, int64_t head, f
                 for (int r = 0; r < QUERIES; r++) sums[r] = _mm512_fmadd_ps(all(query[r][d]), key, sums[r]);
             }
 #pragma GCC unroll 4
-            for (int r = 0; r < QUERIES; r++) store(shares + r * width + j, sums[r]);
+            for (int r = 0; r < QUERIES; r++)
+                store(shares + r * width + j, _mm512_mask_mov_ps(all(-INFINITY), lanes(rows - j), sums[r]));
         }
-        for (int r = 0; r < QUERIES; r++) {
-            for (int64_t j = rows; j < width; j++) shares[r * width + j] = -INFINITY;
-            inverse[r] = soften(shares + r * width, width);
-        }
+        for (int r = 0; r < QUERIES && i + r < rows; r++) inverse[r] = soften(shares + r * width, width);
         for (int64_t d = 0; d < head; d += LANES) {
             Floats sums[QUERIES] = {all(0.0f), all(0.0f), all(0.0f), all(0.0f)};
             for (int64_t j = 0; j < rows; j++) {
