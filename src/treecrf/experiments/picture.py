@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 _SIDE = 3.2  # inches of a panel
+_FEW = 0.002  # of all sentences: groups with less say nothing and are not drawn
 
 
 def draw(analysis: dict[str, Any], path: Path) -> bool:
@@ -23,7 +24,7 @@ def draw(analysis: dict[str, Any], path: Path) -> bool:
     learning.set(title="learning curve", xlabel="% of the training trees", ylabel="F")
     learning.legend(fontsize="small")
     for axes, name, unit in ((length, "length", "words in the sentence"), (width, "width", "words in the constituent")):
-        groups = analysis[name]
+        groups = _drawn(analysis[name])
         axes.bar([group["name"].replace(" and more", "+") for group in groups], [group["f1"] for group in groups])
         axes.set(title=f"by {name}, on test", xlabel=unit, ylabel="F")
         axes.tick_params(axis="x", labelrotation=60)
@@ -32,3 +33,8 @@ def draw(analysis: dict[str, Any], path: Path) -> bool:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "treecrf"}):
         figure.savefig(path, metadata={"Date": None})
     return True
+
+
+def _drawn(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    sizes = [group.get("sentences", 1) for group in groups]
+    return [group for group, size in zip(groups, sizes, strict=True) if size >= _FEW * sum(sizes)]
