@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 import torch
 
-from small import small_recipe
+from small import FIFTY, small_recipe
 from toygrammar import toy_trees
 from treecrf.checkpoint import load_folder, save_folder
+from treecrf.evalb import evaluate
 from treecrf.parser import Parser
 from treecrf.train import fit
+from treecrf.train.ingredients import build_parser
 from treecrf.train.journal import NAME, read_journal
+from treecrf.treebank import read_trees
 
 transformers = pytest.importorskip("transformers")
 
@@ -50,6 +53,36 @@ def test_fine_tuning_resumes_to_the_same_weights(tmp_path: Path, encoder: str) -
     fit(recipe, tmp_path / "run", device="cpu", resume=True)
     ours, theirs = (Parser.load(tmp_path / name, device="cpu").model.state_dict() for name in ("run", "whole"))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_an_encoder_starts_where_that_of_a_parser_ended(tmp_path: Path, encoder: str) -> None:
+    model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
+    fit(small_recipe(model=model, learning_rate=2e-3, epochs=1), tmp_path / "first", device="cpu")
+    ended = Parser.load(tmp_path / "first", device="cpu").model.transformer
+    second = small_recipe(model=model | {"transformer": str(tmp_path / "first")})
+    started = build_parser(second, list(read_trees(FIFTY))[:20]).model.transformer
+    assert started is not None and ended is not None
+    weights, expected = started.encoder.state_dict(), ended.encoder.state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert all(parameter.requires_grad for parameter in started.encoder.parameters())
+    outcome = fit(second, tmp_path / "second", device="cpu")
+    assert outcome.dev_f == pytest.approx(_dev_f(tmp_path / "second"))
+
+
+def _dev_f(folder: Path) -> float:
+    trees = list(read_trees(FIFTY))
+    parsed = Parser.load(folder, device="cpu").parse_many(
+        [tree.words for tree in trees], tags=[tree.tags for tree in trees]
+    )
+    return evaluate(trees, parsed).f1
+
+
+def test_a_parser_without_a_transformer_is_no_place_to_start(tmp_path: Path) -> None:
+    fit(small_recipe(epochs=1), tmp_path / "words", device="cpu")
+    recipe = small_recipe(model={"encoder": "transformer", "transformer": str(tmp_path / "words")})
+    with pytest.raises(ValueError, match="has no transformer to start from"):
+        fit(recipe, tmp_path / "run", device="cpu")
 
 
 @pytest.mark.parametrize("kind", ["bert", "evil"])

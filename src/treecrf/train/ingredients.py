@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from treecrf.cnf import from_spans, to_spans
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vectors import Vectors, read_vectors
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.evalb import Rules
+from treecrf.folder import CONFIG
 from treecrf.nn import SpanModel
 from treecrf.nn.transformer import load_encoder
 from treecrf.parser import Parser
@@ -77,12 +79,22 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
     vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=recipe.data.unknown_vector, forms=recipe.data.forms)
     table = None if vectors is None else vocabulary.vector_table(vectors, unknown=recipe.data.unknown_vector)
     transformer = recipe.model.transformer
-    encoder = load_encoder(transformer) if transformer else None
+    encoder = _load_encoder(transformer) if transformer else None
     pieces = WordPieces.load(transformer) if transformer else None
     torch.manual_seed(recipe.train.seed)
     model = SpanModel(recipe.model, vocabulary.sizes, pretrained=table, encoder=encoder)
     data = recipe.data
     return Parser(model, vocabulary, root=_root(trees), language=data.language, forms=data.forms, pieces=pieces)
+
+
+def _load_encoder(name: str) -> nn.Module:
+    """The encoder that a recipe names; of a parser's folder, the one that was fine-tuned for it."""
+    if not Path(name, CONFIG).is_file():
+        return load_encoder(name)
+    transformer = Parser.load(name, "cpu", precision="float32").model.transformer
+    if transformer is None:
+        raise ValueError(f"the parser in {name} has no transformer to start from (model.transformer)")
+    return transformer.encoder
 
 
 def _read_vectors(config: DataConfig) -> Vectors | None:
