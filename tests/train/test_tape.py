@@ -11,11 +11,9 @@ from torch import Tensor, nn
 
 from nn.batches import TREES, batch_of, small_model
 from nn.readers import BERT, READERS, bert_batch
-from small import random_parser, small_recipe
-from toygrammar import toy_trees
+from small import small_recipe
 from treecrf.nn import Batch
 from treecrf.nn.bert import Bert
-from treecrf.nn.transformer import Transformer
 from treecrf.train import fit
 from treecrf.train.distributed import Processes
 from treecrf.train.optimizer import number_format
@@ -101,6 +99,24 @@ def test_batches_that_are_filled_up_train_as_others_do(
     assert filled[-1] < filled[0]
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+def test_teachers_teach_the_same_in_batches_that_are_filled_up(
+    device: str, steady: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = {"transformer": steady, "transformer_layers": 2}
+    model = encoder | MODELS["over words"]
+    losses_of(tmp_path / "one", device="cpu", model=model, epochs=2, learning_rate=2e-3)
+    losses_of(tmp_path / "other", device="cpu", model=encoder | MODELS["tuned beside words"], epochs=2)
+    taught = {"teachers": (str(tmp_path / "one"), str(tmp_path / "other")), "epochs": 3, "learning_rate": 2e-3}
+    plain = losses_of(tmp_path / "plain", device=device, model=model, cuda_graphs=False, **taught)
+    if device == "cpu":
+        monkeypatch.setattr("treecrf.train.run._is_recordable", lambda *_: True)
+        monkeypatch.setattr("treecrf.train.loop.Recorder", Launcher)
+    filled = losses_of(tmp_path / "filled", device=device, model=model, cuda_graphs=True, **taught)
+    assert filled == pytest.approx(plain, rel=1e-3 if device == "cpu" else 0.02)
+    assert filled[-1] < filled[0]
+
+
 @needs_gpu
 @pytest.mark.parametrize("reader", READERS)
 def test_recorded_steps_of_a_transformer_are_the_launched_ones(reader: str) -> None:
@@ -145,15 +161,12 @@ def _learner(
 
 
 def test_only_encoders_that_are_ours_are_recorded() -> None:
-    parser = random_parser(toy_trees(5))
-    model = {"encoder": "transformer", "transformer": "tiny"}
-    for encoder, expected in ((Bert(BERT), True), (_Foreign(), False)):
-        parser.model.transformer = Transformer(encoder, layers=2, frozen=False)
-        for device in ("cuda", "cpu"):
-            processes = Processes(device=torch.device(device))
-            asked, unasked = small_recipe(model=model, cuda_graphs=True), small_recipe(model=model)
-            assert _is_recordable(asked, parser, processes) == (expected and device == "cuda")
-            assert not _is_recordable(unasked, parser, processes)
+    ours, foreign = (small_model(READERS["alone"], encoder=encoder) for encoder in (Bert(BERT), _Foreign()))
+    asked, unasked = small_recipe(cuda_graphs=True), small_recipe()
+    on_gpu, on_cpu = (Processes(device=torch.device(device)) for device in ("cuda", "cpu"))
+    assert _is_recordable(asked, [ours], on_gpu) and _is_recordable(asked, [ours, ours], on_gpu)
+    assert not _is_recordable(asked, [foreign], on_gpu) and not _is_recordable(asked, [ours, foreign], on_gpu)
+    assert not _is_recordable(asked, [ours], on_cpu) and not _is_recordable(unasked, [ours], on_gpu)
 
 
 class _Foreign(nn.Module):

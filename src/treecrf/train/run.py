@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from treecrf.checkpoint import write_file
 from treecrf.config import to_toml
 from treecrf.encode.batching import Budget
 from treecrf.evalb import Rules
+from treecrf.nn import SpanModel
 from treecrf.nn.bert import Bert
 from treecrf.nn.recurrence import kernels_for
 from treecrf.parser import Parser
@@ -99,6 +100,7 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
     learning = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
     average = Average(learning, recipe.train.average) if recipe.train.average else None
     position = load_state(folder, parser.model, optimizer, average) if resume else None
+    teachers = _teachers(recipe, parser)
     run = Run(
         recipe=recipe,
         folder=folder,
@@ -107,13 +109,13 @@ def start_run(recipe: Recipe, folder: Path, processes: Processes, *, resume: boo
         learning=learning,
         average=average,
         optimizer=optimizer,
-        feed=_feed(recipe, train, parser, processes),
+        feed=_feed(recipe, train, parser, teachers, processes),
         dev=dev,
         test=test,
         rules=rules,
         position=position or Position(),
         watch=watch,
-        teachers=_teachers(recipe, parser),
+        teachers=teachers,
     )
     if processes.is_first:
         _open_journal(run, is_new=position is None)
@@ -133,7 +135,7 @@ def _teachers(recipe: Recipe, learner: Parser) -> Teachers | None:
     return Teachers.load(config.teachers, learner, trust=config.trust) if config.teachers else None
 
 
-def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> Feed:
+def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, teachers: Teachers | None, processes: Processes) -> Feed:
     return Feed(
         corpus=Corpus.encode(train.trees, parser.vocabulary, side=recipe.data.binarization),
         encoder=parser.encoder,
@@ -146,23 +148,27 @@ def _feed(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Proces
         world=processes.world,
         read_tags=recipe.model.tag_size > 0,
         pin_memory=processes.device.type == "cuda",
-        alike=_is_recordable(recipe, parser, processes),
+        alike=_is_recordable(recipe, [parser.model, *(teachers.models if teachers else [])], processes),
     )
 
 
-def _is_recordable(recipe: Recipe, parser: Parser, processes: Processes) -> bool:
-    """Whether a step is the same kernels for all batches of a shape: our LSTM and BERT, a CRF, alone, in one part."""
-    model, transformer = recipe.model, parser.model.transformer
-    wanted = transformer is None if recipe.train.cuda_graphs is None else recipe.train.cuda_graphs
-    if not wanted or recipe.train.teachers or processes.device.type != "cuda":
+def _is_recordable(recipe: Recipe, networks: Sequence[SpanModel], processes: Processes) -> bool:
+    """Whether a step is the same kernels for all batches of a shape: of the learner and its teachers, in one part."""
+    config, learner = recipe.train, networks[0]
+    wanted = learner.transformer is None if config.cuda_graphs is None else config.cuda_graphs
+    alone = processes.world == config.accumulate == 1
+    return wanted and alone and processes.device.type == "cuda" and all(map(_repeats_itself, networks))
+
+
+def _repeats_itself(network: SpanModel) -> bool:
+    """Whether a network launches the same kernels for all batches of a shape: our LSTM and BERT, a CRF."""
+    config, transformer = network.config, network.transformer
+    if config.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False
-    if model.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
-        return False
-    alone = processes.world == recipe.train.accumulate == 1
-    sizes = [model.lstm_size] * (model.encoder == "lstm")
-    sizes += [model.char_size // 2] * (model.reads_words and model.char_size > 0)
-    weight = next(parser.model.parameters())
-    return alone and all(kernels_for(weight, size) is not None for size in sizes)
+    sizes = [config.lstm_size] * (config.encoder == "lstm")
+    sizes += [config.char_size // 2] * (config.reads_words and config.char_size > 0)
+    weight = next(network.parameters())
+    return all(kernels_for(weight, size) is not None for size in sizes)
 
 
 def _open_journal(run: Run, *, is_new: bool) -> None:
