@@ -19,7 +19,7 @@ from treecrf.folder import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.parser import Parser
 from treecrf.text import tokenize
 from treecrf.tree import Tree
-from treecrf.window import PACES
+from treecrf.window import PACES, Sentences
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -51,6 +51,38 @@ def test_random_weights_give_more_than_one_kind_of_tree(parser: Parser) -> None:
 @pytest.fixture(scope="module")
 def alone(parser: Parser) -> dict[tuple[str, ...], Tree]:
     return {tuple(words): parser.parse(words) for words in SENTENCES}
+
+
+@pytest.mark.parametrize("tag_head", [False, True])
+def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
+    tag_head: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = random_parser(TREES, tag_head=tag_head)
+    expected = list(parser.parse_many(SENTENCES))
+    scores, sizes = parser._scores, []
+
+    def with_little_memory(sentences: Sentences) -> object:
+        sizes.append(len(sentences))
+        if len(sentences) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return scores(sentences)
+
+    monkeypatch.setattr(parser, "_scores", with_little_memory)
+    assert list(parser.parse_many(SENTENCES)) == expected
+    assert max(sizes) > 6
+
+
+def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = random_parser(TREES)
+
+    def without_memory(sentences: Sentences) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(parser, "_scores", without_memory)
+    with pytest.raises(
+        ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
+    ):
+        parser.parse(["a", "b", "c"])
 
 
 @settings(max_examples=20)

@@ -290,8 +290,20 @@ class Parser:
 
     @torch.no_grad()
     def _start(self, sentences: Sentences, *, mbr: bool) -> Fetched:
-        scores, allowed = self._scores(sentences)
-        return decode(scores, mbr=mbr, worth=self.worth, allowed=allowed).fetch()
+        """The trees of a batch; what does not fit into the device's memory at once is parsed in halves."""
+        try:
+            scores, allowed = self._scores(sentences)
+            return decode(scores, mbr=mbr, worth=self.worth, allowed=allowed).fetch()
+        except torch.OutOfMemoryError as error:
+            if len(sentences) == 1:
+                raise ValueError(
+                    f"a sentence of {len(sentences.words[0])} words does not fit into the GPU's memory; parse it on a "
+                    "CPU (device='cpu'), or let nothing else use the GPU meanwhile"
+                ) from error
+        torch.cuda.empty_cache()
+        middle, numbers = len(sentences) // 2, range(len(sentences))
+        halves = (sentences.pick(numbers[:middle]), sentences.pick(numbers[middle:]))
+        return Decoded.join([self._start(half, mbr=mbr).wait() for half in halves]).fetch()
 
     def _scores(self, sentences: Sentences) -> tuple[Scores, Tensor | None]:
         """The network's scores given the constraints, and the chart of spans that are allowed if any is not."""

@@ -1,5 +1,6 @@
 """What the network says about a batch, and the trees that follow from it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -60,6 +61,17 @@ class Decoded:
     def cpu(self) -> "Decoded":
         """The same on the host."""
         return self.fetch().wait()
+
+    @staticmethod
+    def join(parts: "Sequence[Decoded]") -> "Decoded":
+        """The trees of several batches as those of one."""
+        tags = [part.tags for part in parts if part.tags is not None]
+        return Decoded(
+            starts=torch.cat([part.starts for part in parts]),
+            ends=torch.cat([part.ends for part in parts]),
+            labels=torch.cat([part.labels for part in parts]),
+            tags=torch.cat(tags) if tags else None,
+        )
 
 
 class Fetched(NamedTuple):
