@@ -69,7 +69,7 @@ class Parser:
         self.certainty = certainty
         characters = model.inputs is not None and model.config.char_size > 0
         self.encoder = Encoder(vocabulary, characters=characters, pieces=pieces, forms=forms)
-        self._pieces = pieces
+        self.pieces = pieces
         self._labels = Labels(vocabulary.labels)
         self.price = price
 
@@ -119,7 +119,7 @@ class Parser:
             price=self.price,
             model=self.model.config,
         )
-        save_parts(folder, Parts(config, self.vocabulary, self.model, self._pieces))
+        save_parts(folder, Parts(config, self.vocabulary, self.model, self.pieces))
 
     def parse(
         self,

@@ -1,5 +1,8 @@
 """Parsers that learn from others: what changes, what is refused, and that a run may stop meanwhile."""
 
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +69,25 @@ def test_a_teacher_with_another_vocabulary_is_refused(tmp_path: Path, teacher: s
 def test_a_teacher_that_reads_more_is_refused(tmp_path: Path, teacher: str) -> None:
     recipe = small_recipe(model={"char_size": 0}, teachers=(teacher,))
     with pytest.raises(ValueError, match="reads characters, which the parser that it should teach does not"):
+        fit(recipe, tmp_path / "run", device="cpu")
+
+
+def test_a_teacher_that_cuts_words_into_other_pieces_is_refused(tmp_path: Path, encoder: str) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(encoder, other)
+    tokenizer = json.loads((other / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"] = {
+        piece: number for piece, number in tokenizer["model"]["vocab"].items() if len(piece) < 4 or piece[0] == "["
+    }
+    (other / "tokenizer.json").write_text(json.dumps(tokenizer))
+    model = {"encoder": "transformer", "transformer_layers": 2, "transformer": encoder}
+    fit(small_recipe(model=model, epochs=1), tmp_path / "teacher", device="cpu")
+    recipe = small_recipe(
+        model=model | {"transformer": str(tmp_path / "teacher")}, teachers=(str(tmp_path / "teacher"),)
+    )
+    fit(recipe, tmp_path / "same", device="cpu")  # by another name
+    recipe = replace(recipe, model=replace(recipe.model, transformer=str(other)))
+    with pytest.raises(ValueError, match="cuts words into other pieces; expected an encoder with the same tokenizer"):
         fit(recipe, tmp_path / "run", device="cpu")
 
 

@@ -43,11 +43,19 @@ def _check(folder: str, teacher: Parser, learner: Parser) -> None:
     missing = sorted(_reads(teacher) - _reads(learner))
     if missing:
         raise ValueError(f"{folder} reads {' and '.join(missing)}, which the parser that it should teach does not")
+    if teacher.pieces is not None and _cuts(teacher) != _cuts(learner):
+        raise ValueError(f"{folder} cuts words into other pieces; expected an encoder with the same tokenizer")
 
 
 def _reads(parser: Parser) -> set[str]:
     config = parser.model.config
-    reads = {f"the pieces of {config.transformer}"} if config.transformer else set()
+    reads = {"pieces of words"} if config.transformer else set()
     if config.reads_words and config.char_size:
         reads.add("characters")
     return reads | ({"given tags"} if config.reads_words and config.tag_size else set())
+
+
+def _cuts(parser: Parser) -> tuple[int, list[list[int]]]:
+    """How a parser's tokenizer cuts the words that it knows."""
+    assert parser.pieces is not None
+    return parser.pieces.window, parser.pieces.split(parser.vocabulary.words)
