@@ -27,6 +27,7 @@ FLOORS = {
     "constraints": 3,
     "parser": 3,
     "window": 3,
+    "flow": 3,
     "weights": 3,
     "exam": 3,
     "card": 3,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -15,12 +15,12 @@ from treecrf.analysis import Analysis, analyses, bracket_crf
 from treecrf.brackets import BracketWriter, FlatTrees
 from treecrf.certainty import Curve
 from treecrf.chart.crf import SpanCRF
-from treecrf.chart.threads import side_by_side
 from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
 from treecrf.encode.encoder import Encoder
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
+from treecrf.flow import flow
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
 from treecrf.forms import Forms
 from treecrf.nn import Decoded, Scores, SpanModel, decode
@@ -28,22 +28,12 @@ from treecrf.nn.precision import Precision, quantize
 from treecrf.nn.scores import Fetched
 from treecrf.nn.worth import Worth
 from treecrf.tree import Span, Tree
-from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words, delayed
+from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words
 
 T = TypeVar("T")
 
 _NO_TAG = "_"  # the tag of words that nobody tagged
 _LABELLED_CELLS = 1 << 28  # scores of a batch's labelled spans, where a model scores all of them
-
-
-class _Begun(NamedTuple):
-    """A batch that the device works on; it has no trees where the window has no sentences."""
-
-    sentences: Sentences
-    trees: Fetched | None
-    members: list[int]  # of the window
-    window: Sentences
-    is_last: bool  # of the window
 
 
 class Parser:
@@ -266,27 +256,9 @@ class Parser:
         *,
         mbr: bool,
     ) -> Iterator[list[T]]:
-        """What is made of each window's sentences, in their order, while the device works on batches further on."""
         self.model.eval()
-        made: dict[int, T] = {}
-        for batch in delayed(self._begin(windows, pace, mbr=mbr), pace.ahead):
-            if batch.trees is not None:
-                made.update(zip(batch.members, make(batch.sentences, batch.trees.wait()), strict=True))
-            if batch.is_last:
-                yield [made[member] for member in range(len(batch.window))]
-                made = {}
-
-    def _begin(self, windows: Iterable[Sentences], pace: Pace, *, mbr: bool) -> Iterator[_Begun]:
-        start = partial(self._start, mbr=mbr)
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
-        for window in windows:
-            batches = window.batches(pace.budget, threads=threads)
-            parts = list(map(window.pick, batches))
-            begun = map(start, parts) if min(threads, len(parts)) <= 1 else side_by_side(start, parts)
-            for number, (members, sentences, trees) in enumerate(zip(batches, parts, begun, strict=True), 1):
-                yield _Begun(sentences, trees, members, window, number == len(batches))
-            if not batches:
-                yield _Begun(window, None, [], window, True)
+        return flow(windows, partial(self._start, mbr=mbr), make, pace, threads=threads)
 
     @torch.no_grad()
     def _start(self, sentences: Sentences, *, mbr: bool) -> Fetched:
