@@ -47,7 +47,8 @@ def run_folder(data: Path) -> Path:
     where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,), "forms": "plain"}
     where |= {"vectors": str(data / "vectors.txt"), "unknown_vector": "unk"}
     recipe = small_recipe(data=where, model={"tag_head": True, "lstm_size": 64}, epochs=4)
-    fit(recipe, data / "run", device="cpu")
+    fit(recipe, data / "teacher", device="cpu")
+    fit(replace(recipe, train=replace(recipe.train, teachers=(str(data / "teacher"),))), data / "run", device="cpu")
     return data / "run"
 
 
@@ -96,7 +97,18 @@ def test_a_card_says_where_a_model_comes_from_and_what_it_scores(packed: Path) -
 def test_a_card_does_not_tell_where_files_were(packed: Path, data: Path) -> None:
     for path in packed.iterdir():
         assert str(data).encode() not in path.read_bytes(), path.name
-    assert 'train = ["toy/train.mrg"]' in Card.load(packed).recipe
+    recipe = Card.load(packed).recipe
+    assert 'train = ["toy/train.mrg"]' in recipe and 'teachers = ["teacher"]' in recipe
+
+
+def test_a_part_of_which_no_sentence_can_be_scored_has_a_score_of_nothing(run_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # a word that the rules delete, tagged as no parser would
+    (tmp_path / "odd" / "test.mrg.gz").write_bytes(gzip.compress(tree))
+    purpose = replace(PURPOSE, tests=("odd",))
+    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
+    (score,) = card.scores
+    assert (score.errors, score.f1, score.interval) == (1, 0.0, (0.0, 0.0))
 
 
 def test_an_unknown_treebank_is_named(run_folder: Path, tmp_path: Path) -> None:

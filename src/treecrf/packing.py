@@ -78,7 +78,8 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
-    return replace(recipe, data=data, model=model)
+    train = replace(recipe.train, teachers=tuple(Path(folder).name for folder in recipe.train.teachers))
+    return replace(recipe, data=data, model=model, train=train)
 
 
 @torch.no_grad()
@@ -114,7 +115,7 @@ def _score(parser: Parser, name: str, data: Path, rules: Rules) -> PartScore:
 
 
 def _interval(score: Score) -> tuple[float, float]:
-    low, high = bootstrap.intervals(score)["f1"]
+    low, high = bootstrap.intervals(score).get("f1", (score.f1, score.f1))  # none where no sentence can be scored
     return low, high
 
 
