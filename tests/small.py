@@ -1,17 +1,21 @@
 """A parser small enough to train in seconds, and a treebank for it."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
+from treecrf.checkpoint import unpack
 from treecrf.encode.pieces import WordPieces
 from treecrf.encode.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
-from treecrf.train import DataConfig, Recipe, TrainConfig
+from treecrf.train import DataConfig, Progress, Recipe, TrainConfig, fit
+from treecrf.train.resume import STATE
 
 FIFTY = str(Path(__file__).parent / "data" / "fifty.mrg")
 
@@ -58,3 +62,22 @@ def _drawn(network: SpanModel) -> SpanModel:
         for parameter in network.parameters():
             parameter.normal_(0, 0.5, generator=generator)
     return network.eval()
+
+
+class _Stop(Exception):
+    pass
+
+
+def whole_and_resumed(recipe: Recipe, folder: Path) -> list[dict[str, Tensor]]:
+    """The state that an uninterrupted run of a recipe ends in, and that of one which stopped in its second epoch."""
+
+    def stop(progress: Progress) -> None:
+        if progress.epoch == 2 and progress.batch == 3:
+            raise _Stop
+
+    fit(recipe, folder / "whole", device="cpu")
+    with contextlib.suppress(_Stop):
+        fit(recipe, folder / "resumed", device="cpu", watch=stop)
+        raise AssertionError("the run did not stop")
+    fit(recipe, folder / "resumed", device="cpu", resume=True)
+    return [unpack(folder / name / STATE)[0] for name in ("whole", "resumed")]

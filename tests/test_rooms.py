@@ -28,6 +28,7 @@ FLOORS = {
     "parser": 3,
     "window": 3,
     "flow": 3,
+    "harvest": 3,
     "weights": 3,
     "exam": 3,
     "card": 3,

@@ -3,19 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from treecrf.analysis import Analysis, analyses, bracket_crf
-from treecrf.brackets import BracketWriter, FlatTrees
 from treecrf.certainty import Curve
 from treecrf.chart.crf import SpanCRF
-from treecrf.cnf import from_spans
 from treecrf.constraints import Constraints, Labels, condition
 from treecrf.encode.encoder import Encoder
 from treecrf.encode.pieces import WordPieces
@@ -23,16 +19,16 @@ from treecrf.encode.vocabulary import Vocabulary
 from treecrf.flow import flow
 from treecrf.folder import ParserConfig, Parts, load_parts, save_parts
 from treecrf.forms import Forms
+from treecrf.harvest import Harvest
 from treecrf.nn import Decoded, Scores, SpanModel, decode
 from treecrf.nn.precision import Precision, quantize
 from treecrf.nn.scores import Fetched
 from treecrf.nn.worth import Worth
-from treecrf.tree import Span, Tree
+from treecrf.tree import Tree
 from treecrf.window import PACES, Pace, Reader, Sentences, Tags, Words
 
 T = TypeVar("T")
 
-_NO_TAG = "_"  # the tag of words that nobody tagged
 _LABELLED_CELLS = 1 << 28  # scores of a batch's labelled spans, where a model scores all of them
 
 
@@ -142,7 +138,7 @@ class Parser:
         """
         pace = self._pace(window, batch_words)
         windows = self._reader.windows(sentences, tags, constraints, size=pace.window)
-        for trees in self._flow(windows, self._trees, pace, mbr=mbr):
+        for trees in self._flow(windows, self._harvest.trees, pace, mbr=mbr):
             yield from trees
 
     def brackets_many(
@@ -162,7 +158,7 @@ class Parser:
         """
         pace = self._pace(window, batch_words)
         windows = self._reader.windows(sentences, tags, constraints, size=pace.window)
-        for lines in self._flow(windows, partial(self._lines, self._writer(exact)), pace, mbr=mbr):
+        for lines in self._flow(windows, partial(Harvest.lines, self._harvest.writer(exact=exact)), pace, mbr=mbr):
             yield from lines
 
     def brackets_by_window(
@@ -170,7 +166,7 @@ class Parser:
     ) -> Iterator[list[str]]:
         """What `brackets_many` gives, for windows that the caller has cut: only sentences of one share a batch."""
         read = (self._reader.window(window, 0) for window in windows)
-        return self._flow(read, partial(self._lines, self._writer(exact)), self.pace, mbr=mbr)
+        return self._flow(read, partial(Harvest.lines, self._harvest.writer(exact=exact)), self.pace, mbr=mbr)
 
     def analyze(
         self,
@@ -207,13 +203,7 @@ class Parser:
             yield from (found[number] for number in range(len(window)))
 
     @torch.no_grad()
-    def crf(
-        self,
-        words: str | Words,
-        *,
-        tags: Tags | None = None,
-        constraints: Constraints | None = None,
-    ) -> SpanCRF:
+    def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> SpanCRF:
         """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
         self.model.eval()
         (window,) = self._reader.windows([words], _one(tags), _one(constraints), size=1)
@@ -238,6 +228,10 @@ class Parser:
         if self._worth is not None and self._worth.holds.device != self.device:
             self._worth = self._worth.to(self.device)
         return self._worth
+
+    @property
+    def _harvest(self) -> Harvest:
+        return Harvest(vocabulary=self.vocabulary, root=self.root, has_tags=self.model.tagger is not None)
 
     @property
     def _reader(self) -> Reader:
@@ -282,50 +276,21 @@ class Parser:
         # which the reader has seen, where the model reads them
         tags = cast("Sequence[Sequence[str]]", sentences.tags) if self.model.config.tag_size else None
         batch = self.encoder.collate(sentences.forms, tags=tags)
-        device = self.device
-        if device.type == "cuda":
+        if self.device.type == "cuda":
             batch = batch.pin_memory()
-        scores = self.model(batch.to(device))
+        scores = self.model(batch.to(self.device))
         if sentences.constraints is None or not any(sentences.constraints):
             return scores, None
         return condition(scores, sentences.constraints, self._labels, self.root, numbers=sentences.numbers)
-
-    def _trees(self, sentences: Sentences, decoded: Decoded) -> Iterator[Tree]:
-        starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in decoded.labels.tolist()])
-        for leaves in self._leaves(sentences, decoded):
-            yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
-
-    def _writer(self, exact: bool) -> BracketWriter:
-        tags = self.vocabulary.tags if self.model.tagger is not None else (_NO_TAG,)
-        return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)
-
-    def _lines(self, writer: BracketWriter, sentences: Sentences, decoded: Decoded) -> list[str]:
-        starts, ends, labels = (part.numpy() for part in (decoded.starts, decoded.ends, decoded.labels))
-        tags = np.zeros((len(labels) + len(sentences)) // 2, np.int32) if decoded.tags is None else decoded.tags.numpy()
-        return writer.lines(sentences.words, FlatTrees(starts, ends, labels, tags), tags=sentences.tags)
 
     @torch.no_grad()
     def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
         scores, allowed = self._scores(sentences)
         crf = bracket_crf(scores, allowed)
         decoded = decode(scores, mbr=mbr, worth=self.worth, allowed=allowed, crf=crf)
-        leaves = list(self._leaves(sentences, decoded.cpu()))
+        leaves = list(self._harvest.leaves(sentences, decoded.cpu()))
         found = analyses(scores, crf, decoded, leaves, self._labels, root=self.root, k=k)
         return list(map(self.certainty.adjust, found))
-
-    def _leaves(self, sentences: Sentences, decoded: Decoded) -> Iterator[list[Tree]]:
-        """Each sentence's preterminals: its words under given tags, or else predicted ones."""
-        tags = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
-        given = sentences.tags or [None] * len(sentences)
-        for words, own in zip(sentences.words, given, strict=True):
-            predicted = [_NO_TAG] * len(words) if tags is None else list(islice(tags, len(words)))
-            known = predicted if own is None else map(_first, own, predicted)
-            yield [Tree(tag, (word,)) for tag, word in zip(known, words, strict=True)]
-
-
-def _first(given: str | None, predicted: str) -> str:
-    return predicted if given is None else given
 
 
 def _one(given: Any) -> list[Any] | None:

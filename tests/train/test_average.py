@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from small import small_recipe
+from small import small_recipe, whole_and_resumed
 from treecrf import Parser
 from treecrf.checkpoint import unpack
 from treecrf.train.average import Average
@@ -51,20 +51,9 @@ def test_the_saved_parser_is_the_average_and_the_run_goes_on_without_it(tmp_path
 
 
 def test_an_interrupted_average_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop(progress: object) -> None:
-        if getattr(progress, "epoch", 0) == 2 and getattr(progress, "batch", 0) == 3:
-            raise Stop
-
     recipe = small_recipe(epochs=3, average=0.9, checkpoint_steps=2)
-    fit(recipe, tmp_path / "whole", device="cpu")
-    with pytest.raises(Stop):
-        fit(recipe, tmp_path / "cut", device="cpu", watch=stop)
-    fit(recipe, tmp_path / "cut", device="cpu", resume=True)
-    whole, cut = (unpack(tmp_path / name / STATE)[0] for name in ("whole", "cut"))
-    assert whole.keys() == cut.keys() and all(torch.equal(whole[name], cut[name]) for name in whole)
+    whole, resumed = whole_and_resumed(recipe, tmp_path)
+    assert whole.keys() == resumed.keys() and all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
 def test_an_average_that_never_changes_is_refused() -> None:

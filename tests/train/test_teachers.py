@@ -4,16 +4,13 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from small import FIFTY, small_recipe
-from treecrf.checkpoint import unpack
+from small import FIFTY, small_recipe, whole_and_resumed
 from treecrf.parser import Parser
 from treecrf.train import fit
-from treecrf.train.resume import STATE
 from treecrf.train.teachers import Teachers
 from treecrf.treebank import read_trees, write_trees
 
@@ -43,20 +40,9 @@ def _distance(left: list[float], right: list[float]) -> float:
 
 
 def test_a_run_with_teachers_resumes_to_the_same_weights(tmp_path: Path, teacher: str) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop(progress: Any) -> None:
-        if progress.epoch == 2 and progress.batch == 3:
-            raise Stop
-
     recipe = small_recipe(epochs=3, teachers=(teacher, teacher), checkpoint_steps=2)
-    fit(recipe, tmp_path / "whole", device="cpu")
-    with pytest.raises(Stop):
-        fit(recipe, tmp_path / "cut", device="cpu", watch=stop)
-    fit(recipe, tmp_path / "cut", device="cpu", resume=True)
-    whole, cut = (unpack(tmp_path / name / STATE)[0] for name in ("whole", "cut"))
-    assert whole.keys() == cut.keys() and all(torch.equal(whole[name], cut[name]) for name in whole)
+    whole, resumed = whole_and_resumed(recipe, tmp_path)
+    assert whole.keys() == resumed.keys() and all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
 def test_a_teacher_with_another_vocabulary_is_refused(tmp_path: Path, teacher: str) -> None:

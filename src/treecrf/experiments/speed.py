@@ -12,6 +12,7 @@ import torch
 from treecrf.experiments import paper
 from treecrf.experiments.clock import Clock, seconds
 from treecrf.experiments.peers import supar_speed, torch_struct_decode
+from treecrf.harvest import Harvest
 from treecrf.nn import Decoded, decode
 from treecrf.parser import Parser
 from treecrf.tree import Tree
@@ -41,7 +42,7 @@ def time_parts(
 ) -> None:
     """Parse sentences into a file, each part finished before the next begins, and take the time of each."""
     parser.model.eval()
-    writer = parser._writer(exact=False)
+    writer = parser._harvest.writer(exact=False)
     for start in range(0, len(words), parser.pace.window):
         with clock.time("sort into batches"):
             window = parser._reader.window(words[start : start + parser.pace.window], start)
@@ -60,7 +61,7 @@ def time_parts(
             with clock.time("copy to the host"):
                 decoded = decoded.cpu()
             with clock.time("text"):
-                made.update(zip(members, parser._lines(writer, sentences, decoded), strict=True))
+                made.update(zip(members, Harvest.lines(writer, sentences, decoded), strict=True))
         with clock.time("put in order and write"):
             stream.write("\n".join([*(made[number] for number in range(len(window))), ""]).encode())
 
