@@ -7,6 +7,7 @@ import torch
 
 from nn.batches import SMALL, TREES, batch_of, small_model
 from treecrf.chart import naive
+from treecrf.chart.crf import SpanCRF
 from treecrf.nn import IGNORED, Batch
 from treecrf.nn.beliefs import Beliefs
 
@@ -35,7 +36,7 @@ def test_the_loss_of_spans_is_the_surprise_of_the_learner_over_the_teachers_tree
         for parameter in learner.parameters():
             parameter.mul_(-0.7)
         theirs, ours = teacher(batch), learner(batch)
-    found = Beliefs.of([theirs], batch, trust=1.0).span_loss(ours)
+    found = Beliefs.of([theirs], batch, trust=1.0).span_loss(SpanCRF(ours.spans, ours.lengths))
     expected = torch.zeros((), dtype=torch.float64)
     for row, length in enumerate(batch.lengths.tolist()):
         every = naive.trees(length, batch.longest + 1)

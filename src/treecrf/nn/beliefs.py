@@ -36,10 +36,9 @@ class Beliefs(NamedTuple):
             trust=trust,
         )
 
-    def span_loss(self, scores: Scores) -> Tensor:
-        """The cross-entropy of their trees and those of the scores, summed over sentences."""
-        log_z = SpanCRF(scores.spans, scores.lengths, validate=False).log_partition
-        return (log_z - (self.spans * scores.spans).sum((1, 2))).sum()
+    def span_loss(self, crf: SpanCRF) -> Tensor:
+        """The surprise of a distribution over the trees that they believe in, summed over sentences."""
+        return (crf.log_partition - (self.spans * crf.scores).sum((1, 2))).sum()
 
 
 def _mean(parts: Sequence[Tensor]) -> Tensor:

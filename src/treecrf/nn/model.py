@@ -168,11 +168,11 @@ class SpanModel(nn.Module):
         if self.config.loss == "one-stage-margin":
             spans, labels = _margin(scores, gold, gold_labels), scores.spans.new_zeros(())
         else:
-            spans = _bracket_loss(scores, gold)
-            at_gold = scores.labels_at(gold)
+            crf, at_gold = SpanCRF(scores.spans, scores.lengths, validate=False), scores.labels_at(gold)
+            spans = _bracket_loss(crf, gold)
             labels = F.cross_entropy(at_gold, gold_labels, ignore_index=IGNORED, reduction="sum")
             if beliefs is not None:
-                spans = spans.lerp(beliefs.span_loss(scores), beliefs.trust)
+                spans = spans.lerp(beliefs.span_loss(crf), beliefs.trust)
                 labels = labels.lerp(F.cross_entropy(at_gold, beliefs.labels, reduction="sum"), beliefs.trust)
         if self.config.loss == "one-stage-crf":
             # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
@@ -203,11 +203,11 @@ def _in_full(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return pair[0].to(dtype), pair[1].to(dtype)
 
 
-def _bracket_loss(scores: Scores, gold: Spans) -> Tensor:
+def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
     """-log p(gold brackets), summed over sentences."""
-    trees = torch.zeros_like(scores.spans, dtype=torch.bool)
+    trees = torch.zeros_like(crf.scores, dtype=torch.bool)
     trees.view(-1).index_fill_(0, gold.cells, True)
-    return -SpanCRF(scores.spans, scores.lengths, validate=False).log_prob(trees).sum()
+    return -crf.log_prob(trees).sum()
 
 
 def _margin(scores: Scores, gold: Spans, labels: Tensor) -> Tensor:
