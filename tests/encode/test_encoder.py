@@ -151,3 +151,9 @@ def test_without_forms_words_are_read_as_they_are() -> None:
     vocabulary = Vocabulary.build(trees)
     assert vocabulary.words == ("-lrb-", "word")
     assert UNK in Encoder(vocabulary).collate([["(", "Word"]]).words
+
+
+def test_the_size_of_a_sentence_is_its_words_or_their_pieces():
+    sentences = [["ab", "c", "??"], ["d"], ["efg", "h"]]
+    assert Encoder(VOCABULARY).sizes(sentences) == [3, 1, 2]
+    assert Encoder(VOCABULARY, pieces=letters()).sizes(sentences) == [4, 1, 4]

@@ -80,6 +80,15 @@ class Encoder:
             parts |= _gold(gold, lengths)
         return _batch(parts, lengths)
 
+    def sizes(self, sentences: Sequence[Sequence[str]]) -> list[int]:
+        """How much there is to read in each sentence: its words, or the pieces that a transformer has of them."""
+        lengths = [len(sentence) for sentence in sentences]
+        if self._pieces is None:
+            return lengths
+        rows, features = self._look_up(list(chain.from_iterable(sentences)))
+        starts = np.cumsum([0, *lengths[:-1]])
+        return np.add.reduceat(features["piece_lengths"][rows], starts).tolist()  # type: ignore[no-any-return]
+
     def _look_up(self, words: list[str]) -> tuple[Ints, dict[str, Ints]]:
         """Which of the distinct words each word is, and their features; those of start, end and padding come last."""
         with self._lock:

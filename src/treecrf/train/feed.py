@@ -85,7 +85,7 @@ class Feed:
 
     @cached_property
     def _buckets(self) -> list[Indices]:
-        return buckets(self.corpus.lengths)
+        return buckets(self.encoder.sizes(self.corpus.words))
 
     @cached_property
     def _bucket_of(self) -> dict[int, Indices]:
