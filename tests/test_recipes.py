@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,9 +95,35 @@ def test_embedded_models_predict_tags_and_read_one_spelling(name: str) -> None:
     assert recipe.data.forms == ("simplified" if name == "zh" else "plain")
 
 
-def test_both_english_models_have_the_same_data() -> None:
+def test_both_english_models_have_the_same_gold_trees() -> None:
     one, other = load("en").data, load("en-lstm").data
-    assert (one.train, one.dev) == (other.train, other.dev)
+    assert (one.train[:-1], one.dev) == (other.train, other.dev)
+    assert one.train[-1] == "data/redwoods/parsed.mrg.gz"
+
+
+@pytest.mark.parametrize("kind", ["", "-lstm", "-words"])
+def test_teachers_have_the_vocabulary_of_the_learner_and_read_gold_trees_alone(kind: str) -> None:
+    learner, teacher = load("en").data, load(f"en-teacher{kind}").data
+    for setting in ("train", "forms", "vectors", "unknown_vector", "retag"):
+        assert getattr(teacher, setting) == getattr(learner, setting)
+    assert teacher.weights[-1] == 0 < learner.weights[-1]
+
+
+def test_what_english_is_learned_from_is_trained_before() -> None:
+    script = (RECIPES / "en.sh").read_text()
+    made = {run.replace("$seed", seed) for run in re.findall(r"-o (runs/\S+)", script) for seed in "12"}
+    recipe = load("en")
+    assert {recipe.model.transformer, *recipe.train.teachers} < made
+    assert all((RECIPES / name).is_file() for name in re.findall(r"recipes/(\S+)", script))
+
+
+def test_sentences_of_treebanks_become_lines_of_words_each_once(tmp_path: Path) -> None:
+    trees = tmp_path / "trees.mrg"
+    trees.write_text(
+        "(S (X ad_hoc) (X grammar))\n(S (X see) (X a|b))\n(S (X alone))\n(S (X ad) (X hoc_grammar))\n(S (X more) (X _))"
+    )
+    script = [sys.executable, str(RECIPES / "sentences.py"), str(trees), str(trees)]
+    assert subprocess.run(script, check=True, capture_output=True, text=True).stdout == "ad hoc grammar\n"
 
 
 def test_clauses_are_joined_with_punctuation_and_none_is_lost(tmp_path: Path) -> None:

@@ -138,10 +138,21 @@ def test_a_parser_reads_forms_as_it_was_trained_to(tmp_path: Path) -> None:
 def test_weights_are_one_for_each_file() -> None:
     with pytest.raises(ValueError, match="2 weights for 1 files of train; expected one for each"):
         small_recipe(data={"weights": (1.0, 2.0)})
-    with pytest.raises(ValueError, match="expected numbers above 0"):
-        small_recipe(data={"weights": (0.0,)})
+    for weights in ((0.0,), (-1.0,), (float("inf"),)):
+        with pytest.raises(ValueError, match="expected numbers from 0, and one above it"):
+            small_recipe(data={"weights": weights})
     with pytest.raises(ValueError, match="expected a share of the sentences"):
         small_recipe(data={"lowercase": 1.5})
+
+
+def test_a_file_of_weight_0_lends_its_words_and_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "more.mrg").write_text("(TOP (NP (NN zebra) (NN crossing)))\n" * 2)
+    data = {"train": (FIFTY, str(tmp_path / "more.mrg")), "weights": (1.0, 0.0)}
+    fit(small_recipe(data=data, epochs=1), tmp_path / "run", device="cpu")
+    assert {"zebra", "crossing"} <= set(Parser.load(tmp_path / "run", device="cpu").vocabulary.words)
+    events = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    read = next(event for event in events if event["event"] == "epoch")
+    assert round(read["sentences_per_second"] * read["seconds"]) == 50
 
 
 def test_the_callers_random_numbers_are_left_alone(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ class DataConfig:
     test: tuple[str, ...] = ()
     language: Literal["en", "zh"] = "en"  # in which the trained parser cuts raw text into words
     forms: Forms = "as-is"  # in which it reads words: "plain" for text from several sources, "simplified" for Chinese
-    weights: tuple[float, ...] = ()  # how often an epoch reads each sentence, by file of `train`; once if not given
+    # how often an epoch reads each sentence, by file of `train`: once if not given; a file of weight 0 lends its words
+    weights: tuple[float, ...] = ()
     lowercase: float = 0.0  # the share of training sentences that are read in lower case
     binarization: Literal["left", "right"] = "left"  # of training trees; what parses needs not know
     retag: tuple[str, ...] = ()  # word/TAG: the tag of a word in training, where treebanks disagree about it
@@ -30,8 +31,8 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.weights and len(self.weights) != len(self.train):
             raise ValueError(f"{len(self.weights)} weights for {len(self.train)} files of train; expected one for each")
-        if not all(0 < weight < math.inf for weight in self.weights):
-            raise ValueError(f"weights are {list(self.weights)}; expected numbers above 0")
+        if self.weights and not (all(0 <= weight < math.inf for weight in self.weights) and any(self.weights)):
+            raise ValueError(f"weights are {list(self.weights)}; expected numbers from 0, and one above it")
         if not 0 <= self.lowercase <= 1:
             raise ValueError(f"lowercase is {self.lowercase}; expected a share of the sentences, from 0 to 1")
         for pair in self.retag:
