@@ -67,11 +67,23 @@ def test_no_tree_is_worth_more_than_the_one_that_is_found(price: float, loss: st
         decoded = decode(scores, worth=parser.worth)
         labels = [parser.vocabulary.labels[label] for label in decoded.labels.tolist()]
         found = dict(zip(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True), labels, strict=True))
-        best = {}  # of each span alone: labels are chosen span by span
+        best = {}  # of each span alone: it has its most probable label, or none
         for start, end in {span for tree in bracketings(0, len(words)) for span in tree}:
-            best[start, end] = max(worth_of(parser, words, {(start, end): label}) for label in parser.vocabulary.labels)
+            likeliest = parser.vocabulary.labels[int(label_scores(scores, start, end).argmax())]
+            best[start, end] = max(0.0, worth_of(parser, words, {(start, end): likeliest}))
         most = max(sum(best[span] for span in tree) for tree in bracketings(0, len(words)))
         assert worth_of(parser, words, found) == pytest.approx(most, abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_constituents_that_exclude_each_other_do_not_make_a_label(dtype: torch.dtype) -> None:
+    # nothing, S, SQ, S SQ: both constituents are worth their price, and the last label has both
+    holds = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]]).double()
+    worth = Worth(price=0.4, holds=holds, counts=holds.sum(1))
+    labels = torch.tensor([[0.01, 0.51, 0.47, 0.01], [0.7, 0.3, 0.0, 0.0], [0.4, 0.45, 0.1, 0.05]], dtype=dtype).log()
+    values, found = worth.best(labels, torch.tensor([1.0, 1.0, 0.7], dtype=dtype))
+    assert found.tolist() == [1, 0, 0]
+    assert values.tolist() == pytest.approx([0.52 - 0.4, 0, 0])
 
 
 def test_a_high_price_leaves_only_what_is_sure() -> None:

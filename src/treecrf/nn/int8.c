@@ -61,9 +61,10 @@ typedef struct { /* [l; 1]' W [r; 1] of spans, for each class */
     float *out;                    /* (spans, classes) */
 } Labels;
 
-typedef struct { /* what spans are worth with their best labels: see worth.py */
+typedef struct { /* what spans are worth with their labels: see worth.py */
     int64_t spans, classes, names;
-    double price, apart;            /* of a constituent; what a label's probability counts beside its worth */
+    int64_t nothing;                /* the class of what is no constituent */
+    double price;                   /* of a constituent */
     const float *scores;            /* (spans, classes) */
     const float *marginals;         /* (spans,) */
     const int64_t *starts, *chains; /* the names of class c are those in chains from starts[c] to starts[c + 1] */
@@ -355,22 +356,17 @@ static int labels_work(const Labels *job) {
 static void best_label(const Worth *job, int64_t span, float *shares, double *names) {
     const float *scores = job->scores + span * job->classes;
     int64_t width = padded(job->classes), best = 0;
-    double most = -INFINITY;
     for (int64_t c = 0; c < width; c++) shares[c] = c < job->classes ? scores[c] : -INFINITY;
-    double inverse = soften(shares, width);
+    for (int64_t c = 1; c < job->classes; c++) best = scores[c] > scores[best] ? c : best;
+    double inverse = soften(shares, width), held = 0.0;
     memset(names, 0, job->names * sizeof(double));
     for (int64_t c = 0; c < job->classes; c++)
         for (int64_t k = job->starts[c]; k < job->starts[c + 1]; k++) names[job->chains[k]] += shares[c];
-    for (int64_t c = 0; c < job->classes; c++) {
-        double held = 0.0;
-        for (int64_t k = job->starts[c]; k < job->starts[c + 1]; k++) held += names[job->chains[k]];
-        double worth = inverse * (job->marginals[span] * held + job->apart * shares[c]) - job->price * job->counts[c];
-        if (scores[c] == -INFINITY || worth <= most) continue;
-        most = worth;
-        best = c;
-    }
-    job->worth[span] = (float)most;
-    job->out[span] = best;
+    for (int64_t k = job->starts[best]; k < job->starts[best + 1]; k++) held += names[job->chains[k]];
+    double worth = inverse * job->marginals[span] * held - job->price * job->counts[best];
+    int is_none = worth < 0 && scores[job->nothing] > -INFINITY;
+    job->worth[span] = is_none ? 0.0f : (float)worth;
+    job->out[span] = is_none ? job->nothing : best;
 }
 
 static int worth_work(const Worth *job) {
@@ -524,13 +520,13 @@ static PyObject *labels(PyObject *module, PyObject *args) {
 
 static PyObject *worth(PyObject *module, PyObject *args) {
     unsigned long long scores, marginals, starts, chains, counts, worth, next, out;
-    long long thread, threads, spans, classes, names;
-    double price, apart;
+    long long thread, threads, spans, classes, names, nothing;
+    double price;
     int done;
-    if (!PyArg_ParseTuple(args, "LLLLLddKKKKKKKK", &thread, &threads, &spans, &classes, &names, &price, &apart, &scores,
+    if (!PyArg_ParseTuple(args, "LLLLLLdKKKKKKKK", &thread, &threads, &spans, &classes, &names, &nothing, &price, &scores,
                           &marginals, &starts, &chains, &counts, &worth, &next, &out))
         return NULL;
-    Worth job = {spans, classes, names, price, apart};
+    Worth job = {spans, classes, names, nothing, price};
     job.scores = (const float *)(uintptr_t)scores, job.marginals = (const float *)(uintptr_t)marginals;
     job.starts = (const int64_t *)(uintptr_t)starts, job.chains = (const int64_t *)(uintptr_t)chains;
     job.counts = (const double *)(uintptr_t)counts, job.worth = (float *)(uintptr_t)worth;

@@ -202,10 +202,10 @@ class Int8Bert:
 
 
 class FastWorth:
-    """What spans are worth with their best labels: see worth.py, whose fields and figures these are."""
+    """What spans are worth: see worth.py, whose fields these are."""
 
-    def __init__(self, holds: Tensor, counts: Tensor, price: float, apart: float) -> None:
-        self._settings = (*holds.shape, price, apart)
+    def __init__(self, holds: Tensor, counts: Tensor, price: float, nothing: int) -> None:
+        self._settings = (*holds.shape, nothing, price)
         self._tensors = F.pad(holds.sum(1).long().cumsum(0), (1, 0)), holds.nonzero()[:, 1].contiguous(), counts
 
     def __call__(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:

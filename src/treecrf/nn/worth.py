@@ -2,7 +2,8 @@
 
 A tree whose constituents are worth the most has the best F to be expected, if the price is about half of that F: a
 constituent that is less probable costs more precision than it brings recall. Spans that binarization made are worth
-nothing, so they have no say in what the tree is.
+nothing, so they have no say in what the tree is. A span has its most probable label, or none if that is not worth it:
+of the label S SQ the constituents may be probable by way of S and of SQ, of which no tree has both.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from torch import Tensor
 from treecrf.nn.int8 import FastWorth, missing
 
 _ROWS = 1024  # that a CPU looks at at once, so that they stay in its cache
-_NEARLY_NOTHING = 1e-6  # by which labels that are worth the same are told apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +39,14 @@ class Worth:
         """The same in compiled code, where there is some for the device."""
         if self.holds.device.type != "cpu" or missing():
             return None
-        return FastWorth(self.holds, self.counts, self.price, _NEARLY_NOTHING)
+        return FastWorth(self.holds, self.counts, self.price, self.nothing)
 
     def to(self, device: torch.device) -> "Worth":
         """The same on a device."""
         return Worth(price=self.price, holds=self.holds.to(device), counts=self.counts.to(device))
 
     def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
-        """What m spans are worth with their best labels, and those, of label scores (m, labels) and marginals (m,)."""
+        """What m spans are worth, and their labels, of label scores (m, labels), -inf if ruled out, and marginals (m,)."""
         if self._fast is not None and labels.dtype == marginals.dtype == torch.float32:
             return self._fast(labels, marginals)
         rows = max(1, len(labels)) if labels.is_cuda else _ROWS
@@ -56,8 +56,8 @@ class Worth:
 
     def _best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
         posteriors = labels.double().softmax(-1)  # whose products round alike in any company
-        names = marginals[:, None] * (posteriors @ self.holds)
-        told_apart = _NEARLY_NOTHING * posteriors - self.price * self.counts
-        worth = torch.addmm(told_apart, names, self.holds.T)
-        found = worth.masked_fill_(labels == -torch.inf, -torch.inf).max(-1)
-        return found.values, found.indices
+        likeliest = labels.argmax(-1)
+        held = (posteriors @ self.holds * self.holds[likeliest]).sum(-1)
+        worth = marginals * held - self.price * self.counts[likeliest]
+        is_none = (worth < 0) & (labels[:, self.nothing] > -torch.inf)
+        return worth.masked_fill(is_none, 0.0), likeliest.masked_fill(is_none, self.nothing)
