@@ -1,4 +1,4 @@
-"""The sentences of treebanks as lines of words, for parsers to explain: each once, multiword units cut, markup left out.
+"""The sentences of treebanks as lines of words, for parsers to explain: each once, multiwords cut, markup left out.
 
     python recipes/sentences.py data/redwoods/{train,dev,test}.mrg.gz > redwoods.txt
 """

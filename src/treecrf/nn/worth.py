@@ -46,7 +46,7 @@ class Worth:
         return Worth(price=self.price, holds=self.holds.to(device), counts=self.counts.to(device))
 
     def best(self, labels: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
-        """What m spans are worth, and their labels, of label scores (m, labels), -inf if ruled out, and marginals (m,)."""
+        """What m spans are worth, and their labels, of label scores (m, labels), -inf if ruled out, and marginals."""
         if self._fast is not None and labels.dtype == marginals.dtype == torch.float32:
             return self._fast(labels, marginals)
         rows = max(1, len(labels)) if labels.is_cuda else _ROWS
