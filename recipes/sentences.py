@@ -1,6 +1,6 @@
 """The sentences of treebanks as lines of words, for parsers to explain: each once, multiwords cut, markup left out.
 
-    python recipes/sentences.py data/redwoods/{train,dev,test}.mrg.gz > redwoods.txt
+python recipes/sentences.py data/redwoods/{train,dev,test}.mrg.gz > redwoods.txt
 """
 
 import re
