@@ -65,18 +65,18 @@ INLINE Floats exponential(Floats x) {
     return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, all(-87.0f), _CMP_GT_OQ), p, n);
 }
 
-/* x P(X < x) for a normal X, from the approximation of erfc by a polynomial in 1 / (1 + p |z|) times exp(-z^2). */
+/* x P(X < x) for a normal X, within 2e-4 from -8 to 8, where a step of what 8 bits can tell of it is some 0.02: the
+   probability is 1/2 and an odd polynomial, beyond 4 what it is there. */
 INLINE Floats gelu(Floats x) {
-    Floats z = _mm512_abs_ps(x) * all(0.707106781f);
-    Floats t = all(1.0f) / _mm512_fmadd_ps(z, all(0.3275911f), all(1.0f));
-    Floats p = all(1.061405429f);
-    p = _mm512_fmadd_ps(p, t, all(-1.453152027f));
-    p = _mm512_fmadd_ps(p, t, all(1.421413741f));
-    p = _mm512_fmadd_ps(p, t, all(-0.284496736f));
-    p = _mm512_fmadd_ps(p, t, all(0.254829592f));
-    Floats tail = all(0.5f) * p * t * exponential(-z * z); /* P(X > |x|) */
-    Floats below = _mm512_mask_sub_ps(tail, _mm512_cmp_ps_mask(x, all(0.0f), _CMP_GT_OQ), all(1.0f), tail);
-    return x * below;
+    Floats near = _mm512_max_ps(_mm512_min_ps(x, all(4.0f)), all(-4.0f)), square = near * near;
+    Floats p = all(2.27813814e-8f);
+    p = _mm512_fmadd_ps(p, square, all(-1.59859902e-6f));
+    p = _mm512_fmadd_ps(p, square, all(4.79554468e-5f));
+    p = _mm512_fmadd_ps(p, square, all(-8.14014688e-4f));
+    p = _mm512_fmadd_ps(p, square, all(8.77238400e-3f));
+    p = _mm512_fmadd_ps(p, square, all(-6.45730999e-2f));
+    p = _mm512_fmadd_ps(p, square, all(3.97883340e-1f));
+    return x * _mm512_fmadd_ps(near, p, all(0.5f));
 }
 
 /* Rows as integers: x = low + scale * q. */
