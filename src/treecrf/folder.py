@@ -30,7 +30,7 @@ class ParserConfig:
     root: str = "TOP"
     language: str = "en"  # of raw text
     forms: Forms = "as-is"  # in which the network reads words
-    certainty: tuple[float, float] = (1.0, 0.0)  # slope and offset of the curve that probabilities are told by
+    certainty: tuple[float, float, float] = (1.0, 1.0, 0.0)  # of the curve that probabilities are told by
     price: float = 0.0  # of a constituent, where MBR looks for those that are worth the most; 0: the paper's MBR
     model: ModelConfig = field(default_factory=ModelConfig)
 

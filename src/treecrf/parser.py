@@ -101,7 +101,7 @@ class Parser:
             root=self.root,
             language=self.language,
             forms=self.forms,
-            certainty=(self.certainty.slope, self.certainty.offset),
+            certainty=(*self.certainty,),
             price=self.price,
             model=self.model.config,
         )

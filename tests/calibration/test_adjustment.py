@@ -1,50 +1,65 @@
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from small import FIFTY, random_parser
 from treecrf import evaluate, read_trees
-from treecrf.calibration import calibrate, measure
-from treecrf.calibration.adjustment import best_price, fit_curve
+from treecrf.calibration import adjustment, calibrate, measure
+from treecrf.calibration.adjustment import fair_price, fit_curve
 from treecrf.calibration.reliability import reliability
+from treecrf.certainty import Curve
 
 TREES = list(read_trees(FIFTY))
 
 
-def test_a_curve_undoes_what_bent_the_probabilities():
+@pytest.mark.parametrize("bend", [Curve(0.5, 0.5), Curve(1.7, 0.7, 0.8), Curve(0.6, 1.2, -0.3)])
+def test_a_curve_is_found_from_what_came_true(bend):
     draw = random.Random(1)
-    truth = [draw.random() for _ in range(20_000)]
-    right = [draw.random() < probability for probability in truth]
-    said = [odds**2 / (1 + odds**2) for odds in (probability / (1 - probability) for probability in truth)]
+    said = [draw.random() for _ in range(40_000)]
+    right = [draw.random() < bend(probability) for probability in said]
     curve = fit_curve(said, right)
-    assert curve.slope == pytest.approx(0.5, abs=0.03) and curve.offset == pytest.approx(0, abs=0.05)
-    assert reliability(said, right).error > 0.08
-    assert reliability(list(map(curve, said)), right).error < 0.02
+    assert list(curve) == pytest.approx(list(bend), abs=0.15)
+    assert reliability(said, right).error > 0.025
+    assert reliability(list(map(curve, said)), right).error < 0.015
 
 
-@pytest.mark.parametrize(("said", "right"), [([], []), ([0.5], [True]), ([0.2, 0.8], [True, False])])
+@pytest.mark.parametrize(
+    ("said", "right"),
+    [([], []), ([0.5], [True]), ([0.2, 0.8], [True, False]), ([0.1, 0.2, 0.8, 0.9], [True, False, True, True])],
+)
 def test_too_little_to_go_by_bends_nothing_over(said, right):
-    assert fit_curve(said, right).slope > 0
+    curve = fit_curve(said, right)
+    assert curve.pro > 0 and curve.con > 0
 
 
 def test_a_calibrated_parser_says_what_comes_true():
     parser = random_parser(TREES)
     before = measure(parser, TREES)
-    adjustment = calibrate(parser, TREES)
+    done = calibrate(parser, TREES)
     after = measure(parser, TREES)
-    assert parser.certainty == adjustment.curve
+    assert parser.certainty == done.curve
     assert after.labelled.error < before.labelled.error and after.labelled.log_loss < before.labelled.log_loss
 
 
-def test_the_price_is_the_one_with_the_best_f():
+def test_a_fair_price_is_half_of_the_f_that_it_brings():
     parser = random_parser(TREES)
-    words = [tree.words for tree in TREES]
+    words, tags = [tree.words for tree in TREES], [tree.tags for tree in TREES]
+    parser.price = 0.9
+    price = fair_price(parser, TREES)
+    assert parser.price == 0.9
     scores = {}
-    for price in (0.0, 0.2, 0.9):
-        parser.price = price
-        scores[price] = evaluate(TREES, parser.parse_many(words, tags=[tree.tags for tree in TREES])).f1
-    parser.price = 0.5
-    best = best_price(parser, TREES, tuple(scores))
-    assert scores[best] == max(scores.values()) > min(scores.values()) and parser.price == 0.5
-    assert calibrate(parser, TREES).price == 0.5
-    assert calibrate(parser, TREES, prices=[0.25]).price == parser.price == 0.25
+    for some in (0.0, price, 0.9):
+        parser.price = some
+        scores[some] = evaluate(TREES, parser.parse_many(words, tags=tags)).f1
+    assert price == pytest.approx(scores[price] / 200, abs=0.01)
+    assert scores[price] == max(scores.values()) > min(scores.values())
+    assert calibrate(parser, TREES).price == 0.9
+    assert 0 < calibrate(parser, TREES, price=True).price == parser.price < 0.5
+
+
+def test_where_the_papers_mbr_is_better_there_is_no_price(monkeypatch):
+    parser = random_parser(TREES)
+    found = iter([50.0, 40.0, 40.0])
+    monkeypatch.setattr(adjustment, "evaluate", lambda *_, **__: SimpleNamespace(f1=next(found)))
+    assert fair_price(parser, TREES) == 0.0

@@ -14,11 +14,9 @@ from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 
-PRICES = (0.0, 0.3, 0.35, 0.4, 0.45, 0.5)  # half of the F of parsers that are worth having is among them
-
+_ROUNDS = 2  # in which a price settles, as F hardly depends on it
 _STEPS = 50  # of Newton's method, which needs about ten
 _CLOSE = 1e-9
-_ABOUT = 0.05  # points of F
 _RULES = replace(COLLINS, max_error=None)
 _RIDGE = 1e-3  # holds the curve where there are too few constituents to tell
 
@@ -31,44 +29,59 @@ class Adjustment(NamedTuple):
     curve: Curve
 
 
-def calibrate(parser: Parser, trees: Sequence[Tree], *, prices: Sequence[float] = ()) -> Adjustment:
+def calibrate(parser: Parser, trees: Sequence[Tree], *, price: bool = False) -> Adjustment:
     """Make a parser's probabilities come true on these trees, which it must not have been trained on.
 
-    Of `prices`, if there are any, its constituents get the one with which it parses these trees best.
+    With `price`, its constituents also get the price that is fair on these trees.
     """
     temperatures = fit_temperatures(parser, trees)
     apply_temperatures(parser.model, temperatures)
-    if prices:
-        parser.price = best_price(parser, trees, prices)
+    if price:
+        parser.price = fair_price(parser, trees)
     parser.certainty = Curve()
     points = gather(parser, trees).labelled
     parser.certainty = fit_curve(points.probabilities, points.right)
     return Adjustment(temperatures, parser.price, parser.certainty)
 
 
-def best_price(parser: Parser, trees: Sequence[Tree], prices: Sequence[float]) -> float:
-    """The lowest price with which a parser's trees have about the best F: a higher one leaves more out."""
+def fair_price(parser: Parser, trees: Sequence[Tree]) -> float:
+    """Half of the F that a parser has on trees at this very price, where F is best; 0 if it has more without one.
+
+    F is twice the share that constituents matched have in those of gold and parse together. One more of probability p
+    lifts it if 2p, matched on average, is more than F times the one that it adds: if p is above half of F.
+    """
     words = [tree.words for tree in trees]
     tags = None if parser.model.config.tag_head else [tree.tags for tree in trees]
     before = parser.price
 
     def score(price: float) -> float:
         parser.price = price
-        return evaluate(trees, parser.parse_many(words, tags=tags), rules=_RULES).f1
+        return evaluate(trees, parser.parse_many(words, tags=tags), rules=_RULES).f1 / 100
 
     try:
-        scores = {price: score(price) for price in prices}
+        without = with_price = score(0.0)
+        for _ in range(_ROUNDS):
+            price = round(with_price / 2, 3)
+            with_price = score(price)
     finally:
         parser.price = before
-    return min(price for price, found in scores.items() if found >= max(scores.values()) - _ABOUT)
+    return price if with_price > without else 0.0
 
 
 def fit_curve(probabilities: Sequence[float], right: Sequence[bool]) -> Curve:
-    """The curve at which predictions are most likely as right and wrong as they are."""
+    """The curve at which predictions are most likely as right and wrong as they are; it keeps their order."""
     said = np.asarray(probabilities, float).clip(1e-6, 1 - 1e-6)
     true = np.asarray(right, float)
-    inputs = np.stack([np.log(said / (1 - said)), np.ones_like(said)], 1)
-    start = np.array([1.0, 0.0])
+    pro, con, always = np.log(said), -np.log1p(-said), np.ones_like(said)
+    weights = _fit(np.stack([pro, con, always], 1), true, start=np.array([1.0, 1.0, 0.0]))
+    if weights[:2].min() > 0:
+        return Curve(*map(float, weights))
+    slope, offset = _fit(np.stack([pro + con, always], 1), true, start=np.array([1.0, 0.0]))
+    return Curve(float(slope), float(slope), float(offset)) if slope > 0 else Curve()
+
+
+def _fit(inputs: Numbers, true: Numbers, *, start: Numbers) -> Numbers:
+    """The weights of inputs in the log-odds at which what is true is the most likely."""
 
     def loss(weights: Numbers) -> float:
         odds = inputs @ weights
@@ -78,11 +91,9 @@ def fit_curve(probabilities: Sequence[float], right: Sequence[bool]) -> Curve:
     for _ in range(_STEPS):
         found = np.exp(-np.logaddexp(0, -(inputs @ weights)))
         slope = inputs.T @ (found - true) + _RIDGE * (weights - start)
-        bend = (inputs * (found * (1 - found))[:, None]).T @ inputs + _RIDGE * np.eye(2)
+        bend = (inputs * (found * (1 - found))[:, None]).T @ inputs + _RIDGE * np.eye(len(start))
         step = np.linalg.solve(bend, slope)
         while loss(weights - step) > loss(weights) and abs(step).max() > _CLOSE:
             step = step / 2
         weights = weights - step
-    if weights[0] <= 0:
-        return Curve()  # of predictions that say nothing: the order of probabilities is kept in any case
-    return Curve(float(weights[0]), float(weights[1]))
+    return weights

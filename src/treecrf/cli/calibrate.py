@@ -7,7 +7,7 @@ _NOTES = """\
 Scores are divided by two temperatures, one for spans and one for labels, found on dev trees; they become part of the
 weights, so whatever uses the model has them. Then a price is found: MBR looks for the tree whose constituents'
 probabilities, each less the price, add up to the most, which lifts F. Last, probabilities of constituents, as analyses
-tell them, are bent by a curve with two numbers. Price and curve are kept in config.toml.
+tell them, are bent by a curve with three numbers. Price and curve are kept in config.toml.
 The error is the expected calibration error: how far, on average, a probability is from the share that is right.
 
 example:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Calibrate a model, and print how far probability and truth are apart, before and after."""
-    from treecrf.calibration import KINDS, PRICES, calibrate, measure
+    from treecrf.calibration import KINDS, calibrate, measure
     from treecrf.calibration.diagram import draw
     from treecrf.calibration.saved import save_calibrated
     from treecrf.parser import Parser
@@ -41,15 +41,15 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device, precision="float32")
     dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
     before = measure(parser, test)
-    adjustment = calibrate(parser, dev, prices=PRICES)
+    adjustment = calibrate(parser, dev, price=True)
     after = measure(parser, test)
     if args.output:
         save_calibrated(args.model, args.output, parser, adjustment, before=before, after=after)
     if args.plot:
         draw({"before": before, "after": after}, args.plot)
-    (spans, labels), price, (slope, offset) = adjustment
-    print(f"temperatures: spans {spans:.3f}, labels {labels:.3f}; price of a constituent: {price:.2f}")
-    print(f"curve: slope {slope:.3f}, offset {offset:+.3f}")
+    (spans, labels), price, (pro, con, offset) = adjustment
+    print(f"temperatures: spans {spans:.3f}, labels {labels:.3f}; price of a constituent: {price:.3f}")
+    print(f"curve: pro {pro:.3f}, con {con:.3f}, offset {offset:+.3f}")
     print(f"found with {len(dev):,} sentences")
     print(f"{'error on ' + ('test' if args.test else 'the same sentences'):27} {'before':>8} {'after':>8} {'of':>9}")
     for kind, title in KINDS.items():

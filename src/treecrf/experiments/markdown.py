@@ -125,8 +125,8 @@ def _calibration(content: dict[str, Any]) -> Iterator[str]:
     yield from _grid(["expected calibration error on test", "as trained", "calibrated"], rows)
     yield ""
     found = [f"{given['spans']:.2f} and {given['labels']:.2f}" for given in content["temperatures"]]
-    curves = [f"{given['slope']:.2f} and {given['offset']:+.2f}" for given in content["curves"]]
-    yield f"From dev: temperatures of spans and labels {'; '.join(found)}; slope and offset of the curve of"
+    curves = [f"{given['pro']:.2f}, {given['con']:.2f} and {given['offset']:+.2f}" for given in content["curves"]]
+    yield f"From dev: temperatures of spans and labels {'; '.join(found)}; pro, con and offset of the curve of"
     yield f"constituents {'; '.join(curves)}. Errors are means over seeds; below, the first one."
     yield ""
     if content["has_picture"]:
