@@ -67,10 +67,11 @@ def test_no_tree_is_worth_more_than_the_one_that_is_found(price: float, loss: st
         decoded = decode(scores, worth=parser.worth)
         labels = [parser.vocabulary.labels[label] for label in decoded.labels.tolist()]
         found = dict(zip(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True), labels, strict=True))
-        best = {}  # of each span alone: it has its most probable label, or none
+        best = {}  # of each span alone: it has its most probable label, or none, unless it is the whole sentence
         for start, end in {span for tree in bracketings(0, len(words)) for span in tree}:
             likeliest = parser.vocabulary.labels[int(label_scores(scores, start, end).argmax())]
-            best[start, end] = max(0.0, worth_of(parser, words, {(start, end): likeliest}))
+            worth = worth_of(parser, words, {(start, end): likeliest})
+            best[start, end] = worth if end - start == len(words) else max(0.0, worth)
         most = max(sum(best[span] for span in tree) for tree in bracketings(0, len(words)))
         assert worth_of(parser, words, found) == pytest.approx(most, abs=1e-3)
 
@@ -93,6 +94,21 @@ def test_a_high_price_leaves_only_what_is_sure() -> None:
     few = [tree for tree in parser.parse_many(SENTENCES)]
     assert [tree.words for tree in few] == SENTENCES
     assert sum(len(tree.spans()) for tree in few) < many / 2
+
+
+def test_a_whole_sentence_has_its_most_probable_label_at_any_price() -> None:
+    parser = random_parser(TREES)
+    scores, _ = parser._scores(next(iter(parser._reader.windows(SENTENCES, None, None, size=len(SENTENCES)))))
+    expected = []
+    for sentence, words in enumerate(SENTENCES):
+        size = scores.spans.shape[1]
+        cell = torch.tensor([sentence * size * size + len(words)])
+        expected.append(parser.vocabulary.labels[int(scores.labels_at(Spans.at(cell, size)).argmax())])
+    parser.price = 0.98
+    decoded = decode(scores, worth=parser.worth)
+    whole = (decoded.starts == 0) & (decoded.ends == scores.lengths.repeat_interleave(2 * scores.lengths - 1))
+    assert [parser.vocabulary.labels[label] for label in decoded.labels[whole].tolist()] == expected
+    assert any(map(chain, expected))
 
 
 def test_a_price_of_nothing_is_the_papers_way() -> None:

@@ -12,6 +12,7 @@ from treecrf.nn.batch import Spans
 from treecrf.nn.scorer import Biaffine, Minus
 from treecrf.nn.worth import Worth
 
+_PRICELESS = 1e6  # the probability of what is worth any price
 _TIE = 1e-4  # how much of its marginal a span counts for between trees that are worth the same
 
 
@@ -142,15 +143,21 @@ def _best_trees(scores: Scores, crf: SpanCRF, *, mbr: bool, allowed: Tensor | No
 
 
 def _worthiest(scores: Scores, crf: SpanCRF, worth: Worth, allowed: Tensor | None) -> Decoded:
-    """The trees whose constituents are worth the most; of such, those with the most spans expected to be right."""
+    """The trees whose constituents are worth the most; of such, those with the most spans expected to be right.
+
+    The whole sentence has its most probable label at any price: it is always there.
+    """
     marginals = crf.marginals.flatten()
     # only spans that are more probable than the price can be worth it; marginals add up to 2n - 1
     most = int((2 * scores.total_words - len(scores.lengths)) / worth.price) + 1
     probable = marginals > worth.price
     cells = where(probable, most) if probable.is_cuda else probable.nonzero()[:, 0]
     size = scores.spans.shape[1]
-    found, labels = worth.best(scores.labels_at(Spans.at(cells, size)), marginals[cells])
-    chart = (_TIE * marginals).index_add_(0, cells, found.masked_fill(cells == 0, 0.0))
+    is_whole = (cells // size % size == 0) & (cells % size == scores.lengths[cells // size**2])
+    found, labels = worth.best(
+        scores.labels_at(Spans.at(cells, size)), marginals[cells].masked_fill(is_whole, _PRICELESS)
+    )
+    chart = (_TIE * marginals).index_add_(0, cells, found.masked_fill((cells == 0) | is_whole, 0.0))
     chosen = torch.full(marginals.shape, worth.nothing, device=cells.device).index_copy_(0, cells, labels)
     trees = SpanCRF(chart.view_as(scores.spans), scores.lengths, allowed=allowed, validate=False).argmax
     cells = _cells(scores, trees)
