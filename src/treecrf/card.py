@@ -147,8 +147,8 @@ def _score_lines(scores: tuple[PartScore, ...]) -> Iterator[str]:
         if score.errors:
             yield ""
             yield (
-                f"{score.name}: {score.errors} sentences with a wrong tag of punctuation, which EVALB does not score "
-                "with predicted tags; with gold tags given it scores all."
+                f"{score.name}: {score.errors} sentence{'s' * (score.errors > 1)} with a wrong tag of punctuation, "
+                "which EVALB does not score with predicted tags; with gold tags given it scores all."
             )
 
 
