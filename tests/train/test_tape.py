@@ -82,9 +82,7 @@ def test_recorded_steps_of_a_transformer_train_as_launched_ones_do(
     losses = {}
     for graphs in (False, True):
         losses[graphs] = losses_of(tmp_path / str(graphs), device="cuda", model=model, **train, cuda_graphs=graphs)
-    # sums whose order changes from launch to launch drift apart, epoch by epoch
-    assert losses[True][:3] == pytest.approx(losses[False][:3], rel=0.05 if precision == "bf16" else 0.02)
-    assert losses[True] == pytest.approx(losses[False], rel=0.05)
+    assert losses[True] == pytest.approx(losses[False], rel=0.05 if precision == "bf16" else 0.02)
     assert losses[True][-1] < 0.8 * losses[True][0]
 
 

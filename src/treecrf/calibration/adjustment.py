@@ -29,14 +29,14 @@ class Adjustment(NamedTuple):
     curve: Curve
 
 
-def calibrate(parser: Parser, trees: Sequence[Tree], *, price: bool = False) -> Adjustment:
+def calibrate(parser: Parser, trees: Sequence[Tree], *, find_price: bool = False) -> Adjustment:
     """Make a parser's probabilities come true on these trees, which it must not have been trained on.
 
-    With `price`, its constituents also get the price that is fair on these trees.
+    With `find_price`, its constituents also get the price that is fair on these trees.
     """
     temperatures = fit_temperatures(parser, trees)
     apply_temperatures(parser.model, temperatures)
-    if price:
+    if find_price:
         parser.price = fair_price(parser, trees)
     parser.certainty = Curve()
     points = gather(parser, trees).labelled

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device, precision="float32")
     dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
     before = measure(parser, test)
-    adjustment = calibrate(parser, dev, price=True)
+    adjustment = calibrate(parser, dev, find_price=True)
     after = measure(parser, test)
     if args.output:
         save_calibrated(args.model, args.output, parser, adjustment, before=before, after=after)
