@@ -26,7 +26,7 @@ docs: $(READY)
 clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*.so src/treecrf/*/*.so
 
-$(READY): pyproject.toml setup.py constraints.txt src/treecrf/brackets.c src/treecrf/chart/compiled.c src/treecrf/nn/int8.c src/treecrf/nn/int8.h
+$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'

@@ -26,11 +26,14 @@ def extension(name: str, *sources: str, headers: tuple[str, ...] = ()) -> Extens
 
 setup(
     ext_modules=[
-        extension("treecrf.chart._compiled", "src/treecrf/chart/compiled.c"),
+        extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
         extension(
-            "treecrf.nn._int8", "src/treecrf/nn/int8.c", "src/treecrf/nn/lstm.c", headers=("src/treecrf/nn/int8.h",)
+            "treecrf.runtime._int8",
+            "src/treecrf/runtime/int8.c",
+            "src/treecrf/runtime/lstm.c",
+            headers=("src/treecrf/runtime/int8.h",),
         ),
-        extension("treecrf._brackets", "src/treecrf/brackets.c"),
+        extension("treecrf.treebank._bracket_writer", "src/treecrf/treebank/bracket_writer.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},
 )

@@ -15,9 +15,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from treecrf.chart import inside, ops
+from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
-from treecrf.experiments.peers import Answer, charts
+from treecrf.reproduce.baselines import Answer, charts
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],
@@ -88,9 +88,9 @@ def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
             row.append("out of memory")
             continue
         row.append(f"{took:.1f} ({took / mine:.0f}x)")
-    best = measure(lambda: ops.backend(scores).cky(scores, lengths), device, repeats=repeats)
-    assert torch.equal(ops.backend(scores).cky(scores, lengths), inside.cky(scores, lengths))
-    plain = measure(lambda: inside.cky(scores, lengths), device, repeats=repeats)
+    best = measure(lambda: dispatch.backend(scores).cky(scores, lengths), device, repeats=repeats)
+    assert torch.equal(dispatch.backend(scores).cky(scores, lengths), torch_backend.cky(scores, lengths))
+    plain = measure(lambda: torch_backend.cky(scores, lengths), device, repeats=repeats)
     row += [f"{best:.3f}", f"{plain:.2f} ({plain / best:.0f}x)"]
     if device == "cuda":
         row.append(f"{memory(lambda: ours(scores, lengths), scores):.1f}")

@@ -22,12 +22,12 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from treecrf.encode.encoder import Encoder
-from treecrf.encode.pieces import WordPieces
-from treecrf.encode.vocabulary import Vocabulary
-from treecrf.nn.batch import Batch
-from treecrf.nn.int8 import Int8Bert, obstacle
+from treecrf.data.batch import Batch
+from treecrf.data.numericalize import Numericalizer
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn.transformer import load_encoder
+from treecrf.runtime.int8 import Int8Bert, obstacle
 from treecrf.treebank import read_trees
 
 BATCH = 50
@@ -44,7 +44,7 @@ def minilm() -> str:
 
 def read(path: str, folder: str, number: int) -> list[Batch]:
     trees = sorted(islice(read_trees(path), number), key=lambda tree: len(tree.words))
-    encoder = Encoder(Vocabulary.build(trees), characters=False, pieces=WordPieces.load(folder))
+    encoder = Numericalizer(Vocabulary.build(trees), characters=False, pieces=SubwordTokenizer.load(folder))
     return [
         encoder.collate([tree.words for tree in trees[start : start + BATCH]]) for start in range(0, len(trees), BATCH)
     ]

@@ -26,15 +26,15 @@ from unittest.mock import patch
 
 import torch
 
+from treecrf.bulk.inputs import Source, read_lines
 from treecrf.cli import main as treecrf
 from treecrf.cli.parse import split_words
-from treecrf.cli.sources import Source, read_lines
-from treecrf.experiments.clock import Clock, seconds
-from treecrf.experiments.peers import supar_speed
-from treecrf.experiments.speed import SENTENCES, sample, time_parts
 from treecrf.parser import Parser
+from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.reproduce.baselines import supar_speed
+from treecrf.reproduce.speed import SENTENCES, sample, time_parts
+from treecrf.reproduce.timer import Clock, seconds
 from treecrf.treebank import read_trees
-from treecrf.window import PACES
 
 PACE = ("window", "batch_words", "batch_cells", "ahead")
 
@@ -85,10 +85,10 @@ def main() -> None:
     words = sum(len(tree.words) for tree in trees) / len(trees)
     parser = Parser.load(args.model, args.device)
     chosen = {name: getattr(args, name) for name in PACE if getattr(args, name) is not None}
-    PACES[parser.device.type] = replace(PACES[parser.device.type], **chosen)
+    DEFAULT_BATCHING[parser.device.type] = replace(DEFAULT_BATCHING[parser.device.type], **chosen)
     name = torch.cuda.get_device_name() if parser.device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(
-        f"{name}, torch {torch.__version__}, {args.model}: {len(trees):,} sentences of {words:.1f} words, {parser.pace}"
+        f"{name}, torch {torch.__version__}, {args.model}: {len(trees):,} sentences of {words:.1f} words, {parser.batching}"
     )
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -20,11 +20,11 @@ import torch
 from torch import nn
 
 from treecrf.config import read_config
-from treecrf.encode.batching import Budget
-from treecrf.train import Progress, Recipe, fit
-from treecrf.train.feed import Corpus, Feed
-from treecrf.train.ingredients import build_parser
-from treecrf.train.optimizer import build_optimizer, number_format
+from treecrf.data.bucketing import Budget
+from treecrf.training import Progress, Recipe, fit
+from treecrf.training.data_loader import Corpus, DataLoader
+from treecrf.training.optimizer import build_optimizer, number_format
+from treecrf.training.setup import build_parser
 from treecrf.treebank import read_trees, write_trees
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "ptb_sample.toml"
@@ -81,7 +81,9 @@ def parts_of_a_step(recipe: Recipe, device: torch.device) -> tuple[dict[str, flo
     model = parser.model.to(device).train()
     optimizer = build_optimizer(recipe.train, model.parameters())
     budget = Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells)
-    feed = Feed(corpus=Corpus.encode(trees, parser.vocabulary), encoder=parser.encoder, budget=budget, seed=1)
+    feed = DataLoader(
+        corpus=Corpus.encode(trees, parser.vocabulary), encoder=parser.numericalizer, budget=budget, seed=1
+    )
     clock = Clock(device)
     for module, part in ((model, "forward"), (model.inputs, "inputs"), (model.lstm, "lstm")):
         if module is not None:
@@ -100,7 +102,7 @@ def parts_of_a_step(recipe: Recipe, device: torch.device) -> tuple[dict[str, flo
 
 def one_step(
     recipe: Recipe,
-    feed: Feed,
+    feed: DataLoader,
     members: list[int],
     clock: Clock,
     model: nn.Module,

@@ -20,7 +20,7 @@ import nltk
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
-SMALL = Path(__file__).parents[1] / "tests" / "data" / "fifty.mrg"
+SMALL = Path(__file__).parents[1] / "tests" / "samples" / "fifty.mrg"
 
 
 def milliseconds(function: Callable[[Any], Any], items: Iterable[Any], repeats: int) -> float:

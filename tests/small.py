@@ -8,16 +8,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.checkpoint import unpack
-from treecrf.encode.pieces import WordPieces
-from treecrf.encode.vocabulary import Vocabulary
+from treecrf.atomic_io import unpack
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
-from treecrf.train import DataConfig, Progress, Recipe, TrainConfig, fit
-from treecrf.train.resume import STATE
+from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
+from treecrf.training.checkpoint import STATE
 
-FIFTY = str(Path(__file__).parent / "data" / "fifty.mrg")
+FIFTY = str(Path(__file__).parent / "samples" / "fifty.mrg")
 
 MODEL = ModelConfig(
     word_size=16,
@@ -49,11 +49,11 @@ def random_parser(trees: list[Any], **model: Any) -> Parser:
 
 def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
     """A parser like `random_parser`, with a small BERT that reads the pieces of a real one's tokenizer."""
-    vocabulary = Vocabulary.build(trees, forms="plain")
+    vocabulary = Vocabulary.build(trees, normalization="plain")
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
     network = _drawn(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
-    return Parser(network, vocabulary, forms="plain", pieces=WordPieces.load(tokenizer))
+    return Parser(network, vocabulary, normalization="plain", pieces=SubwordTokenizer.load(tokenizer))
 
 
 def _drawn(network: SpanModel) -> SpanModel:

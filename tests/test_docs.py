@@ -23,7 +23,7 @@ LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<li
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page, tmp_path, monkeypatch):
-    for data in (ROOT / "tests" / "data").glob("*.mrg"):
+    for data in (ROOT / "tests" / "samples").glob("*.mrg"):
         shutil.copy(data, tmp_path)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}

@@ -8,7 +8,7 @@ import pytest
 from small import FIFTY
 from treecrf.config import read_config, to_toml
 from treecrf.nn import ModelConfig
-from treecrf.train import Recipe, TrainConfig
+from treecrf.training import Recipe, TrainConfig
 from treecrf.treebank import read_trees
 
 RECIPES = Path(__file__).parent.parent / "recipes"
@@ -50,7 +50,7 @@ def test_the_main_recipes_are_the_papers_settings(name: str) -> None:
 
 def test_gum_has_the_papers_network_but_smaller_steps() -> None:
     recipe = load("gum")
-    assert recipe.model == ModelConfig() and recipe.train == TrainConfig(batch_words=2500, average=0.995)
+    assert recipe.model == ModelConfig() and recipe.train == TrainConfig(batch_words=2500, ema_decay=0.995)
 
 
 def test_the_defaults_are_the_papers_settings() -> None:
@@ -92,7 +92,7 @@ def test_chinese_parsers_cut_raw_text_as_chinese(name: str) -> None:
 def test_embedded_models_predict_tags_and_read_one_spelling(name: str) -> None:
     recipe = load(name)
     assert recipe.model.tag_head
-    assert recipe.data.forms == ("simplified" if name == "zh" else "plain")
+    assert recipe.data.normalization == ("simplified" if name == "zh" else "plain")
 
 
 def test_both_english_models_have_the_same_gold_trees() -> None:
@@ -104,7 +104,7 @@ def test_both_english_models_have_the_same_gold_trees() -> None:
 @pytest.mark.parametrize("kind", ["", "-lstm", "-words"])
 def test_teachers_have_the_vocabulary_of_the_learner_and_read_gold_trees_alone(kind: str) -> None:
     learner, teacher = load("en").data, load(f"en-teacher{kind}").data
-    for setting in ("train", "forms", "vectors", "unknown_vector", "retag"):
+    for setting in ("train", "normalization", "vectors", "unknown_vector", "retag"):
         assert getattr(teacher, setting) == getattr(learner, setting)
     assert teacher.weights[-1] == 0 < learner.weights[-1]
 

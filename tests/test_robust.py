@@ -197,7 +197,7 @@ def _threads() -> int:
 
 def test_a_package_that_is_missing_is_named_by_the_command(tmp_path: Path) -> None:
     parser = random_parser(TREES)
-    Parser(parser.model, parser.vocabulary, language="zh", forms="simplified").save(tmp_path)
+    Parser(parser.model, parser.vocabulary, language="zh", normalization="simplified").save(tmp_path)
     code = "import sys; sys.modules['opencc'] = None; from treecrf.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "parse", "--model", str(tmp_path), "--device", "cpu", os.devnull]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

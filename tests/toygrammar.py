@@ -60,4 +60,4 @@ def write_trees(path: Path, trees: list[Tree]) -> Path:
 
 
 if __name__ == "__main__":
-    write_trees(Path(__file__).parent / "data" / "fifty.mrg", toy_trees(50))
+    write_trees(Path(__file__).parent / "samples" / "fifty.mrg", toy_trees(50))

@@ -7,16 +7,17 @@ import gc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from treecrf.aliases import install_old_modules
 from treecrf.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
-    from treecrf.analysis import Analysis
     from treecrf.chart.crf import SpanCRF
-    from treecrf.cnf import from_spans, to_spans
-    from treecrf.constraints import Constraints
+    from treecrf.decoding.analysis import Analysis
+    from treecrf.decoding.constraints import Constraints
     from treecrf.evalb import Rules, evaluate
     from treecrf.parser import Parser
     from treecrf.treebank import TreebankError, read_trees, write_trees
+    from treecrf.treebank.binarize import from_spans, to_spans
 
 __all__ = [
     "Analysis",
@@ -37,28 +38,31 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Analysis": "treecrf.analysis",
-    "Constraints": "treecrf.constraints",
+_MODULES = {
+    "Analysis": "treecrf.decoding.analysis",
+    "Constraints": "treecrf.decoding.constraints",
     "Parser": "treecrf.parser",
     "Rules": "treecrf.evalb",
     "SpanCRF": "treecrf.chart.crf",
     "TreebankError": "treecrf.treebank",
     "evaluate": "treecrf.evalb",
-    "from_spans": "treecrf.cnf",
+    "from_spans": "treecrf.treebank.binarize",
     "read_trees": "treecrf.treebank",
-    "to_spans": "treecrf.cnf",
+    "to_spans": "treecrf.treebank.binarize",
     "write_trees": "treecrf.treebank",
 }
 
 
+install_old_modules()
+
+
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'treecrf' has no attribute {name!r}")
-    collecting = gc.isenabled()
-    gc.disable()  # PyTorch makes many objects as it is imported, and hardly any garbage
+    gc_was_enabled = gc.isenabled()
+    gc.disable()  # importing PyTorch creates many objects and hardly any garbage
     try:
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(_MODULES[name]), name)
     finally:
-        if collecting:
+        if gc_was_enabled:
             gc.enable()

@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
+from treecrf.aliases import current_setting
+
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 T = TypeVar("T")
@@ -34,10 +36,10 @@ class _Setting(NamedTuple):
 
 def read_config(kind: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
     """The settings of a TOML file, as the dataclass `kind`, with `section.setting=value` overrides on top."""
-    settings = _read(Path(path), ())
-    for name, texts in _group(overrides).items():
-        settings[name] = _Setting(texts, _COMMAND_LINE)
     known = setting_names(kind)
+    settings = {current_setting(name, known): setting for name, setting in _read(Path(path), ()).items()}
+    for name, texts in _group(overrides).items():
+        settings[current_setting(name, known)] = _Setting(texts, _COMMAND_LINE)
     for name, setting in settings.items():
         if name not in known:
             raise SettingError(f"unknown setting '{name}' in {setting.source}; did you mean '{_nearest(name, known)}'?")

@@ -193,7 +193,7 @@ class Tree:
 
     def _repr_svg_(self) -> str:
         """The picture that notebooks show."""
-        from treecrf.draw import svg
+        from treecrf.viz import svg
 
         return svg(self)
 

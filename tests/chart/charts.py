@@ -4,7 +4,7 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from treecrf.chart import inside, naive
+from treecrf.chart import naive, torch_backend
 
 
 @st.composite
@@ -20,7 +20,7 @@ def charts(draw: st.DrawFn, *, max_words: int, max_batch: int = 3, constrained: 
     scores = scale * torch.randn(len(lengths), size, size, generator=generator, dtype=torch.float64)
     if draw(st.booleans()) if constrained is None else constrained:
         scores = forbid(scores, lengths, generator)
-    return scores.masked_fill(~inside.within(lengths, size), torch.nan), lengths
+    return scores.masked_fill(~torch_backend.within(lengths, size), torch.nan), lengths
 
 
 def forbid(scores: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
@@ -46,7 +46,7 @@ def random_tree(length: int, size: int, generator: torch.Generator) -> Tensor:
 
 def clean(scores: Tensor, lengths: Tensor) -> Tensor:
     """Zeros for the NaN outside the sentences, which enumeration would trip over."""
-    return scores.where(inside.within(lengths, scores.shape[-1]), 0.0)
+    return scores.where(torch_backend.within(lengths, scores.shape[-1]), 0.0)
 
 
 def every_tree(scores: Tensor, length: int) -> tuple[Tensor, Tensor]:

@@ -5,16 +5,16 @@ import threading
 import pytest
 import torch
 
-from treecrf.chart.threads import side_by_side
+from treecrf.chart.threads import parallel_map
 
 
 def test_results_come_in_the_order_of_things():
-    assert list(side_by_side(lambda number: number * number, range(100))) == [n * n for n in range(100)]
+    assert list(parallel_map(lambda number: number * number, range(100))) == [n * n for n in range(100)]
 
 
 def test_torch_shares_out_nothing_there_and_as_much_as_before_elsewhere():
     before = torch.get_num_threads()
-    assert set(side_by_side(lambda _: torch.get_num_threads(), range(20))) == {1}
+    assert set(parallel_map(lambda _: torch.get_num_threads(), range(20))) == {1}
     found = []
     later = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
     later.start()
@@ -23,7 +23,7 @@ def test_torch_shares_out_nothing_there_and_as_much_as_before_elsewhere():
 
 
 def test_an_error_reaches_who_asks_for_the_result():
-    results = side_by_side(lambda number: 1 // number, [1, 0])
+    results = parallel_map(lambda number: 1 // number, [1, 0])
     assert next(results) == 1
     with pytest.raises(ZeroDivisionError):
         next(results)

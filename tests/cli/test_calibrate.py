@@ -5,7 +5,7 @@ import pytest
 from small import FIFTY, random_parser
 from treecrf import Parser, read_trees
 from treecrf.cli import main
-from treecrf.folder import load_parts
+from treecrf.parser.storage import load_parser_state
 
 TREES = list(read_trees(FIFTY))
 
@@ -23,7 +23,7 @@ def test_a_calibrated_model_is_written_measured_and_drawn(tmp_path, capsys):
     assert not run(tmp_path / "raw", FIFTY, "--test", FIFTY, "-o", out, "--plot", picture, "--device", "cpu")
     record = json.loads((out / "calibration.json").read_text())
     assert record["after"]["labelled"]["error"] < record["before"]["labelled"]["error"]
-    assert load_parts(out).config.certainty == tuple(record["curve"].values())
+    assert load_parser_state(out).config.certainty == tuple(record["curve"].values())
     assert (out / "recipe.toml").read_text() == "# a recipe\n"
     assert picture.read_text().count("before") >= 3 and picture.stat().st_size < 100_000
     assert "constituents, labelled" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import draw
+from treecrf import viz
 from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.tree import Tree
@@ -42,7 +42,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]):
 
 def test_trees_are_drawn_on_standard_output(file, printed):
     assert not run(file, "--width", 60)
-    assert printed() == "\n\n".join(draw.text(tree, width=60) for tree in TREES) + "\n"
+    assert printed() == "\n\n".join(viz.text(tree, width=60) for tree in TREES) + "\n"
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -53,16 +53,16 @@ def test_brackets_come_from_files_and_standard_input(file, packed, tmp_path, mon
     first = printed()
     stdin(monkeypatch, data)
     assert not run("-", "--number", 2, "--format", "svg")
-    assert first == printed() == draw.svg(TREES[1])
+    assert first == printed() == viz.svg(TREES[1])
 
 
 def test_one_tree_is_one_file_and_several_are_numbered(file, tmp_path, capsys):
     assert not run(file, "--number", "3", "-o", tmp_path / "one.svg")
-    assert (tmp_path / "one.svg").read_text() == draw.svg(TREES[2])
+    assert (tmp_path / "one.svg").read_text() == viz.svg(TREES[2])
     assert not run(file, "-o", tmp_path / "tree.svg", "--layout", "aligned", "--theme", "dark", "--transparent")
     names = sorted(path.name for path in tmp_path.glob("tree-*.svg"))
     assert names == [f"tree-{number:02d}.svg" for number in range(1, 13)]
-    expected = draw.svg(TREES[11], layout="aligned", theme="dark", transparent=True)
+    expected = viz.svg(TREES[11], layout="aligned", theme="dark", transparent=True)
     assert (tmp_path / "tree-12.svg").read_text() == expected
     assert f"12 trees drawn in {tmp_path / 'tree-01.svg'} to {tmp_path / 'tree-12.svg'}\n" in capsys.readouterr().out
 
@@ -94,9 +94,9 @@ def test_lines_of_json_bring_their_probabilities(shape, tmp_path, printed):
     )
     (tmp_path / "in.jsonl").write_text("\n" + "".join(json.dumps(line) + "\n" for line in lines))
     assert not run(tmp_path / "in.jsonl", "--number", "2", "--format", "svg")
-    assert printed() == draw.svg(TREE, NUMBERS)
+    assert printed() == viz.svg(TREE, NUMBERS)
     assert not run(tmp_path / "in.jsonl", "--number", "2", "--format", "svg", "--no-probs")
-    assert printed() == draw.svg(TREE)
+    assert printed() == viz.svg(TREE)
 
 
 def test_what_parse_writes_is_what_draw_reads(tmp_path, printed):
@@ -128,7 +128,7 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
     (tmp_path / "in.txt").write_text("The old cat sees a garden. We waited.\n")
     assert not run(tmp_path / "in.txt", "--model", tmp_path / "model", "--number", "2", "--format", "svg")
     analysis = Parser.load(tmp_path / "model", "cpu").analyze("We waited.")
-    assert printed() == draw.svg(analysis.tree, [constituent.probability for constituent in analysis.constituents])
+    assert printed() == viz.svg(analysis.tree, [constituent.probability for constituent in analysis.constituents])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from treecrf.cli import main
 from treecrf.evalb import Rules, evaluate_lines
 from treecrf.parser import Parser
 
-DATA = Path(__file__).parents[1] / "data" / "evalb"
+DATA = Path(__file__).parents[1] / "samples" / "evalb"
 GOLD, PREDICTED, RULES = (str(DATA / name) for name in ("gold.mrg", "predicted.mrg", "rules.prm"))
 EXPECTED = (DATA / "expected.txt").read_text(encoding="utf-8")
 TOYS = toy_trees(50)

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
+from treecrf.bulk.inputs import Line
+from treecrf.bulk.outputs import FileSink
 from treecrf.cli import main
 from treecrf.cli.parse import _windows
-from treecrf.cli.sinks import FileSink
-from treecrf.cli.sources import Line
 from treecrf.parser import Parser
+from treecrf.parser.inputs import DEFAULT_BATCHING, Reader
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
-from treecrf.window import PACES, Reader
 
 TREES = toy_trees(30, seed=3)
 SENTENCES = [" ".join(tree.words) for tree in TREES]
@@ -229,7 +229,7 @@ def test_several_inputs_follow_each_other_on_standard_output(
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACES, "cpu", replace(PACES["cpu"], window=4))
+    monkeypatch.setitem(DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], window=4))
 
 
 def interrupted(after: int, *args: object) -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.cli import main
-from treecrf.train.journal import NAME, Journal
+from treecrf.training.metrics_log import NAME, Journal
 
 pytest.importorskip("matplotlib")
 

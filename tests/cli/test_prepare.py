@@ -9,7 +9,7 @@ import pytest
 
 from treecrf.cli import main
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "samples"
 TREE = "( (S (NP-SBJ (NN cat)) (VP (VBZ runs))))\n"
 CLEAN = "(TOP (S (NP (NN cat)) (VP (VBZ runs))))\n"
 

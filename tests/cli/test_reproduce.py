@@ -1,9 +1,9 @@
 import pytest
 
-from experiments.bank import TINY, make_bank
+from reproduce.bank import TINY, make_bank
 from treecrf.cli import main
-from treecrf.experiments.plan import Plan, Treebank
-from treecrf.experiments.worker import work
+from treecrf.reproduce.plan import Plan, Treebank
+from treecrf.reproduce.worker import work
 
 
 def run(*arguments):

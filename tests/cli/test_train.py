@@ -13,8 +13,8 @@ import pytest
 from small import FIFTY, small_recipe
 from treecrf.cli import main
 from treecrf.config import to_toml
-from treecrf.folder import WEIGHTS
-from treecrf.train.journal import NAME, read_journal
+from treecrf.parser.storage import WEIGHTS
+from treecrf.training.metrics_log import NAME, read_metrics
 
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 TREECRF = [sys.executable, "-m", "treecrf"]
@@ -41,7 +41,7 @@ def train(*args: object) -> object:
 
 
 def losses(folder: Path) -> list[float]:
-    return [record["loss"] for record in read_journal(folder / NAME) if record["event"] == "steps"]
+    return [record["loss"] for record in read_metrics(folder / NAME) if record["event"] == "steps"]
 
 
 def test_a_recipe_becomes_a_parser(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_an_unknown_option_is_refused(recipe: Path, tmp_path: Path, capsys: pyte
 def test_a_killed_run_resumes_to_the_same_weights(recipe: Path, tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert run(*TREECRF, "train", recipe, "-o", whole, "--device", "cpu").returncode == 0
-    last = read_journal(whole / NAME)[-1]["step"]
+    last = read_metrics(whole / NAME)[-1]["step"]
     steps = sorted(random.sample(range(1, last), 2))
     for step in steps:
         _kill_at(step, [*TREECRF, "train", str(recipe), "-o", str(killed), "--device", "cpu", "--resume"], killed)
@@ -92,7 +92,7 @@ def _kill_at(step: int, command: list[str], folder: Path) -> None:
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     until = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < until:
-        if (folder / NAME).exists() and any(record["step"] >= step for record in read_journal(folder / NAME)):
+        if (folder / NAME).exists() and any(record["step"] >= step for record in read_metrics(folder / NAME)):
             break
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
@@ -116,8 +116,8 @@ def test_two_processes_have_the_losses_of_one(recipe: Path, tmp_path: Path) -> N
 FAILING = """
 import os, signal, sys
 from treecrf.cli import main
-from treecrf.train.feed import Feed
-real, kind = Feed._step, sys.argv.pop(1)
+from treecrf.training.data_loader import DataLoader
+real, kind = DataLoader._step, sys.argv.pop(1)
 def step(self, members):
     step.count += 1
     if os.environ["RANK"] == "1" and step.count == 9:
@@ -126,7 +126,7 @@ def step(self, members):
         raise ValueError("a sentence from Mars")
     return real(self, members)
 step.count = 0
-Feed._step = step
+DataLoader._step = step
 main()
 """
 

@@ -5,7 +5,7 @@ import pytest
 from treecrf import Tree
 from treecrf.evalb import Rules, evaluate, evaluate_lines
 
-DATA = Path(__file__).parents[1] / "data" / "evalb"
+DATA = Path(__file__).parents[1] / "samples" / "evalb"
 
 
 def read_lines(name):

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from toygrammar import toy_trees
-from treecrf.encode.encoder import Encoder
-from treecrf.encode.vocabulary import Vocabulary
+from treecrf.data.numericalize import Numericalizer
+from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import Batch, ModelConfig, SpanModel
 from treecrf.tree import Tree
 
@@ -16,13 +16,13 @@ torch.set_num_threads(1)  # threads that wait for each other over tiny tensors t
 
 TREES = toy_trees(12, seed=3)
 VOCABULARY = Vocabulary.build(TREES)
-ENCODER = Encoder(VOCABULARY)
+ENCODER = Numericalizer(VOCABULARY)
 SMALL = ModelConfig(
     word_size=8, char_embedding_size=4, char_size=6, lstm_size=10, lstm_layers=2, span_size=9, label_size=7, dropout=0.0
 )
 
 
-def batch_of(trees: Sequence[Tree], *, encoder: Encoder = ENCODER, with_tags: bool = False) -> Batch:
+def batch_of(trees: Sequence[Tree], *, encoder: Numericalizer = ENCODER, with_tags: bool = False) -> Batch:
     return encoder.collate(
         [tree.words for tree in trees],
         tags=[tree.tags for tree in trees] if with_tags else None,

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from encode.letters import letters
+from data.letters import letters
 from nn.batches import SMALL, VOCABULARY, batch_of
-from treecrf.encode.encoder import Encoder
+from treecrf.data.numericalize import Numericalizer
 from treecrf.nn import Batch
 from treecrf.nn.bert import BertConfig
 from treecrf.tree import Tree
@@ -25,7 +25,7 @@ _ALONE = replace(SMALL, encoder="transformer", transformer="tiny", transformer_l
 _FEATURE = replace(_ALONE, encoder="lstm", transformer_size=6)
 READERS = {
     "alone": _ALONE,
-    "over words": replace(_ALONE, transformer_inputs=True),
+    "over words": replace(_ALONE, add_word_inputs=True),
     "frozen beside words": _FEATURE,
     "tuned beside words": replace(_FEATURE, transformer_tuned=True, transformer_size=0),
 }
@@ -33,4 +33,4 @@ READERS = {
 
 def bert_batch(trees: Sequence[Tree], *, window: int = WINDOW) -> Batch:
     """A batch whose pieces are letters."""
-    return batch_of(trees, encoder=Encoder(VOCABULARY, pieces=letters(window)))
+    return batch_of(trees, encoder=Numericalizer(VOCABULARY, pieces=letters(window)))

@@ -86,7 +86,7 @@ def test_dropout_changes_training_and_nothing_else(kind, recurrent):
     torch.manual_seed(0)
     batch = batch_of(TREES[:4])
     x = torch.randn(*batch.words.shape, 5)
-    model = BiLSTM(5, 6, 2, dropout=0.5, kind=kind, recurrent=recurrent)
+    model = BiLSTM(5, 6, 2, dropout=0.5, kind=kind, recurrent_dropout=recurrent)
     plain = BiLSTM(5, 6, 2)
     plain.load_state_dict(model.state_dict())
     assert not torch.allclose(model(x, batch.positions), model(x, batch.positions))
@@ -96,7 +96,7 @@ def test_dropout_changes_training_and_nothing_else(kind, recurrent):
 @pytest.mark.parametrize(("recurrent", "rows"), [("batch", 1), ("sentence", 4), ("none", None)])
 def test_masks_are_shared_over_time_and_the_recurrent_one_by_the_batch_or_not(recurrent, rows):
     torch.manual_seed(0)
-    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent=recurrent)._masks(torch.randn(4, 9, 5))
+    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent_dropout=recurrent)._masks(torch.randn(4, 9, 5))
     assert [tuple(of_inputs.shape) for of_inputs, _ in masks] == [(4, 1, 5), (4, 1, 12)]
     for of_inputs, of_hidden in masks:
         assert set(of_inputs.flatten().tolist()) == {0.0, 2.0} and len(of_inputs.unique(dim=0)) > 1

@@ -6,9 +6,10 @@ import torch
 
 from nn.batches import ENCODER, SMALL, TREES, VOCABULARY, batch_of, small_model
 from treecrf.chart import naive
-from treecrf.nn import IGNORED, ModelConfig, SpanModel, decode
-from treecrf.nn.batch import Spans
-from treecrf.nn.scores import where
+from treecrf.data.batch import Spans
+from treecrf.decoding import decode
+from treecrf.decoding.decode import nonzero_static
+from treecrf.nn import IGNORED, ModelConfig, SpanModel
 
 LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
 SCORERS = ["biaffine", "minus"]
@@ -195,7 +196,7 @@ def test_decoded_trees_come_to_the_host_unchanged():
 
 def test_true_values_are_found_in_order():
     mask = torch.tensor([False, True, True, False, True, False])
-    assert where(mask, 3).tolist() == [1, 2, 4]
+    assert nonzero_static(mask, 3).tolist() == [1, 2, 4]
 
 
 def with_first_label(batch, label):

@@ -5,18 +5,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from encode.letters import letters
+from data.letters import letters
 from nn.batches import SMALL, TREES, VOCABULARY, batch_of
-from treecrf.encode.encoder import Encoder
-from treecrf.encode.pieces import WordPieces
-from treecrf.nn import SpanModel, decode
+from treecrf.data.numericalize import Numericalizer
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.decoding import decode
+from treecrf.nn import SpanModel
 from treecrf.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
 FINE_TUNED = replace(FEATURE, encoder="transformer")
 TUNED_FEATURE = replace(FEATURE, transformer_tuned=True, transformer_size=0)
-ENTERED = replace(FINE_TUNED, transformer_inputs=True)
+ENTERED = replace(FINE_TUNED, add_word_inputs=True)
 
 
 def tiny_encoder():
@@ -34,12 +35,12 @@ def tiny_encoder():
 
 
 def batch_with(pieces, trees=TREES):
-    return batch_of(trees, encoder=Encoder(VOCABULARY, characters=False, pieces=pieces))
+    return batch_of(trees, encoder=Numericalizer(VOCABULARY, characters=False, pieces=pieces))
 
 
 def test_a_word_is_the_mean_of_its_pieces_in_the_mixed_last_layers():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
-    batch = Encoder(VOCABULARY, pieces=letters()).collate([["ab", "c"]])
+    batch = Numericalizer(VOCABULARY, pieces=letters()).collate([["ab", "c"]])
     output = model.encoder(input_ids=torch.tensor([[1, 97, 98, 99, 2]]), output_hidden_states=True)
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
     expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
@@ -48,7 +49,7 @@ def test_a_word_is_the_mean_of_its_pieces_in_the_mixed_last_layers():
 
 def test_words_add_nothing_to_their_pieces_at_first_and_then_what_they_learn():
     model = Transformer(tiny_encoder(), layers=2, words=5, frozen=False).eval()
-    batch = Encoder(VOCABULARY, pieces=letters()).collate([["ab", "c"], ["d"]])
+    batch = Numericalizer(VOCABULARY, pieces=letters()).collate([["ab", "c"], ["d"]])
     words = torch.randn(*batch.words.shape, 5)
     torch.testing.assert_close(model(batch, words), model(batch))
     torch.nn.init.normal_(model.entry.weight)
@@ -79,11 +80,11 @@ def test_windows_do_not_change_sentences_that_fit():
 def test_sentences_longer_than_the_window_have_a_vector_for_every_word():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
     long, short = ["abc", "de"] * 60, ["abc", "de"]
-    batch = Encoder(VOCABULARY, pieces=letters(64)).collate([long, short])
+    batch = Numericalizer(VOCABULARY, pieces=letters(64)).collate([long, short])
     assert batch.pieces.shape[0] > 2 and batch.pieces.shape[1] <= 64
     vectors = model(batch)
     assert vectors[0].abs().sum(-1).all() and not vectors[1, 4:].any()
-    torch.testing.assert_close(vectors[1, :4], model(Encoder(VOCABULARY, pieces=letters(64)).collate([short]))[0])
+    torch.testing.assert_close(vectors[1, :4], model(Numericalizer(VOCABULARY, pieces=letters(64)).collate([short]))[0])
 
 
 def test_a_frozen_encoder_never_trains_nor_drops():
@@ -141,19 +142,19 @@ def test_an_encoder_that_cannot_be_found_is_named(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no encoder could be loaded from .*nowhere"):
         load_encoder(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"no tokenizer could be loaded from .*nowhere"):
-        WordPieces.load(tmp_path / "nowhere")
+        SubwordTokenizer.load(tmp_path / "nowhere")
     monkeypatch.setitem(__import__("sys").modules, "transformers", None)
     with pytest.raises(ImportError, match=r"pip install 'treecrf\[transformers\]'"):
         load_encoder("any")
     with pytest.raises(ImportError, match=r"pip install 'treecrf\[transformers\]'"):
-        WordPieces.load("any")
+        SubwordTokenizer.load("any")
 
 
 def test_a_real_encoder_reads_words_as_its_own_tokenizer_does(minilm):
-    pieces = WordPieces.load(minilm)
+    pieces = SubwordTokenizer.load(minilm)
     tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
     words = ["Parsers", "read", "unbelievably", "(", "well", ")", "!"]
-    batch = Encoder(VOCABULARY, pieces=pieces).collate([words])
+    batch = Numericalizer(VOCABULARY, pieces=pieces).collate([words])
     assert batch.pieces.tolist() == [tokenizer(words, is_split_into_words=True)["input_ids"]]
     assert pieces.split(["\u200b", ""]) == [[tokenizer.unk_token_id]] * 2
 
@@ -161,10 +162,10 @@ def test_a_real_encoder_reads_words_as_its_own_tokenizer_does(minilm):
 def test_a_real_encoder_is_saved_and_built_again(minilm, tmp_path):
     config = replace(FINE_TUNED, transformer=str(minilm), transformer_layers=4)
     model = SpanModel(config, VOCABULARY.sizes, encoder=load_encoder(minilm)).eval()
-    pieces = WordPieces.load(minilm)
+    pieces = SubwordTokenizer.load(minilm)
     save_encoder_config(model.transformer.encoder, tmp_path)
     pieces.save(tmp_path)
-    again = WordPieces.load(tmp_path)
+    again = SubwordTokenizer.load(tmp_path)
     assert again.window == pieces.window and again.split(["unbelievably"]) == pieces.split(["unbelievably"])
     copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
     copy.load_state_dict(model.state_dict())
@@ -174,12 +175,12 @@ def test_a_real_encoder_is_saved_and_built_again(minilm, tmp_path):
 
 def test_a_real_encoder_reads_long_sentences_through_windows(minilm):
     model = Transformer(load_encoder(minilm), layers=4, frozen=True)
-    pieces = WordPieces.load(minilm)
+    pieces = SubwordTokenizer.load(minilm)
     words = ["the", "old", "teacher", "paints", "a", "quiet", "river", "behind", "every", "small", "wall"] * 60
-    batch = Encoder(VOCABULARY, pieces=pieces).collate([words])
+    batch = Numericalizer(VOCABULARY, pieces=pieces).collate([words])
     assert len(batch.pieces) > 1
     vectors = model(batch)[0]
     assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
     # far from the borders of windows a word hardly depends on where they are
-    narrow = model(Encoder(VOCABULARY, pieces=WordPieces.load(minilm, window=400)).collate([words]))[0]
+    narrow = model(Numericalizer(VOCABULARY, pieces=SubwordTokenizer.load(minilm, window=400)).collate([words]))[0]
     assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8

@@ -5,9 +5,9 @@ from fastapi.testclient import TestClient
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.constraints import Constraints
+from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.render import Parsed, Style
+from treecrf.parser.formats import Parsed, Style
 from treecrf.server import schema
 from treecrf.server.app import create_app
 from treecrf.server.limits import Limits

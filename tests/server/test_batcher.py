@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from treecrf.render import Style
+from treecrf.parser.formats import Style
 from treecrf.server.batcher import Batcher, FullError, Job
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
-from treecrf.server.turn import Answer, Item, Wish
+from treecrf.server.parse_batch import Answer, Item, Wish
 
 WISH = Wish(model="small", style=Style())
 _PATIENCE = 60.0

@@ -13,11 +13,11 @@ from browsed import Visit, browsing, playwright
 from served import Served, serving
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import draw
-from treecrf.analysis import Analysis
-from treecrf.constraints import Constraints
-from treecrf.draw.colours import THEMES
+from treecrf import viz
+from treecrf.decoding.analysis import Analysis
+from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.viz.colors import THEMES
 
 expect = playwright.expect
 TEXT = "The old cat sees a garden. She slept!"
@@ -263,11 +263,11 @@ def test_models_are_chosen(visit: Opener, other: Path) -> None:
 def test_exports_are_those_of_treecrf_draw(visit: Opener, analysis: Analysis) -> None:
     seen = visit().open(text=TEXT)
     probabilities = [round(c.probability, 6) for c in analysis.constituents]
-    assert seen.copied("latex") == draw.latex(analysis.tree, probabilities)
+    assert seen.copied("latex") == viz.latex(analysis.tree, probabilities)
     names = "{http://www.w3.org/2000/svg}"
     ours, theirs = (
         ElementTree.fromstring(seen.copied("svg")),
-        ElementTree.fromstring(draw.svg(analysis.tree, probabilities)),
+        ElementTree.fromstring(viz.svg(analysis.tree, probabilities)),
     )
     assert sorted(t.text for t in ours.iter(f"{names}text")) == sorted(t.text for t in theirs.iter(f"{names}text"))
     assert ours.find(f"{names}desc").text == theirs.find(f"{names}desc").text

@@ -12,7 +12,7 @@ import pytest
 
 from served import PATIENCE, Served, serving, wait_until
 from toygrammar import toy_trees
-from treecrf.constraints import Constraints
+from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
 
 SENTENCES = [tree.words for tree in toy_trees(96, seed=4)]

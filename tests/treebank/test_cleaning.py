@@ -10,7 +10,7 @@ from treecrf.tree import Tree
 from treecrf.treebank import clean, read_trees
 from treecrf.treebank.cleaning import bare_label
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "samples"
 
 
 @pytest.mark.parametrize("name", ["english.mrg", "chinese.fid"])

@@ -18,7 +18,7 @@ from treecrf.tree import Tree
 from treecrf.treebank import TreebankError, read_trees, write_trees
 from treecrf.treebank.splitter import ROOTS
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "samples"
 
 forests = st.lists(trees(max_words=6), min_size=1, max_size=6).map(
     lambda forest: [Tree("TOP", (tree,)) for tree in forest]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treecrf.calibration.evidence import Evidence, gather
+from treecrf.calibration.predictions import Evidence, gather
 from treecrf.calibration.reliability import Answered, Reliability, reliability, risk_coverage
 from treecrf.parser import Parser
 from treecrf.tree import Tree

@@ -11,15 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from treecrf.calibration.evidence import scored
+from treecrf.calibration.predictions import scored
 from treecrf.calibration.reliability import Numbers, log_losses
 from treecrf.chart.crf import SpanCRF
-from treecrf.constraints import Labels, chain
-from treecrf.nn import Scores, SpanModel, decode
-from treecrf.nn.batch import Spans
-from treecrf.nn.scorer import Biaffine, Minus
+from treecrf.data.batch import Spans
+from treecrf.decoding import decode
+from treecrf.nn import Scores, SpanModel
+from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
 from treecrf.tree import Tree
+from treecrf.treebank.binarize import LabelSet, unary_chain
 
 CHOICES = tuple(float(choice) for choice in np.geomspace(0.5, 4.0, 40))
 
@@ -57,7 +58,7 @@ def _at_choices(
     parser: Parser, scores: Scores, gold: Sequence[Tree], choices: Sequence[float]
 ) -> tuple[Numbers, Numbers, Numbers]:
     """The constituents that were found: for each choice, how probable their spans are and, given those, their names."""
-    names = Labels(parser.vocabulary.labels)
+    names = LabelSet(parser.vocabulary.labels)
     decoded = decode(scores)
     size = scores.spans.shape[1]
     owners = torch.repeat_interleave(2 * scores.lengths - 1)
@@ -68,7 +69,7 @@ def _at_choices(
     where = torch.tensor(spans, dtype=torch.int64, device=cells.device)
     column = torch.tensor(columns, dtype=torch.int64, device=cells.device)
     raw = scores.labels_at(Spans.at(cells, size))
-    holds = torch.from_numpy(names.holds).to(raw)
+    holds = torch.from_numpy(names.contains).to(raw)
     marginals, held = [], []
     for choice in choices:
         marginals.append(_crf(scores, choice).marginals.flatten()[cells][where].cpu())
@@ -84,14 +85,14 @@ def _crf(scores: Scores, temperature: float) -> SpanCRF:
 
 
 def _found(
-    owners: list[int], starts: list[int], ends: list[int], labels: list[int], gold: Sequence[Tree], names: Labels
+    owners: list[int], starts: list[int], ends: list[int], labels: list[int], gold: Sequence[Tree], names: LabelSet
 ) -> tuple[list[int], list[int], list[bool]]:
     """Of each constituent: the place of its span, the column of its name, and whether the gold tree has it."""
     columns = {name: column for column, name in enumerate(names.names)}
     truth = [{*tree.spans()} for tree in gold]
     places, found, right = [], [], []
     for place, (owner, start, end, label) in enumerate(zip(owners, starts, ends, labels, strict=True)):
-        for name in chain(names.strings[label]):
+        for name in unary_chain(names.strings[label]):
             places.append(place)
             found.append(columns[name])
             right.append((start, end, name) in truth[owner])

@@ -6,7 +6,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from treecrf.chart import decode, inside, ops
+from treecrf.chart import dispatch, torch_backend
+from treecrf.chart.kbest import kbest_trees
+from treecrf.chart.sampling import sample_trees
 
 
 class SpanCRF:
@@ -47,7 +49,7 @@ class SpanCRF:
     @cached_property
     def _inside(self) -> tuple[Tensor, Tensor]:
         """log Z in float64, and the inside chart."""
-        log_z, chart = ops.LogPartition.apply(self.scores, self.lengths)
+        log_z, chart = dispatch.LogPartition.apply(self.scores, self.lengths)
         self._check_feasible(log_z)
         return log_z, chart
 
@@ -73,9 +75,9 @@ class SpanCRF:
     def marginals(self) -> Tensor:
         """The probability of every span."""
         if "_inside" in vars(self) or self.scores.requires_grad:
-            marginals: Tensor = ops.Marginals.apply(self.scores, self.lengths, self._inside[1])
+            marginals: Tensor = dispatch.Marginals.apply(self.scores, self.lengths, self._inside[1])
             return marginals
-        chart, log_z, marginals = ops.backend(self.scores).inside_outside(self.scores, self.lengths)
+        chart, log_z, marginals = dispatch.backend(self.scores).inside_outside(self.scores, self.lengths)
         self._check_feasible(log_z)
         self._inside = log_z, chart
         return marginals
@@ -93,7 +95,7 @@ class SpanCRF:
         if self._constrained:
             _ = self._inside  # which is where a constraint without a tree is found
         with torch.no_grad():
-            tree: Tensor = ops.backend(chart).cky(chart, self.lengths)
+            tree: Tensor = dispatch.backend(chart).cky(chart, self.lengths)
         return tree
 
     def score(self, trees: Tensor) -> Tensor:
@@ -129,7 +131,7 @@ class SpanCRF:
     def sample(self, k: int, *, generator: torch.Generator | None = None) -> Tensor:
         """k trees of each sentence, drawn by their probability: (k, b, n + 1, n + 1)."""
         _ = self._inside
-        return decode.sample(self.scores, self.lengths, k, generator)
+        return sample_trees(self.scores, self.lengths, k, generator)
 
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
         """The k best trees in order and their scores: (k, b) and (k, b, n + 1, n + 1).
@@ -139,7 +141,7 @@ class SpanCRF:
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
         _ = self._inside
-        trees = decode.kbest(self.scores, self.lengths, k)
+        trees = kbest_trees(self.scores, self.lengths, k)
         scores = torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
         return scores.masked_fill(~trees.flatten(2).any(-1), -torch.inf).to(self._dtype), trees
 
@@ -186,7 +188,7 @@ def _check_values(scores: Tensor, lengths: Tensor) -> bool:
             )
     low, high = torch.stack(torch.aminmax(scores.detach())).tolist()
     if not high < torch.inf:
-        odd = (~(scores < torch.inf) & inside.within(lengths.to(scores.device), size)).nonzero()
+        odd = (~(scores < torch.inf) & torch_backend.within(lengths.to(scores.device), size)).nonzero()
         if len(odd):
             sentence, start, end = odd[0].tolist()
             raise ValueError(
@@ -201,7 +203,7 @@ def _check_trees(trees: Tensor, lengths: Tensor) -> None:
     size = trees.shape[-1]
     charts = trees.reshape(-1, size, size)
     repeated = lengths.repeat(len(charts) // len(lengths))
-    shared = ops.backend(charts.float()).cky(charts.float(), repeated) & charts
+    shared = dispatch.backend(charts.float()).cky(charts.float(), repeated) & charts
     wrong = (shared.sum((-1, -2)) != 2 * repeated - 1) | (charts.sum((-1, -2)) != 2 * repeated - 1)
     if wrong.any():
         tree = int(wrong.nonzero()[0])

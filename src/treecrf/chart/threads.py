@@ -52,7 +52,7 @@ def on_threads(kernel: Callable[..., None], threads: int, *arguments: Any) -> No
                 helper.result()
 
 
-def side_by_side(function: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
+def parallel_map(function: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
     """What `function` gives for each thing, in their order, while torch's threads work on as many things.
 
     Threads then never wait for each other, as they do where they share out each operation.

@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Calibrate a model, and print how far probability and truth are apart, before and after."""
     from treecrf.calibration import KINDS, calibrate, measure
-    from treecrf.calibration.diagram import draw
-    from treecrf.calibration.saved import save_calibrated
+    from treecrf.calibration.io import save_calibrated
+    from treecrf.calibration.plot import draw
     from treecrf.parser import Parser
     from treecrf.treebank import read_trees
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device, precision="float32")
     dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
     before = measure(parser, test)
-    adjustment = calibrate(parser, dev, find_price=True)
+    adjustment = calibrate(parser, dev, find_threshold=True)
     after = measure(parser, test)
     if args.output:
         save_calibrated(args.model, args.output, parser, adjustment, before=before, after=after)

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf import draw
-from treecrf.draw.colours import THEMES, checked
-from treecrf.draw.metrics import visible
+from treecrf import viz
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.lines import opened, read_lines
+from treecrf.viz.colors import THEMES, checked
+from treecrf.viz.text_metrics import visible
 
 STDIO = "-"
 _FORMATS = {
@@ -27,7 +27,7 @@ _FORMATS = {
     "forest": ".tex",
     "tikz-qtree": ".tex",
 }
-_PACKAGES: dict[str, draw.Package] = {"forest": "forest", "tikz-qtree": "tikz-qtree"}
+_PACKAGES: dict[str, viz.Package] = {"forest": "forest", "tikz-qtree": "tikz-qtree"}
 _PICTURES = ("svg", "png", "pdf", "html")
 _ONE_EACH = ("svg", "png")  # formats whose files hold one picture
 _CHECKED_LETTERS = 100
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
         if args.no_probs:
             trees = [Drawn(tree) for tree, _ in trees]
         if args.fonts:
-            draw.use_fonts(args.fonts)
+            viz.use_fonts(args.fonts)
         if chosen in ("png", "pdf"):
             _warn_of_boxes(trees)
         files = _files(trees, chosen, args)
@@ -156,8 +156,8 @@ def _sentence(value: dict[str, Any]) -> Drawn:
 
 def _parsed(args: argparse.Namespace) -> Iterator[Drawn]:
     from treecrf.parser import Parser
+    from treecrf.parser.inputs import Words
     from treecrf.text import sentences
-    from treecrf.window import Words
 
     parser = Parser.load(args.model)
     words: list[Words] = []
@@ -192,7 +192,7 @@ def _chosen(trees: list[Drawn], numbers: str | None, name: str) -> list[Drawn]:
 def _warn_of_boxes(trees: list[Drawn]) -> None:
     texts = (node.label + "".join(node.words if node.is_leaf else []) for tree, _ in trees for node in tree.walk())
     letters = sorted({letter for text in texts for letter in visible(text) if letter > "\u024f"})
-    if missing := draw.without_font("".join(letters[:_CHECKED_LETTERS])):
+    if missing := viz.without_font("".join(letters[:_CHECKED_LETTERS])):
         shown = f"{missing[0]!r} and {len(missing) - 1} more" if len(missing) > 1 else repr(missing)
         hint = "install one that does (Noto Sans CJK, say), or name a folder with --fonts"
         print(f"treecrf draw: no font has {shown}, drawn as boxes: {hint}", file=sys.stderr)
@@ -202,20 +202,20 @@ def _files(trees: list[Drawn], chosen: str, args: argparse.Namespace) -> list[by
     """The contents of the files to write."""
     if chosen == "text":
         width = args.width or shutil.get_terminal_size((100, 24)).columns
-        return ["\n\n".join([*(draw.text(*drawn, width=width) for drawn in trees), ""])[:-1].encode(errors="replace")]
+        return ["\n\n".join([*(viz.text(*drawn, width=width) for drawn in trees), ""])[:-1].encode(errors="replace")]
     if chosen in _PACKAGES:
         package = _PACKAGES[chosen]
-        return [draw.document((draw.latex(*drawn, package=package) for drawn in trees), package=package).encode()]
+        return [viz.document((viz.latex(*drawn, package=package) for drawn in trees), package=package).encode()]
     theme = args.theme or "light"
     pictures = [
-        draw.svg(*drawn, layout=args.layout or "tidy", theme=theme, transparent=args.transparent) for drawn in trees
+        viz.svg(*drawn, layout=args.layout or "tidy", theme=theme, transparent=args.transparent) for drawn in trees
     ]
     if chosen == "html":
         captions = (f"{number}. {visible(' '.join(tree.words))}" for number, (tree, _) in enumerate(trees, 1))
-        return [draw.page(zip(captions, pictures, strict=True), theme=theme).encode()]
+        return [viz.page(zip(captions, pictures, strict=True), theme=theme).encode()]
     if chosen == "pdf":
-        return [draw.pdf(*pictures)]
-    return [draw.png(picture, scale=args.scale) if chosen == "png" else picture.encode() for picture in pictures]
+        return [viz.pdf(*pictures)]
+    return [viz.png(picture, scale=args.scale) if chosen == "png" else picture.encode() for picture in pictures]
 
 
 def _write(files: list[bytes], output: str) -> None:

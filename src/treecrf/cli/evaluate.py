@@ -72,13 +72,13 @@ def _check(args: argparse.Namespace) -> None:
 
 def _parse_and_score(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
     """The score with predicted tags and with gold ones; that with gold tags alone for a model that has none."""
-    from treecrf.exam import examine
     from treecrf.parser import Parser
+    from treecrf.parser.evaluate import evaluate_parser
     from treecrf.treebank import read_trees
 
     gold = list(read_trees(args.gold))
     parser = Parser.load(args.model, args.device, precision=args.precision)
-    exam = examine(parser, gold, rules=rules, mbr=not args.no_mbr)
+    exam = evaluate_parser(parser, gold, rules=rules, mbr=not args.no_mbr)
     return exam.first, exam.given if exam.predicted else None
 
 
@@ -101,18 +101,18 @@ def _print_messages(score: Score, source: str = "") -> None:
 
 
 def _print_all(score: Score, other: Score | None, given: Score | None, *, as_json: bool) -> None:
-    from treecrf.evalb import bootstrap, details
+    from treecrf.evalb import bootstrap, extended_report
 
     intervals = bootstrap.intervals(score)
     comparison = bootstrap.compare(score, other) if other else None
     with_gold = bootstrap.intervals(given) if given else {}
     if as_json:
-        scores = details.as_dict(score, intervals, comparison)
-        print(json.dumps(scores | {"gold_tags": details.as_dict(given, with_gold)} if given else scores))
+        scores = extended_report.as_dict(score, intervals, comparison)
+        print(json.dumps(scores | {"gold_tags": extended_report.as_dict(given, with_gold)} if given else scores))
         return
-    sys.stdout.write(str(score) + _printable(details.text(score, intervals, comparison)))
+    sys.stdout.write(str(score) + _printable(extended_report.text(score, intervals, comparison)))
     if given:
-        sys.stdout.write(details.with_gold_tags(given, with_gold))
+        sys.stdout.write(extended_report.with_gold_tags(given, with_gold))
 
 
 def _printable(text: str) -> str:

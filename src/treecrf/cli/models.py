@@ -3,7 +3,7 @@
 import argparse
 
 from treecrf import models
-from treecrf.card import PAGE, Card, megabytes
+from treecrf.export.model_card import PAGE, Card, megabytes
 
 _HEAD = ("model", "language", "size", "licence", "EVALB's F, predicted tags (95% interval)")
 

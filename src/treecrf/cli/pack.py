@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Pack a model, score it, and print its card."""
-    from treecrf.card import Purpose, page, read_treebanks
     from treecrf.config import read_config
-    from treecrf.packing import pack_model
+    from treecrf.export.model_card import Purpose, page, read_treebanks
+    from treecrf.export.pack import pack_model
 
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treecrf import __version__
-from treecrf.cli.records import Fields, Line
-from treecrf.cli.sinks import Sink, open_sink, plan
-from treecrf.cli.sources import STDIN, Source, is_terminal, read_lines
+from treecrf.bulk.inputs import STDIN, Source, is_terminal, read_lines
+from treecrf.bulk.outputs import Sink, open_sink, plan
+from treecrf.bulk.records import Fields, Line
 from treecrf.parser import Parser
-from treecrf.render import SUFFIXES, Parsed, Style
-from treecrf.window import Words
+from treecrf.parser.formats import SUFFIXES, Parsed, Style
+from treecrf.parser.inputs import Words
 
 if TYPE_CHECKING:
     from treecrf.text import Token
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int | None:
     """Parse every input, in order, as lines come; or shards of them on a cluster."""
     _check(args)
     if args.engine == "ray":
-        from treecrf.ray_engine import parse_shards
+        from treecrf.bulk.ray_engine import parse_shards
 
         return parse_shards(args)
     jobs = plan(args.input or [STDIN], args.output, SUFFIXES[args.format])
@@ -163,7 +163,7 @@ class Command:
         self.args = args
         self.warn = warn or partial(print, "treecrf parse:", file=sys.stderr)
         self.fields = Fields(args.field or ("tokens" if args.tokens else "text"), args.tokens, args.id)
-        self.block = parser.pace.window
+        self.block = parser.batching.window
         self.split = split_words if args.tokens else partial(_split_text, language=parser.language)
         self.style = Style(
             format=args.format, exact=args.exact, probs=args.probs, kbest=args.kbest, is_text=not args.tokens

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from treecrf.train.journal import NAME, read_journal
+from treecrf.training.metrics_log import NAME, read_metrics
 
 _PANELS = {"loss": "training loss", "dev_f": "dev F"}
 
@@ -48,7 +48,7 @@ def draw(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> Non
 
 def _epochs(run: Path) -> list[dict[str, Any]]:
     path = run / NAME if run.is_dir() else run
-    records = [record for record in read_journal(path) if record["event"] == "epoch"]
+    records = [record for record in read_metrics(path) if record["event"] == "epoch"]
     if not records:
         raise ValueError(f"{path} has no finished epoch to draw")
     return records

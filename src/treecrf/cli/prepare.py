@@ -5,8 +5,8 @@ import logging
 import sys
 from pathlib import Path
 
-from treecrf.corpora import CORPORA, PARTS, CleanTrees, Figures, Prepared, figures, prepare
 from treecrf.treebank import OnError, write_trees
+from treecrf.treebank.releases import CORPORA, PARTS, CleanTrees, Figures, Prepared, figures, prepare
 
 _EXAMPLES = """\
 corpora:

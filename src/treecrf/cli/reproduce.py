@@ -49,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what is not finished, and write the report."""
-    from treecrf.experiments.plan import Plan, Treebank
-    from treecrf.experiments.report import JSON, MARKDOWN, report
-    from treecrf.experiments.rows import TABLES
-    from treecrf.experiments.runner import run_all
+    from treecrf.reproduce.ablations import TABLES
+    from treecrf.reproduce.plan import Plan, Treebank
+    from treecrf.reproduce.report import JSON, MARKDOWN, report
+    from treecrf.reproduce.runner import run_all
 
     for name in ("jobs", "epochs"):
         if getattr(args, name) is not None and getattr(args, name) < 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.config import read_config
-from treecrf.train import Outcome, Progress, Recipe, fit
+from treecrf.training import Outcome, Progress, Recipe, fit
 
 _BLINK = 0.1  # seconds between two updates of the bar
 

@@ -1,7 +1,7 @@
-"""The network: numbers in, scores and losses out."""
+"""The network: arrays in, scores and losses out."""
 
-from treecrf.nn.batch import IGNORED, Batch, Sizes
+from treecrf.data.batch import IGNORED, Batch, Sizes
 from treecrf.nn.model import Loss, ModelConfig, SpanModel
-from treecrf.nn.scores import Decoded, Scores, decode
+from treecrf.nn.outputs import Scores
 
-__all__ = ["IGNORED", "Batch", "Decoded", "Loss", "ModelConfig", "Scores", "Sizes", "SpanModel", "decode"]
+__all__ = ["IGNORED", "Batch", "Loss", "ModelConfig", "Scores", "Sizes", "SpanModel"]

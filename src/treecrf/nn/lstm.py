@@ -13,12 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.nn.batch import Ragged
-from treecrf.nn.int8 import Int8Lstm, Twinned
-from treecrf.nn.recurrence import Recurrence, kernels_for
+from treecrf.data.batch import Ragged
+from treecrf.nn.lstm_recurrence import Recurrence, kernels_for
 
 Dropout = Literal["shared", "vanilla"]
-Recurrent = Literal["batch", "sentence", "none"]
+RecurrentDropout = Literal["batch", "sentence", "none"]
 
 
 def shared_mask(x: Tensor, *shape: int, dropout: float) -> Tensor:
@@ -42,7 +41,7 @@ class SharedDropout(nn.Module):
         return x * shared_mask(x, x.shape[0], 1, x.shape[2], dropout=self.dropout)
 
 
-class Layer(Twinned):
+class Layer(nn.Module):
     """The weights of a forward and a backward LSTM; the four gates of all units in torch's order."""
 
     def __init__(self, input_size: int, size: int) -> None:
@@ -62,17 +61,11 @@ class Layer(Twinned):
         nn.init.zeros_(self.bias_input)
         nn.init.zeros_(self.bias_hidden)
 
-    def quantize(self) -> None:
-        """Give the layer a twin on 8-bit integers."""
-        self._twin = Int8Lstm(self.weight_input, self.weight_hidden, self.bias_input + self.bias_hidden)
-
     def forward(self, x: Tensor, lengths: Ragged, *, mask: Tensor | None = None) -> Tensor:
         """Both directions over padded sequences, (b, s, d) to (b, s, 2, h).
 
         `mask` multiplies the hidden state before every step of each: (2, b, h), or (2, 1, h) for all sequences.
         """
-        if mask is None and (twin := self.twin_for(x)):
-            return cast("Int8Lstm", twin)(x, lengths.lengths)
         if kernels_for(x, self.size) is not None or (mask is not None and mask.shape[1] > 1):
             return self._with_our_steps(x, lengths.lengths, mask)
         return self._with_torch(x, lengths, mask)
@@ -131,21 +124,16 @@ class BiLSTM(nn.Module):
         *,
         dropout: float = 0.0,
         kind: Dropout = "shared",
-        recurrent: Recurrent = "batch",
+        recurrent_dropout: RecurrentDropout = "batch",
     ) -> None:
         super().__init__()
         self.size = size
         self.dropout = dropout
         self.kind = kind
-        self.recurrent = recurrent
+        self.recurrent_dropout = recurrent_dropout
         self.layers = nn.ModuleList(Layer(width, size) for width in [input_size] + [2 * size] * (layers - 1))
         for layer in cast("Iterable[Layer]", self.layers):
             layer.reset_orthogonal()
-
-    def quantize(self) -> None:
-        """Give all layers twins on 8-bit integers."""
-        for layer in cast("Iterable[Layer]", self.layers):
-            layer.quantize()
 
     def forward(self, x: Tensor, lengths: Ragged) -> Tensor:
         """Context for each position."""
@@ -163,7 +151,7 @@ class BiLSTM(nn.Module):
         if not self.training or not self.dropout or self.kind == "vanilla":
             return [(None, None)] * len(self.layers)
         batch = len(x)
-        rows = {"sentence": batch, "batch": 1, "none": 0}[self.recurrent]
+        rows = {"sentence": batch, "batch": 1, "none": 0}[self.recurrent_dropout]
         shapes = [(batch, 1, layer.weight_input.shape[2]) for layer in cast("Iterable[Layer]", self.layers)]
         shapes += [(2, rows, self.size)] * len(self.layers)
         drawn = torch.split(shared_mask(x, sum(map(prod, shapes)), dropout=self.dropout), list(map(prod, shapes)))

@@ -9,13 +9,12 @@ from torch import Tensor, nn
 
 from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
-from treecrf.nn.batch import IGNORED, SPECIAL, Batch, Sizes, Spans
-from treecrf.nn.beliefs import Beliefs
-from treecrf.nn.embed import CharLSTM, Inputs, WordVectors
-from treecrf.nn.int8 import Linear
-from treecrf.nn.lstm import BiLSTM, Dropout, Recurrent, SharedDropout
-from treecrf.nn.scorer import Biaffine, Minus
-from treecrf.nn.scores import Scores
+from treecrf.data.batch import IGNORED, SPECIAL, Batch, Sizes, Spans
+from treecrf.nn.distillation import SoftTargets
+from treecrf.nn.embeddings import CharLSTM, Inputs, WordVectors
+from treecrf.nn.lstm import BiLSTM, Dropout, RecurrentDropout, SharedDropout
+from treecrf.nn.outputs import Scores
+from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.nn.transformer import Transformer
 
 
@@ -34,14 +33,14 @@ class ModelConfig:
     lstm_layers: int = 3
     transformer: str = ""  # name or folder: for the LSTM a feature beside the words, or itself the encoder
     transformer_tuned: bool = False  # as a feature: fine-tuned, as the encoder always is, rather than frozen
-    transformer_inputs: bool = False  # as the encoder: words and characters enter it, added to its pieces
+    add_word_inputs: bool = False  # as the encoder: words and characters enter it, added to its pieces
     transformer_size: int = 100  # of the feature; 0 is the transformer's own
     transformer_layers: int = 4  # mixed, from the last
     span_size: int = 500
     label_size: int = 100
     dropout: float = 0.33
     dropout_kind: Dropout = "shared"
-    recurrent: Recurrent = "sentence"
+    recurrent_dropout: RecurrentDropout = "sentence"
     tag_head: bool = False  # predict part-of-speech tags as well
 
     def __post_init__(self) -> None:
@@ -62,7 +61,7 @@ class ModelConfig:
     @property
     def reads_words(self) -> bool:
         """Whether there are vectors of words and their characters, rather than pieces alone."""
-        return self.encoder == "lstm" or self.transformer_inputs
+        return self.encoder == "lstm" or self.add_word_inputs
 
     @property
     def one_stage(self) -> bool:
@@ -111,7 +110,7 @@ class SpanModel(nn.Module):
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
-        self.tagger = Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
+        self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
 
     def forward(self, batch: Batch) -> Scores:
         """Scores of all spans, and what those of labels are computed from."""
@@ -160,7 +159,7 @@ class SpanModel(nn.Module):
         vectors = self.inputs(batch, features)
         return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
-    def loss(self, batch: Batch, beliefs: Beliefs | None = None) -> Loss:
+    def loss(self, batch: Batch, soft_targets: SoftTargets | None = None) -> Loss:
         """The losses of the gold trees, and of what others believe; nothing waits for the device."""
         gold, gold_labels = batch.spans, batch.labels
         assert gold_labels is not None, "spans have labels"
@@ -171,30 +170,34 @@ class SpanModel(nn.Module):
             crf, at_gold = SpanCRF(scores.spans, scores.lengths, validate=False), scores.labels_at(gold)
             spans = _bracket_loss(crf, gold)
             labels = F.cross_entropy(at_gold, gold_labels, ignore_index=IGNORED, reduction="sum")
-            if beliefs is not None:
-                spans = spans.lerp(beliefs.span_loss(crf), beliefs.trust)
-                labels = labels.lerp(F.cross_entropy(at_gold, beliefs.labels, reduction="sum"), beliefs.trust)
+            if soft_targets is not None:
+                spans = spans.lerp(soft_targets.span_loss(crf), soft_targets.distillation_weight)
+                labels = labels.lerp(
+                    F.cross_entropy(at_gold, soft_targets.labels, reduction="sum"), soft_targets.distillation_weight
+                )
         if self.config.loss == "one-stage-crf":
             # -log p(brackets) - log p(labels | brackets) is -log p(labelled tree): one loss, per word
             spans, labels = spans + labels, torch.zeros_like(labels)
         return Loss(
             spans=spans,
             labels=labels,
-            tags=self._tag_loss(scores, batch, beliefs),
+            tags=self._tag_loss(scores, batch, soft_targets),
             words=batch.total_words,
             labelled=batch.total_labels,
         )
 
-    def _tag_loss(self, scores: Scores, batch: Batch, beliefs: Beliefs | None) -> Tensor:
+    def _tag_loss(self, scores: Scores, batch: Batch, soft_targets: SoftTargets | None) -> Tensor:
         if scores.tags is None:
             return scores.spans.new_zeros(())
         if batch.gold_tags is None:
             raise ValueError("the model has a tag head and the batch has no gold tags; collate it with gold=...")
         tags = scores.tags.flatten(0, 1)
         loss = F.cross_entropy(tags, batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum")
-        if beliefs is None or beliefs.tags is None:
+        if soft_targets is None or soft_targets.tags is None:
             return loss
-        return loss.lerp(F.cross_entropy(tags, beliefs.tags.flatten(0, 1), reduction="sum"), beliefs.trust)
+        return loss.lerp(
+            F.cross_entropy(tags, soft_targets.tags.flatten(0, 1), reduction="sum"), soft_targets.distillation_weight
+        )
 
 
 def _in_full(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -230,7 +233,7 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     is_feature = config.encoder == "lstm"
     size = config.transformer_size if is_feature else 0
     frozen = is_feature and not config.transformer_tuned
-    words = 0 if is_feature or not config.transformer_inputs else _width(config)
+    words = 0 if is_feature or not config.add_word_inputs else _width(config)
     return Transformer(encoder, layers=config.transformer_layers, size=size, words=words, frozen=frozen)
 
 
@@ -257,7 +260,7 @@ def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
         config.lstm_layers,
         dropout=config.dropout,
         kind=config.dropout_kind,
-        recurrent=config.recurrent,
+        recurrent_dropout=config.recurrent_dropout,
     )
 
 

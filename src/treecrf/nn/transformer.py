@@ -8,13 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.nn.batch import Batch
+from treecrf.data.batch import Batch
 from treecrf.nn.bert import Bert, BertConfig
-from treecrf.nn.blank import Blank
-from treecrf.nn.int8 import Int8Bert, Linear, Twinned, mean_of_pieces
+from treecrf.nn.skip_init import SkipInit
 
 
-class Transformer(Twinned):
+class Transformer(nn.Module):
     """The mean over a word's pieces of the mixed last layers of an encoder, (b, n + 2, size).
 
     A frozen encoder stays as it came, without dropout, whatever mode the model is in. Vectors of words, `words` wide,
@@ -27,10 +26,10 @@ class Transformer(Twinned):
         self.frozen = frozen
         self.mix = ScalarMix(layers)
         width = hidden_size(encoder)
-        self.entry = Linear(words, width, bias=False) if words else None
+        self.entry = nn.Linear(words, width, bias=False) if words else None
         if self.entry is not None:
             nn.init.zeros_(self.entry.weight)
-        self.linear = Linear(width, size, bias=False) if size else None
+        self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
         encoder.requires_grad_(not frozen)
         self.train(self.training)
@@ -41,26 +40,16 @@ class Transformer(Twinned):
             self.encoder.eval()
         return self
 
-    def quantize(self) -> None:
-        """Give the encoder, and what enters and leaves it, twins on 8-bit integers."""
-        assert isinstance(self.encoder, Bert), "no other encoder can"
-        self._twin = Int8Bert(self.encoder)
-        for linear in (self.entry, self.linear):
-            if linear is not None:
-                linear.quantize()
-
     def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
         """`words` (b, n + 2, d) are the vectors that enter the encoder."""
         if batch.pieces is None or batch.piece_lengths is None:
             raise ValueError("the model reads word pieces and the batch has none; encode it with the model's tokenizer")
-        added = None if self.entry is None or words is None else _spread(self.entry(words), batch)
+        added = None if self.entry is None or words is None else spread_over_pieces(self.entry(words), batch)
         vectors = self._pool(self._mixed(batch.pieces, batch.piece_lengths, added), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
     def _mixed(self, pieces: Tensor, lengths: Tensor, added: Tensor | None) -> Tensor:
         """The mix of layers for pieces (w, p), (w, p, d)."""
-        if twin := self.twin_for(pieces):
-            return cast("Int8Bert", twin)(pieces, lengths, self.mix.scale * self.mix.shares, added)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
             hidden = hidden_states(self.encoder, pieces, lengths, added)
         return self.mix(hidden)  # type: ignore[no-any-return]
@@ -69,9 +58,6 @@ class Transformer(Twinned):
         """The mean over each word's pieces, of windows (w, p, d)."""
         assert batch.piece_rows is not None and batch.piece_words is not None and batch.piece_shares is not None
         positions = batch.words.numel() + 1  # the last one takes what belongs to no word
-        if self.twin_for(hidden):
-            fields = batch.piece_rows, batch.piece_words, batch.piece_shares
-            return mean_of_pieces(hidden, *fields, positions)[:-1].view(*batch.words.shape, -1)
         hidden = hidden.to(torch.promote_types(hidden.dtype, torch.float32)).flatten(0, 1)
         pieces = hidden.index_select(0, batch.piece_rows) / batch.piece_shares[:, None]
         means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, batch.piece_words, pieces)
@@ -100,7 +86,7 @@ class ScalarMix(nn.Module):
         return self.scale * total
 
 
-def _spread(words: Tensor, batch: Batch) -> Tensor:
+def spread_over_pieces(words: Tensor, batch: Batch) -> Tensor:
     """Vectors of words (b, n + 2, d) at each of their pieces, (w, p, d); zero at pieces that belong to no word."""
     assert batch.pieces is not None and batch.piece_rows is not None and batch.piece_words is not None
     entering = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, batch.piece_words)
@@ -141,7 +127,7 @@ def load_encoder(name: str | Path) -> nn.Module:
 def build_encoder(folder: str | Path) -> nn.Module:
     """The encoder that a folder's config.json describes, its weights yet to be loaded."""
     if own := _own_config(folder):
-        with Blank():
+        with SkipInit():
             return Bert(own)
     transformers = import_transformers()
     config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)

@@ -13,20 +13,20 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from treecrf import __version__
-from treecrf.constraints import Labels
 from treecrf.parser import Parser
 from treecrf.server import schema
-from treecrf.server.access import Guard
+from treecrf.server.access_log import Journal
+from treecrf.server.auth import Guard
 from treecrf.server.batcher import Batcher, FullError, Job
-from treecrf.server.body import JsonRoute
-from treecrf.server.files import page_routes
-from treecrf.server.journal import Journal
+from treecrf.server.errors import Refusal, on_invalid, on_refusal
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
-from treecrf.server.problem import Refusal, on_invalid, on_refusal
-from treecrf.server.reading import read_inputs, read_wish
-from treecrf.server.reference import reference
-from treecrf.server.turn import Answer, Item, Wish, parse_items
+from treecrf.server.openapi import reference
+from treecrf.server.parse_batch import Answer, Item, Wish, parse_items
+from treecrf.server.request_body import JsonRoute
+from treecrf.server.request_parsing import read_inputs, read_wish
+from treecrf.server.static_files import page_routes
+from treecrf.treebank.binarize import LabelSet
 
 _LONG = 20_000  # characters that take long enough to cut into words for others to go on meanwhile
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
@@ -185,7 +185,7 @@ def _describe(name: str, parser: Parser) -> schema.ModelAnswer:
         name=name,
         language=parser.language,
         root=parser.root,
-        labels=sorted({parser.root, *Labels(parser.vocabulary.labels).names}),
+        labels=sorted({parser.root, *LabelSet(parser.vocabulary.labels).names}),
         reads_tags=bool(parser.model.config.tag_size),
         has_tags=parser.model.config.tag_head,
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
-from treecrf.server.turn import Answer, Item, Wish
+from treecrf.server.parse_batch import Answer, Item, Wish
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from treecrf.server.journal import JsonFormatter
+from treecrf.server.access_log import JsonFormatter
+from treecrf.server.errors import problem
 from treecrf.server.limits import Limits
-from treecrf.server.problem import problem
 
 _LINGER = 0.5  # seconds in which requests that are on their way still arrive after the end was announced
 _Protocol: Any = AutoHTTPProtocol

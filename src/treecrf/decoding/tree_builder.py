@@ -1,0 +1,55 @@
+"""Builds trees or bracket lines from decoded spans, labels and tags."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from treecrf.data.vocabulary import Vocabulary
+from treecrf.decoding.decode import Decoded
+from treecrf.tree import Span, Tree
+from treecrf.treebank.binarize import from_spans
+from treecrf.treebank.bracket_writer import BracketWriter, FlatTrees
+
+_NO_TAG = "_"  # the tag of words without a given or predicted tag
+
+Words = Sequence[Sequence[str]]
+Tags = Sequence[Sequence[str | None] | None] | None  # None, for a batch, a sentence or a word: use the predicted tags
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeBuilder:
+    """Turns the ids of a decoded batch into trees, or directly into brackets."""
+
+    vocabulary: Vocabulary
+    root: str
+    predicts_tags: bool
+
+    def trees(self, words: Words, tags: Tags, decoded: Decoded) -> Iterator[Tree]:
+        """The trees of a batch."""
+        starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
+        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in decoded.labels.tolist()])
+        for leaves in self.leaves(words, tags, decoded):
+            yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+
+    def leaves(self, words: Words, tags: Tags, decoded: Decoded) -> Iterator[list[Tree]]:
+        """The preterminals of each sentence, with the given tags or else the predicted ones."""
+        predicted = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
+        for sentence, given_tags in zip(words, tags or [None] * len(words), strict=True):
+            names = [_NO_TAG] * len(sentence) if predicted is None else list(islice(predicted, len(sentence)))
+            if given_tags is not None:
+                names = [name if tag is None else tag for tag, name in zip(given_tags, names, strict=True)]
+            yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+
+    def bracket_writer(self, *, exact: bool) -> BracketWriter:
+        """The writer for `brackets`; with `exact`, parentheses in words can be read back."""
+        tags = self.vocabulary.tags if self.predicts_tags else (_NO_TAG,)
+        return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)
+
+
+def write_brackets(writer: BracketWriter, words: Words, tags: Tags, decoded: Decoded) -> list[str]:
+    """The brackets of a batch's trees, without building them."""
+    starts, ends, labels = (ids.numpy() for ids in (decoded.starts, decoded.ends, decoded.labels))
+    tag_ids = np.zeros((len(labels) + len(words)) // 2, np.int32) if decoded.tags is None else decoded.tags.numpy()
+    return writer.lines(words, FlatTrees(starts, ends, labels, tag_ids), tags=tags)

@@ -1,0 +1,1 @@
+"""Export: small models with model cards, made from training runs."""

@@ -1,0 +1,1 @@
+"""Integrations with spaCy and NLTK."""

@@ -1,0 +1,32 @@
+"""The network's scores of a batch."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from treecrf.data.batch import Spans
+from treecrf.nn.scorers import Biaffine, Minus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Scores of spans by fencepost, in float32; those of labels where they are asked for."""
+
+    total_words: int
+    is_crf: bool  # whether the scores are log-potentials, so that there are marginals
+    lengths: Tensor  # (b,)
+    # (b, n + 1, n + 1); of one-stage models, with the labels summed out (CRF) or the best of them (margin)
+    spans: Tensor
+    left: Tensor  # (b, n + 1, d) boundary vectors for labels
+    right: Tensor
+    label_scorer: Biaffine | Minus
+    labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
+    tags: Tensor | None = None  # (b, n, tags)
+
+    def labels_at(self, spans: Spans) -> Tensor:
+        """Label scores of m spans, (m, labels)."""
+        if self.labels is not None:
+            return self.labels.flatten(0, 2).index_select(0, spans.cells)
+        with torch.autocast(self.left.device.type, enabled=False):
+            return self.label_scorer.at(self.left, self.right, spans)

@@ -1,0 +1,146 @@
+"""Input sentences: reads and checks them, a window at a time, and cuts windows into batches."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from treecrf.data.bucketing import Budget, sorted_batches
+from treecrf.decoding.constraints import Constraints
+
+if TYPE_CHECKING:
+    from treecrf.text import Token
+
+Words = Sequence[str] | Sequence["Token"]  # a string is raw text instead
+Tags = Sequence[str | None]  # None: the tag that the model predicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchingConfig:
+    """How many sentences are read, batched and scored at once."""
+
+    window: int  # sentences read ahead and sorted by length before they are cut into batches
+    batch_words: int
+    batch_cells: int  # cells of padded charts
+    prefetch: int  # batches started before the trees of the first one are waited for
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise ValueError(f"window is {self.window} sentences; expected 1 or more")
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(words=self.batch_words, cells=self.batch_cells)
+
+
+# A GPU scores a large batch in little more time than a small one and works while the host reads and writes, but it waits
+# for the first window. On a CPU each thread has its own batch, whose activations should stay in the cache.
+# benchmarks/parse.py measures other values.
+DEFAULT_BATCHING = {
+    "cpu": BatchingConfig(window=4096, batch_words=1200, batch_cells=1_000_000, prefetch=0),
+    "cuda": BatchingConfig(window=8192, batch_words=40_000, batch_cells=4_000_000, prefetch=2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Sentences by column. Tags and constraints are None if the caller gave none."""
+
+    numbers: Sequence[int]  # for error messages
+    words: Sequence[Sequence[str]]  # as they appear in trees
+    model_words: Sequence[Sequence[str]]  # as the model reads them
+    tags: Sequence[Tags | None] | None = None
+    constraints: Sequence[Constraints | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
+        """The indices of the sentences in each batch, for threads that have one batch each."""
+        lengths = list(map(len, self.words))
+        return sorted_batches(lengths, budget=budget.shared(lengths, threads))
+
+    def select(self, indices: Sequence[int]) -> "Sentences":
+        """The sentences at some indices."""
+        return Sentences(
+            [self.numbers[index] for index in indices],
+            [self.words[index] for index in indices],
+            [self.model_words[index] for index in indices],
+            None if self.tags is None else [self.tags[index] for index in indices],
+            None if self.constraints is None else [self.constraints[index] for index in indices],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceReader:
+    """Reads what callers pass as sentences: a string is raw text, a list is words or tokens."""
+
+    language: str
+    needs_tags: bool  # the model has tags as input
+
+    def windows(
+        self,
+        sentences: Iterable[str | Words],
+        tags: Iterable[Tags | None] | None,
+        constraints: Iterable[Constraints | None] | None,
+        *,
+        size: int,
+    ) -> Iterator[Sentences]:
+        """Windows of `size` sentences, read on demand."""
+        optional = {"tags": tags, "constraints": constraints}
+        columns = {name: column for name, column in optional.items() if column is not None}
+        rows = zip(sentences, *columns.values(), strict=True)
+        first = 0
+        while window := list(islice(rows, size)):
+            words, *others = zip(*window, strict=True)
+            yield self.window(words, first, **dict(zip(columns, others, strict=True)))
+            first += len(window)
+
+    def window(
+        self,
+        sentences: Iterable[str | Words],
+        first: int = 0,
+        *,
+        tags: Sequence[Tags | None] | None = None,
+        constraints: Sequence[Constraints | None] | None = None,
+    ) -> Sentences:
+        """One window, whose sentences are numbered from `first`."""
+        words: list[Sequence[str]] = []
+        model_words: list[Sequence[str]] = []
+        for number, sentence in enumerate(sentences, first):
+            if isinstance(sentence, str):
+                from treecrf.text import tokenize
+
+                sentence = tokenize(sentence, language=self.language)
+            if len(sentence) and isinstance(sentence[0], tuple):
+                tokens = cast("Sequence[Token]", sentence)
+                words.append([token.text for token in tokens])
+                model_words.append([token.word for token in tokens])
+            else:
+                words.append(cast("Sequence[str]", sentence))
+                model_words.append(cast("Sequence[str]", sentence))
+            _check_words(number, words[-1])
+        self._check_tags(first, words, tags)
+        return Sentences(range(first, first + len(words)), words, model_words, tags, constraints)
+
+    def _check_tags(self, first: int, words: Sequence[Sequence[str]], tags: Sequence[Tags | None] | None) -> None:
+        if tags is None and not self.needs_tags:
+            return
+        for number, (sentence, its_tags) in enumerate(zip(words, tags or [None] * len(words), strict=True), first):
+            if self.needs_tags and (its_tags is None or None in its_tags):
+                missing = "no tags" if its_tags is None else f"no tag for word {its_tags.index(None)}"
+                raise ValueError(f"sentence {number} has {missing} and the model reads them; give them as `tags`")
+            if its_tags is not None and len(its_tags) != len(sentence):
+                raise ValueError(
+                    f"sentence {number} has {len(sentence)} words and {len(its_tags)} tags; "
+                    "expected a tag for each word"
+                )
+
+
+def _check_words(number: int, words: Sequence[Any]) -> None:
+    try:
+        "".join(words)  # the fastest check that every word is a string
+    except TypeError as error:
+        raise TypeError(f"sentence {number} has a word that is not a string: {error}") from None
+    if not len(words):
+        raise ValueError(f"sentence {number} has no words; expected at least one")

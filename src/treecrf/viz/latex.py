@@ -1,0 +1,122 @@
+"""Trees as LaTeX, for the packages forest and tikz-qtree."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from treecrf.tree import Tree
+from treecrf.viz.colors import THEMES, Colour, checked, ink_on, spelled
+from treecrf.viz.text_metrics import is_ideographic, visible
+
+Package = Literal["forest", "tikz-qtree"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    **{letter: f"\\{letter}" for letter in "{}$&#_%"},
+}
+_PATTERN = re.compile(r'[\\~^<>|"{}$&#_%]|-(?=-)')
+_DEEPEST = 30  # levels that are indented
+_OPENINGS = {
+    "forest": "\\begin{forest}\n  for tree={inner sep=2pt, l sep=8pt, s sep=6pt, rounded corners=2pt},\n"
+    "  % where n children=0{tier=word}{}, % puts all words on one line\n",
+    "tikz-qtree": "\\begin{tikzpicture}[every node/.style={inner sep=2pt, rounded corners=2pt}]\n\\Tree\n",
+}
+_CLOSINGS = {"forest": "\\end{forest}\n", "tikz-qtree": "\\end{tikzpicture}\n"}
+_CLASSES = {"forest": "[multi=forest, border=6pt]", "tikz-qtree": "[tikz, border=6pt]"}
+_FONTS = r"""\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[T1]{fontenc}
+  \usepackage{lmodern}
+\else
+  \usepackage{fontspec}
+\fi
+"""
+_IDEOGRAPHIC = "\\usepackage[scheme=plain]{ctex} % takes XeLaTeX or LuaLaTeX\n"
+
+
+def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: Package = "forest") -> str:
+    r"""A tree as the environment that draws it; `\usepackage{forest}` or `{tikz-qtree}` goes before.
+
+    >>> print(latex(Tree.parse("(NP (CD 50) (NN %))"), package="tikz-qtree"))
+    \begin{tikzpicture}[every node/.style={inner sep=2pt, rounded corners=2pt}]
+    \Tree
+    [.{NP}
+      [.{CD} {50} ]
+      [.{NN} {\%} ]
+    ]
+    \end{tikzpicture}
+    <BLANKLINE>
+    """
+    if package not in _OPENINGS:
+        raise ValueError(f"package is {package!r}; expected 'forest' or 'tikz-qtree'")
+    spans = tree.spans()
+    checked(probabilities, len(spans))
+    numbers = iter(probabilities if probabilities is not None else [None] * len(spans))
+    lines: list[str] = []
+    stack: list[tuple[Tree | None, int]] = [(tree, 0)]  # None closes a constituent
+    while stack:
+        node, depth = stack.pop()
+        indent = "  " * min(depth, _DEEPEST)
+        if node is None:
+            lines.append(f"{indent}]")
+        elif isinstance(word := node.children[0], str):
+            lines.append(indent + _leaf(node.label, word, package))
+        else:
+            lines.append(indent + _opening(node.label, next(numbers), package))
+            stack.append((None, depth))
+            stack += [(child, depth + 1) for child in reversed(node.subtrees)]
+    return _colours(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
+
+
+def document(trees: Iterable[str], *, package: Package = "forest") -> str:
+    """Trees that `latex` has made, as a document of its own with a page for each."""
+    body = "\n".join(trees)
+    wide = _IDEOGRAPHIC if is_ideographic(body) else ""
+    head = f"\\documentclass{_CLASSES[package]}{{standalone}}\n{_FONTS}{wide}\\usepackage{{{package}}}\n"
+    return f"{head}\\begin{{document}}\n{body}\\end{{document}}\n"
+
+
+def spell(text: str) -> str:
+    r"""Text as LaTeX prints it.
+
+    >>> spell("50% of $5_000 -- {a}")
+    '50\\% of \\$5\\_000 -{}- \\{a\\}'
+    """
+    return _PATTERN.sub(lambda match: _SPECIAL.get(match[0], "-{}"), visible(text))
+
+
+def _leaf(tag: str, word: str, package: Package) -> str:
+    if package == "forest":
+        return f"[{{{spell(tag)}}} [{{{spell(word)}}}]]"
+    return f"[.{{{spell(tag)}}} {{{spell(word)}}} ]"
+
+
+def _opening(label: str, probability: float | None, package: Package) -> str:
+    text = spell(label)
+    if probability is None:
+        return f"[{{{text}}}" if package == "forest" else f"[.{{{text}}}"
+    if number := spelled(probability):
+        text += rf"\,{{\scriptsize {number}}}"
+    ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
+    look = f"fill=certain{_percent(probability)}, text={ink}"
+    return f"[{{{text}}}, {look}" if package == "forest" else rf"[.\node[{look}]{{{text}}};"
+
+
+def _colours(probabilities: Sequence[float]) -> str:
+    """The colours that `_opening` names."""
+    fills = {percent: _fill(percent) for percent in sorted(map(_percent, probabilities))}
+    return "".join(f"\\definecolor{{certain{percent}}}{{RGB}}{{{r},{g},{b}}}\n" for percent, (r, g, b) in fills.items())
+
+
+def _percent(probability: float) -> int:
+    return round(100 * min(max(probability, 0.0), 1.0))
+
+
+def _fill(percent: int) -> Colour:
+    return THEMES["light"].fill(percent / 100)

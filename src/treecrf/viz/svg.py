@@ -1,0 +1,231 @@
+"""Trees as SVG: one flat, self-contained picture that scales, with no scripts, fonts or references of its own."""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from treecrf.tree import Tree
+from treecrf.viz.colors import Theme, checked, hexadecimal, ink_on, spelled, theme_named
+from treecrf.viz.layout import Node, levels_from_below, nodes_of, spread
+from treecrf.viz.text_metrics import is_ideographic, is_right_to_left, visible, width
+
+Layout = Literal["tidy", "aligned", "sideways"]
+
+_SIZES = {"label": 14.0, "tag": 11.0, "word": 14.0}
+_NUMBER = 9.5  # the font size of probabilities
+_PAD = 5.0  # between a label and the edge of its colour
+_HALF = 10.0  # of the height of a row
+_LEVEL = 42.0  # from a level to the next
+_WORD = 18.0  # from a tag to its word below
+_GAP = 11.0  # between neighbours
+_MARGIN = 14.0
+_LEGEND = 46.0
+LATIN = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans', sans-serif"
+_RIGHT_TO_LEFT = "'Segoe UI', 'Geeza Pro', 'Noto Sans Arabic', 'Noto Sans Hebrew', 'DejaVu Sans', "
+_IDEOGRAPHIC = (
+    "'PingFang SC', 'Hiragino Sans', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans SC', 'Source Han Sans SC', "
+    "'WenQuanYi Micro Hei', 'WenQuanYi Zen Hei', 'Droid Sans Fallback', 'Malgun Gothic', 'Yu Gothic', 'IPAexGothic', "
+)
+
+
+class Box(NamedTuple):
+    """A node of the picture: its text around (x, y)."""
+
+    node: Node
+    text: str
+    number: str  # the probability, as it is written behind the label
+    x: float
+    y: float
+    width: float
+
+
+class Picture(NamedTuple):
+    """Boxes and the lines between them; a line is the points it goes through."""
+
+    boxes: list[Box]
+    lines: list[tuple[tuple[float, float], ...]]
+    width: float
+    height: float
+
+
+def svg(
+    tree: Tree,
+    probabilities: Sequence[float] | None = None,
+    *,
+    layout: Layout = "tidy",
+    theme: str = "light",
+    transparent: bool = False,
+) -> str:
+    """A tree as an SVG picture.
+
+    `probabilities`, one for each of `tree.spans()`, colour the constituents. The layout is "tidy", with words below
+    their tags, "aligned", with all words on one line, or "sideways", with the root at the left and a word a row.
+
+    >>> svg(Tree.parse("(NP (DT the) (NN cat))"))[:39]
+    '<svg xmlns="http://www.w3.org/2000/svg"'
+    """
+    colours = theme_named(theme)
+    nodes = nodes_of(tree)
+    checked(probabilities, sum(node.kind == "label" for node in nodes))
+    picture = arrange(nodes, probabilities, layout)
+    total = picture.height + (_LEGEND if probabilities is not None else 0.0)
+    across = max(picture.width, 190.0) if probabilities is not None else picture.width
+    words = [box.text for box in picture.boxes if box.node.kind == "word"]
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(across)} {_n(total)}" '
+        f'width="{_n(across)}" height="{_n(total)}" font-family="{LATIN}" text-anchor="middle">',
+        f"<title>{escape(' '.join(words), quote=False)}</title>",
+        f"<desc>Constituency tree: {escape(visible(str(tree)), quote=False)}</desc>",
+    ]
+    if not transparent:
+        parts.append(f'<rect width="100%" height="100%" fill="{hexadecimal(colours.ground)}"/>')
+    parts.append(_lines(picture.lines, colours))
+    parts += _texts(picture.boxes, probabilities, layout, colours)
+    if probabilities is not None:
+        parts += _legend(colours, picture.height)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout: Layout) -> Picture:
+    """Boxes and lines of a tree's nodes."""
+    texts = [visible(node.text) for node in nodes]
+    numbers = [spelled(probabilities[node.span]) if probabilities and node.span >= 0 else "" for node in nodes]
+    widths = [
+        _width(text, number, node, probabilities is not None)
+        for text, number, node in zip(texts, numbers, nodes, strict=True)
+    ]
+    if layout == "sideways":
+        across, down = _sideways(nodes, widths)
+    elif layout in ("tidy", "aligned"):
+        across, down = _downward(nodes, widths, aligned=layout == "aligned")
+        if is_right_to_left([node.text for node in nodes if node.kind == "word"]):
+            end = max(x + extent / 2 for x, extent in zip(across, widths, strict=True))
+            across = [end - x for x in across]
+    else:
+        raise ValueError(f"layout is {layout!r}; expected 'tidy', 'aligned' or 'sideways'")
+    boxes = [
+        Box(node, text, number, x + _MARGIN, y + _MARGIN, extent)
+        for node, text, number, x, y, extent in zip(nodes, texts, numbers, across, down, widths, strict=True)
+    ]
+    lines = [_line(boxes[box.node.parent], box, layout) for box in boxes[1:] if box.node.kind != "word"]
+    right = max(box.x + box.width / 2 for box in boxes)
+    bottom = max(box.y + _HALF for box in boxes)
+    return Picture(boxes, lines, right + _MARGIN, bottom + _MARGIN)
+
+
+def _width(text: str, number: str, node: Node, is_filled: bool) -> float:
+    extent = width(text, _SIZES[node.kind], bold=node.kind == "label")
+    if number:
+        extent += width(number, _NUMBER) + 3.0
+    return extent + 2 * _PAD if is_filled and node.kind == "label" else extent
+
+
+def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> tuple[list[float], list[float]]:
+    """Middles of nodes from the left and from the top."""
+    levels = levels_from_below(nodes) if aligned else [node.depth for node in nodes]
+    across = spread(nodes, widths, _GAP, levels)
+    down = [level * _LEVEL + _HALF for level in levels]
+    for number, node in enumerate(nodes):
+        if node.kind == "word":
+            down[number] = down[node.parent] + _WORD
+    return across, down
+
+
+def _sideways(nodes: Sequence[Node], widths: list[float]) -> tuple[list[float], list[float]]:
+    """Middles of nodes from the left and from the top: a level is a column as wide as its widest node."""
+    levels = levels_from_below(nodes)
+    down = spread(nodes, [2 * _HALF] * len(nodes), 0.0, levels)
+    columns = [0.0] * (max(levels) + 1)
+    for level, extent in zip(levels, widths, strict=True):
+        columns[level] = max(columns[level], extent)
+    gaps = [2 * _GAP] * (len(columns) - 2) + [0.7 * _GAP]  # a word is close to its tag
+    starts = list(accumulate((column + gap for column, gap in zip(columns, gaps, strict=False)), initial=0.0))
+    return [starts[level] + extent / 2 for level, extent in zip(levels, widths, strict=True)], down
+
+
+def _line(parent: Box, child: Box, layout: Layout) -> tuple[tuple[float, float], ...]:
+    if layout == "sideways":
+        left, right = parent.x + parent.width / 2 + 3, child.x - child.width / 2 - 3
+        bar = left + 5
+        return ((left, parent.y), (bar, parent.y), (bar, child.y), (right, child.y))
+    top, bottom = parent.y + _HALF, child.y - _HALF
+    if layout == "aligned":
+        bar = top + 5
+        return ((parent.x, top), (parent.x, bar), (child.x, bar), (child.x, bottom))
+    return ((parent.x, top), (child.x, bottom))
+
+
+def _lines(lines: Sequence[tuple[tuple[float, float], ...]], colours: Theme) -> str:
+    path = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points) for points in lines)
+    return f'<path d="{path}" fill="none" stroke="{hexadecimal(colours.line)}" stroke-width="1.2"/>'
+
+
+def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, colours: Theme) -> list[str]:
+    parts: list[str] = []
+    inks = {"label": colours.ink, "tag": colours.faint, "word": colours.ink}
+    for kind, ink in inks.items():
+        weight = ' font-weight="600"' if kind == "label" else ""
+        parts.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{hexadecimal(ink)}"{weight}>')
+        for box in boxes:
+            y = box.y + 0.35 * _SIZES[kind]
+            if box.node.kind != kind or not box.text:
+                continue
+            if kind == "label" and probabilities is not None:
+                parts.append(_filled(box, y, probabilities[box.node.span], colours))
+            elif layout == "sideways":
+                parts.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))
+            else:
+                parts.append(text_element(box.text, box.x, y))
+        parts.append("</g>")
+    return parts
+
+
+def text_element(text: str, x: float, y: float, extra: str = "") -> str:
+    """A line of text around or from a point, in fonts that have its letters."""
+    first = families(text)
+    family = f' font-family="{first}"' if first != LATIN else ""
+    return f'<text x="{_n(x)}" y="{_n(y)}"{family}{extra}>{escape(text, quote=False)}</text>'
+
+
+def families(text: str) -> str:
+    """Fonts for a text, the best first.
+
+    One that has all its letters comes first, since programs that fall back letter by letter may take a bold one.
+    """
+    if is_ideographic(text):
+        return _IDEOGRAPHIC + LATIN
+    return _RIGHT_TO_LEFT + LATIN if is_right_to_left([text]) else LATIN
+
+
+def _filled(box: Box, y: float, probability: float, colours: Theme) -> str:
+    """A label and its probability, on the colour of that."""
+    left, right = box.x - box.width / 2, box.x + box.width / 2
+    fill = colours.fill(probability)
+    ink = f' fill="{hexadecimal(ink_on(fill))}"'
+    parts = (
+        f'<rect x="{_n(left)}" y="{_n(box.y - _HALF + 1)}" width="{_n(box.width)}" height="{_n(2 * _HALF - 2)}" '
+        f'rx="4" fill="{hexadecimal(fill)}"/>'
+    )
+    if not box.number:
+        return parts + text_element(box.text, box.x, y, ink)
+    small = f' text-anchor="end" font-size="{_NUMBER}" font-weight="400"'
+    parts += text_element(box.text, left + _PAD, y, f' text-anchor="start"{ink}')
+    return parts + text_element(box.number, right - _PAD, y, small + ink)
+
+
+def _legend(colours: Theme, top: float) -> list[str]:
+    """A scale of colours with its ends and middle named."""
+    x, y, cell, steps = _MARGIN + 6, top + 2, 15.0, 10
+    parts = [f'<g class="legend" font-size="10" fill="{hexadecimal(colours.faint)}">']
+    for step in range(steps):
+        fill = hexadecimal(colours.fill((step + 0.5) / steps))
+        parts.append(f'<rect x="{_n(x + step * cell)}" y="{_n(y)}" width="{_n(cell)}" height="10" fill="{fill}"/>')
+    for place, name in ((0, "0"), (steps / 2, "probability"), (steps, "1")):
+        parts.append(text_element(name, x + place * cell, y + 22))
+    return [*parts, "</g>"]
+
+
+def _n(value: float) -> str:
+    """A number as short as a tenth of a pixel allows."""
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,96 @@
+"""Trees for the terminal: from the top down where there is room, else one node a line."""
+
+from collections.abc import Sequence
+
+from treecrf.tree import Tree
+from treecrf.viz.colors import checked, spelled
+from treecrf.viz.layout import Node, nodes_of, spread
+from treecrf.viz.text_metrics import cells, visible
+
+_GAP = 2
+# what a bar's cell looks like by where lines leave it: up, down, left, right
+_SHAPES = {
+    (1, 1, 0, 0): "│",
+    (1, 0, 1, 1): "┴",
+    (0, 1, 1, 1): "┬",
+    (1, 1, 1, 1): "┼",
+    (0, 1, 0, 1): "┌",
+    (0, 1, 1, 0): "┐",
+    (1, 1, 0, 1): "├",
+    (1, 1, 1, 0): "┤",
+    (0, 0, 1, 1): "─",
+}
+
+
+def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int = 100) -> str:
+    """A tree in box-drawing characters, at most `width` columns wide, or as `Tree.pretty` where that cannot be.
+
+    >>> print(text(Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NN 语法))))")))
+         S
+     ┌───┴───┐
+    NP      VP
+     │    ┌──┴─┐
+    PRP  VBP  NP
+    We  parse  │
+              NN
+             语法
+    """
+    nodes = nodes_of(tree)
+    checked(probabilities, sum(node.kind == "label" for node in nodes))
+    texts = [_text(node, probabilities) for node in nodes]
+    extents = [cells(text) for text in texts]
+    middles = [round(middle) for middle in spread(nodes, extents, _GAP, [node.depth for node in nodes])]
+    starts = [middle - extent // 2 for middle, extent in zip(middles, extents, strict=True)]
+    shift = min(starts)
+    if max(start + extent for start, extent in zip(starts, extents, strict=True)) - shift > width:
+        return _indented(tree, probabilities)
+    return _drawn(nodes, texts, [middle - shift for middle in middles])
+
+
+def _text(node: Node, probabilities: Sequence[float] | None) -> str:
+    number = spelled(probabilities[node.span]) if probabilities is not None and node.span >= 0 else ""
+    return f"{visible(node.text)} {number}".strip() if number else visible(node.text)
+
+
+def _indented(tree: Tree, probabilities: Sequence[float] | None) -> str:
+    lines = tree.pretty().split("\n")
+    if probabilities is None:
+        return "\n".join(lines)
+    numbers = iter(probabilities)
+    for place, node in enumerate(tree.walk()):
+        if not node.is_leaf:
+            lines[place] += f" {spelled(next(numbers))}".rstrip()
+    return "\n".join(lines)
+
+
+def _drawn(nodes: Sequence[Node], texts: Sequence[str], middles: Sequence[int]) -> str:
+    """Rows of text and, between them, of bars; a word stands right below its tag."""
+    rows: list[list[tuple[int, str]]] = []  # what starts where
+    children: dict[int, list[int]] = {}
+    for number, node in enumerate(nodes):
+        row = 2 * node.depth - (node.kind == "word")
+        rows += [[] for _ in range(row + 1 - len(rows))]
+        rows[row].append((middles[number] - cells(texts[number]) // 2, texts[number]))
+        if node.parent >= 0 and node.kind != "word":
+            children.setdefault(node.parent, []).append(number)
+    for parent, own in children.items():
+        below = [middles[child] for child in own]
+        rows[2 * nodes[parent].depth + 1].append((below[0], _bar(middles[parent], below)))
+    return "\n".join(_row(sorted(row)) for row in rows if row)
+
+
+def _bar(above: int, below: list[int]) -> str:
+    first, last = min(above, below[0]), max(above, below[-1])
+    under = set(below)
+    return "".join(
+        _SHAPES[(int(column == above), int(column in under), int(column > first), int(column < last))]
+        for column in range(first, last + 1)
+    )
+
+
+def _row(parts: list[tuple[int, str]]) -> str:
+    line, column = "", 0
+    for start, part in parts:
+        line += " " * (start - column) + part
+        column = start + cells(part)
+    return line.rstrip()

@@ -1,0 +1,208 @@
+"""A small cluster on this machine, its workers and drivers killed."""
+
+import gzip
+import json
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.bulk.manifest import NAME
+from treecrf.bulk.shards import STEP, Shard
+from treecrf.bulk.worker import PARTS, Worker, digest
+from treecrf.cli import main
+
+TREES = toy_trees(60, seed=3, longest=8)
+PATIENCE = 240.0  # seconds, on a machine that has much else to do
+LINES = 3 * STEP + 100
+# a cluster lets in only those who know its secret
+ENVIRONMENT = {
+    **os.environ,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
+HEAD = """
+import ray, sys
+ray.init(address="local", num_cpus=2, object_store_memory=1 << 27, include_dashboard=False, logging_level="error")
+print(ray.get_runtime_context().gcs_address, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where a cluster of two cores is, that ends with this process."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HEAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as head:
+        assert head.stdout is not None
+        yield head.stdout.readline().strip()
+        head.communicate("", timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    random_parser(TREES, tag_head=True).save(folder)
+    return folder
+
+
+def corpus() -> list[bytes]:
+    source = random.Random(1)
+    return [" ".join(source.choice(TREES).words).encode() for _ in range(LINES)]
+
+
+@pytest.fixture
+def parse(model: Path, address: str, tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    def start(path: Path, *options: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "treecrf", "parse", "--tokens", str(path), "--model", str(model)]
+        command += ["--engine", "ray", "--address", address, "--workers", "2", "--shard-lines", str(STEP)]
+        command += ["-o", str(tmp_path / "out"), *options]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+    return start
+
+
+def whole(path: Path, model: Path, target: Path, *options: str) -> bytes:
+    """What one process writes."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(
+                ["parse", "--tokens", str(path), "--model", str(model), "--device", "cpu", "-o", str(target), *options]
+            )
+    finally:
+        torch.set_num_threads(threads)
+    assert not ended.value.code
+    return target.read_bytes()
+
+
+def joined(out: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(out.glob("*.mrg*")))
+
+
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert process.poll() is None and time.monotonic() < end, process.communicate()[1]
+        time.sleep(0.02)
+
+
+def test_a_killed_worker_and_a_bad_line_lose_nothing(
+    model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    lines = corpus()
+    lines[-1] = b"\xff"
+    path, out = tmp_path / "in.txt.gz", tmp_path / "out"
+    path.write_bytes(gzip.compress(b"\n".join(lines)))
+    run = parse(path)
+    wait_until(lambda: list(out.glob(f"{PARTS}/*/.*.part")), run)
+    os.kill(int(next(out.glob(f"{PARTS}/*")).name.split("-")[-2]), signal.SIGKILL)
+    told = run.communicate(timeout=PATIENCE)[1]
+    assert run.returncode == 1, told
+    assert f"4 shards: 3 done ({3 * STEP:,} lines), 1 of them retried, 1 failed" in told
+    assert f"in.txt.gz:{LINES}: byte 1 of the line, 0xff, is not UTF-8" in told and "the worker died" in told
+    states = [shard["progress"]["state"] for shard in json.loads((out / NAME).read_text())["shards"]]
+    assert states == ["done"] * 3 + ["failed"]
+
+    run = parse(path, "--resume", "--skip-bad")
+    told = run.communicate(timeout=PATIENCE)[1]
+    assert run.returncode == 0 and "1 of 4 shards to do" in told and "1 bad lines left empty" in told, told
+    assert joined(out) == whole(path, model, tmp_path / "whole.mrg.gz", "--skip-bad")
+    assert sorted(each.name for each in out.iterdir()) == [*(f"in-00000{number}.mrg.gz" for number in range(4)), NAME]
+
+
+def test_a_killed_driver_is_gone_on_from(
+    model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out"
+    path.write_bytes(b"\n".join(corpus()))
+    run = parse(path)
+    wait_until(lambda: list(out.glob("*.mrg")), run)
+    run.kill()
+    run.communicate(timeout=PATIENCE)
+    done = {each: each.stat().st_mtime_ns for each in out.glob("*.mrg")}
+    assert 0 < len(done) < 4
+
+    run = parse(path, "--resume")
+    assert run.communicate(timeout=PATIENCE)[1] and run.returncode == 0
+    assert joined(out) == whole(path, model, tmp_path / "whole.mrg")
+    assert all(each.stat().st_mtime_ns == time for each, time in done.items())
+
+    # where a folder stands, no file can: every attempt fails, and says so
+    (out / "in-000001.mrg").unlink()
+    (out / "in-000001.mrg").mkdir()
+    run = parse(path, "--resume", "--retries", "1")
+    told = run.communicate(timeout=PATIENCE)[1]
+    assert run.returncode == 1 and "failed after 2 attempts: in-000001.mrg" in told and "IsADirectoryError" in told
+
+
+@pytest.fixture
+def args(model: Path, tmp_path: Path) -> Namespace:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / NAME).write_text("{}")
+    style = {"format": "brackets", "exact": False, "probs": False, "kbest": 0, "tokens": True, "no_mbr": False}
+    limits = {"skip_bad": True, "max_line_bytes": 1000, "max_words": 20, "cpus_per_worker": 1}
+    return Namespace(model=str(model), field=None, id="id", **style, **limits)
+
+
+def test_a_worker_tells_what_is_wrong_with_its_machine_or_its_shard(args: Namespace, tmp_path: Path) -> None:
+    out, settings = tmp_path / "out", {"model_sha256": digest(args.model)}
+    assert "all machines need to see the same files" in Worker().load(args, "cpu", tmp_path, settings).problem
+    assert "is another one here" in Worker().load(args, "cpu", out, {"model_sha256": ""}).problem
+    threads = torch.get_num_threads()
+    worker = Worker()
+    assert not worker.load(args, "cpu", out, settings).problem
+    torch.set_num_threads(threads)
+    (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
+    outcome = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
+    assert not outcome.problem and len(outcome.warnings) == 1
+    assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTS).iterdir())
+    lost = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 3, 0, "in-000001.mrg"))
+    assert lost.is_final and "has lost lines" in lost.problem
+    absent = worker.parse(Shard(str(tmp_path / "absent.txt"), 0, 3, 0, "in-000001.mrg"))
+    assert not absent.is_final and "FileNotFoundError" in absent.problem and not (out / "in-000001.mrg").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-", "-o", "out"], "reads files and writes to a folder"),
+        (["in.txt"], "reads files and writes to a folder"),
+        (["in.txt", "-o", "in.txt"], "in.txt is a file"),
+        (["in.txt", "-o", "out", "--shard-lines", "1000"], "--shard-lines is 1,000; expected a multiple of 8,192"),
+        (["in.txt", "-o", "out", "--device", "cuda:1"], "expected cpu or cuda, for Ray chooses"),
+        (["in.txt", "-o", "out", "--workers", "0"], "--workers is 0; expected 1 or more"),
+        (["in.txt", "-o", "out", "--gpus-per-worker", "0"], "--gpus-per-worker is 0.0; expected more than 0"),
+        (["in.txt", "-o", "out", "--model", "klingon"], "there is no model 'klingon'"),
+    ],
+)
+def test_what_makes_no_sense_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("the cat\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["parse", "--engine", "ray", *options])
+    assert message in str(ended.value.code)
+
+
+def test_a_run_is_not_written_over(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("the cat\n")
+    (tmp_path / NAME).write_text("{}")
+    with pytest.raises(SystemExit) as ended:
+        main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path), "--model", str(model)])
+    assert "there is a run in" in str(ended.value.code) and "--resume goes on with it" in str(ended.value.code)

@@ -1,0 +1,439 @@
+import json
+import pickle
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, pack, save_folder
+from treecrf.decoding.constraints import Constraints
+from treecrf.parser import Parser
+from treecrf.parser.inputs import DEFAULT_BATCHING, Sentences
+from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
+from treecrf.text import tokenize
+from treecrf.tree import Tree
+
+TREES = toy_trees(40, seed=3)
+SENTENCES = [tree.words for tree in TREES]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return random_parser(TREES)
+
+
+@pytest.fixture
+def folder(parser: Parser, tmp_path: Path) -> Path:
+    parser.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_tree_has_the_words_it_was_asked_for(parser: Parser) -> None:
+    tree = parser.parse(["every", "unheard-of", "(", "cat"])
+    assert tree.label == "TOP"
+    assert tree.words == ["every", "unheard-of", "(", "cat"]
+    assert tree.tags == ["_"] * 4
+
+
+def test_random_weights_give_more_than_one_kind_of_tree(parser: Parser) -> None:
+    labels = {span.label for tree in parser.parse_many(SENTENCES) for span in tree.spans()}
+    assert len(labels) > 3
+
+
+@pytest.fixture(scope="module")
+def alone(parser: Parser) -> dict[tuple[str, ...], Tree]:
+    return {tuple(words): parser.parse(words) for words in SENTENCES}
+
+
+@pytest.mark.parametrize("tag_head", [False, True])
+def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
+    tag_head: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = random_parser(TREES, tag_head=tag_head)
+    expected = list(parser.parse_many(SENTENCES))
+    scores, sizes = parser._scores, []
+
+    def with_little_memory(sentences: Sentences) -> object:
+        sizes.append(len(sentences))
+        if len(sentences) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return scores(sentences)
+
+    monkeypatch.setattr(parser, "_scores", with_little_memory)
+    assert list(parser.parse_many(SENTENCES)) == expected
+    assert max(sizes) > 6
+
+
+def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = random_parser(TREES)
+
+    def without_memory(sentences: Sentences) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(parser, "_scores", without_memory)
+    with pytest.raises(
+        ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
+    ):
+        parser.parse(["a", "b", "c"])
+
+
+@settings(max_examples=20)
+@given(st.permutations(SENTENCES), st.integers(1, 200))
+def test_trees_come_in_order_whatever_the_batches(
+    parser: Parser, alone: dict[tuple[str, ...], Tree], sentences: list[list[str]], batch_words: int
+) -> None:
+    together = list(parser.parse_many(sentences, batch_words=batch_words))
+    assert together == [alone[tuple(words)] for words in sentences]
+
+
+def test_sentences_are_read_as_trees_are_asked_for(parser: Parser) -> None:
+    read = 0
+
+    def stream() -> Iterator[list[str]]:
+        nonlocal read
+        for words in SENTENCES:
+            read += 1
+            yield words
+
+    trees = parser.parse_many(stream(), window=4)
+    assert read == 0
+    assert [next(trees).words for _ in range(4)] == SENTENCES[:4]
+    assert read == 4
+    assert [tree.words for tree in trees] == SENTENCES[4:]
+
+
+def test_mbr_is_another_choice_than_the_best_tree(parser: Parser) -> None:
+    assert list(parser.parse_many(SENTENCES)) != list(parser.parse_many(SENTENCES, mbr=False))
+
+
+def test_given_tags_stand_in_the_tree(parser: Parser) -> None:
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in parser.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_a_tag_head_tags_and_given_tags_come_first() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    trees = list(tagger.parse_many(SENTENCES))
+    assert {tag for tree in trees for tag in tree.tags} <= set(tagger.vocabulary.tags)
+    assert len({tag for tree in trees for tag in tree.tags}) > 1
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in tagger.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_words_and_sentences_without_a_tag_get_the_predicted_one() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    words = SENTENCES[0]
+    predicted = tagger.parse(words).tags
+    some, none = tagger.parse_many([words, words], tags=[["X", *[None] * (len(words) - 1)], None])
+    assert some.tags == ["X", *predicted[1:]]
+    assert none.tags == predicted
+    assert random_parser(TREES).parse(["a", "cat"], tags=[None, "NN"]).tags == ["_", "NN"]
+
+
+def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
+    reader = random_parser(TREES, tag_size=8)
+    words = SENTENCES[1]
+    assert reader.parse(words, tags=["NN"] * len(words)).spans() != reader.parse(words, tags=["."] * len(words)).spans()
+    with pytest.raises(ValueError, match="sentence 0 has no tags and the model reads them"):
+        reader.parse(words)
+    with pytest.raises(ValueError, match="sentence 0 has no tag for word 1 and the model reads them"):
+        reader.parse(["a", "cat"], tags=["DT", None])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "tags", "error", "message"),
+    [
+        ([["a"], []], None, ValueError, "sentence 1 has no words"),
+        ([["a"], ["b", 7]], None, TypeError, "sentence 1 has a word that is no string: .* int found"),
+        (["a cat", " \t"], None, ValueError, "sentence 1 has no words"),
+        ([["a"]], [["DT", "NN"]], ValueError, "sentence 0 has 1 words and 2 tags"),
+        ([["a"], ["b"]], [["DT"]], ValueError, "shorter"),
+    ],
+)
+def test_what_is_no_sentence_is_told(
+    parser: Parser, sentences: list[list[str]], tags: list[list[str]], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        list(parser.parse_many(sentences, tags=tags))
+
+
+def test_parsing_leaves_no_gradients_and_no_dropout(parser: Parser) -> None:
+    parser.model.train()
+    first, second = (list(parser.parse_many(SENTENCES)) for _ in range(2))
+    assert first == second and not parser.model.training
+    assert all(parameter.grad is None for parameter in parser.model.parameters())
+
+
+@pytest.mark.parametrize(
+    "model", [{}, {"scorer": "minus", "loss": "one-stage-crf"}, {"tag_head": True, "char_size": 0}]
+)
+def test_a_saved_parser_is_the_same_parser(tmp_path: Path, model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.root = "ROOT"
+    parser.save(tmp_path)
+    loaded = Parser.load(tmp_path, device="cpu", precision="float32")
+    assert loaded.root == "ROOT" and loaded.vocabulary == parser.vocabulary
+    assert loaded.model.config == parser.model.config
+    weights, old = loaded.model.state_dict(), parser.model.state_dict()
+    assert weights.keys() == old.keys() and all(torch.equal(weights[name], old[name]) for name in old)
+    assert not any(tensor.is_meta for tensor in (*loaded.model.parameters(), *loaded.model.buffers()))
+    assert list(loaded.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
+
+
+def test_saving_twice_gives_the_same_bytes(parser: Parser, tmp_path: Path) -> None:
+    parser.save(tmp_path / "a")
+    Parser.load(tmp_path / "a", device="cpu").save(tmp_path / "b")
+    assert load_folder(tmp_path / "a") == load_folder(tmp_path / "b")
+
+
+def test_half_precision_weights_are_read(parser: Parser, folder: Path) -> None:
+    files = load_folder(folder)
+    half = {name: tensor.half() for name, tensor in parser.model.state_dict().items()}
+    save_folder(folder, files | {WEIGHTS: pack(half)})
+    loaded = Parser.load(folder, device="cpu")
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, VOCABULARY])
+@pytest.mark.parametrize("place", [0, 0.3, 1])
+def test_a_changed_file_is_refused(folder: Path, name: str, place: float) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[int(place * (len(data) - 1))] ^= 1
+    (folder / name).write_bytes(data)
+    with pytest.raises(DamagedFileError, match=rf"{name} was cut short or changed"):
+        Parser.load(folder)
+
+
+@pytest.mark.parametrize("kept", [0, 7, 1000, -1])
+def test_a_truncated_weight_file_is_refused(folder: Path, kept: int) -> None:
+    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:kept])
+    with pytest.raises(DamagedFileError, match="was cut short or changed"):
+        Parser.load(folder)
+
+
+def test_weights_of_another_model_are_refused_even_with_a_manifest(folder: Path, tmp_path: Path) -> None:
+    random_parser(TREES, lstm_size=8).save(tmp_path / "other")
+    save_folder(folder, load_folder(folder) | {WEIGHTS: (tmp_path / "other" / WEIGHTS).read_bytes()})
+    with pytest.raises(DamagedFileError, match=r"not hold the weights .* has shape .*, expected .*; \d+ of \d+ differ"):
+        Parser.load(folder)
+
+
+@pytest.mark.parametrize("change", ["missing", "extra"])
+def test_weights_are_taken_by_name_one_for_one(parser: Parser, folder: Path, change: str) -> None:
+    weights = dict(parser.model.state_dict())
+    if change == "missing":
+        del weights["span_scorer.weight"]
+    else:
+        weights["backdoor"] = torch.zeros(1)
+    save_folder(folder, load_folder(folder) | {WEIGHTS: pack(weights)})
+    with pytest.raises(DamagedFileError, match=r"does not hold the weights of this model: .* none"):
+        Parser.load(folder)
+
+
+def test_cut_weights_are_refused_even_with_a_manifest(folder: Path) -> None:
+    files = load_folder(folder)
+    save_folder(folder, files | {WEIGHTS: files[WEIGHTS][:-8]})
+    with pytest.raises(DamagedFileError, match="cannot be read as safetensors"):
+        Parser.load(folder)
+
+
+class Bomb:
+    """What a pickle runs when it is read."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return exec, ("raise SystemExit('code from the folder was run')",)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, VOCABULARY, CONFIG])
+def test_a_pickle_in_the_place_of_a_file_is_refused_and_never_run(folder: Path, name: str) -> None:
+    save_folder(folder, load_folder(folder) | {name: pickle.dumps(Bomb())})
+    with pytest.raises(ValueError, match=name):
+        Parser.load(folder)
+
+
+def test_other_files_in_the_folder_are_never_touched(folder: Path) -> None:
+    for name in ("model.py", "__init__.py", "conftest.py", "modeling.py"):
+        (folder / name).write_text("raise SystemExit('code from the folder was run')")
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb()))
+    assert Parser.load(folder, device="cpu").parse(["a", "cat"]).words == ["a", "cat"]
+
+
+@pytest.mark.parametrize(
+    "vocabulary", ["[]", "{}", '{"words": 3}', "null", "nonsense", json.dumps({"words": [], "labels": []})]
+)
+def test_what_is_no_vocabulary_is_refused(folder: Path, vocabulary: str) -> None:
+    save_folder(folder, load_folder(folder) | {VOCABULARY: vocabulary.encode()})
+    with pytest.raises(DamagedFileError, match=r"vocabulary\.json is no vocabulary"):
+        Parser.load(folder)
+
+
+def test_a_folder_without_a_parser_is_told_apart(tmp_path: Path) -> None:
+    save_folder(tmp_path, {"notes.txt": b"hello"})
+    with pytest.raises(DamagedFileError, match=rf"holds no parser: there is no {CONFIG}"):
+        Parser.load(tmp_path)
+    (tmp_path / MANIFEST).unlink()
+    with pytest.raises(OSError, match="holds no model"):
+        Parser.load(tmp_path)
+
+
+def test_a_name_that_nobody_knows_is_told() -> None:
+    with pytest.raises(FileNotFoundError, match="there is no model 'klingon'"):
+        Parser.load("klingon")
+
+
+def test_a_string_is_raw_text_and_a_list_its_words(parser: Parser) -> None:
+    text = "We didn't see (every) cat."
+    tree = parser.parse(text)
+    assert tree.words == ["We", "did", "n't", "see", "(", "every", ")", "cat", "."]
+    tokens = tokenize(text)
+    assert parser.parse(tokens) == tree
+    read = parser.parse([token.word for token in tokens])  # the model reads what a treebank writes
+    assert read.words[4] == "-LRB-" and read.spans() == tree.spans()
+    assert list(parser.parse_many([text, ["a cat"]]))[1].words == ["a cat"]
+    assert parser.analyze(text).tree == tree
+    assert torch.equal(parser.crf(text).scores, parser.crf(tokens).scores)
+
+
+def test_the_language_of_raw_text_is_saved(tmp_path: Path) -> None:
+    parser = random_parser(TREES)
+    parser.language = "zh"
+    parser.save(tmp_path)
+    loaded = Parser.load(tmp_path, device="cpu")
+    assert loaded.language == "zh" and loaded.parse("我喜欢花园。").words == [
+        token.text for token in tokenize("我喜欢花园。", language="zh")
+    ]
+
+
+ODD = [
+    *["", " ", "\t", "\u200b", "\u200d\ufeff", "\xa0", "\u3000", "\u2028", "\n", "\x00", "\x1b[31m", "\x7f\x85"],
+    *[
+        "(",
+        ")",
+        "-LRB-",
+        "\\u{28}",
+        "😀",
+        "👩‍👩‍👧‍👦",
+        "🇫🇷",
+        "مرحبا",
+        "שלום",
+        "\u202eabc\u202c",
+        "e\u0301\u0327",
+        "ﬃ",
+        "İ",
+        "x" * 5000,
+    ],
+]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=8)), min_size=1, max_size=9), max_size=6))
+def test_any_words_are_parsed_and_kept(parser: Parser, sentences: list[list[str]]) -> None:
+    trees = list(parser.parse_many(sentences))
+    assert [tree.words for tree in trees] == sentences
+    assert [Tree.parse(str(tree)) for tree in trees] == trees
+    assert trees == [parser.parse(words) for words in sentences]
+
+
+def test_a_thousand_words_are_a_sentence(parser: Parser) -> None:
+    words = [word for sentence in SENTENCES for word in sentence] * 4
+    assert len(words) > 1000
+    trees = list(parser.parse_many([words[:1000], *SENTENCES[:3]]))
+    assert [tree.words for tree in trees] == [words[:1000], *SENTENCES[:3]]
+
+
+@pytest.mark.parametrize("model", [{}, {"loss": "one-stage-crf", "tag_head": True}, {"loss": "one-stage-margin"}])
+def test_batches_change_no_tree(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    sentences = [tree.words for tree in toy_trees(150, seed=11)]
+    alone = [parser.parse(words) for words in sentences]
+    for batch_words in (50, 400, 100_000):
+        assert list(parser.parse_many(sentences, batch_words=batch_words)) == alone
+
+
+def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.data.numericalize._REMEMBERED", 20)  # so that words are met and forgotten all the time
+    parser = random_parser(TREES, tag_head=True)
+    sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
+    expected = list(parser.parse_many(sentences))
+    together = threading.Barrier(32)
+
+    def work(number: int) -> list[Tree]:
+        together.wait()
+        mine = sentences[number:] + sentences[:number]
+        found = [parser.parse(words) for words in mine[:8]]
+        found += [analysis.tree for analysis in parser.analyze_many(mine[8:16], k=1)]
+        found += list(parser.parse_many(mine[16:40], batch_words=100))
+        found += map(Tree.parse, parser.brackets_many(mine[40:], window=8))
+        return found[len(sentences) - number :] + found[: len(sentences) - number]
+
+    with ThreadPoolExecutor(32) as pool:
+        assert all(found == expected for found in pool.map(work, range(32)))
+
+
+def test_a_one_word_sentence_is_a_tree(parser: Parser) -> None:
+    assert isinstance(parser.parse(["cat"]), Tree)
+
+
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-margin"}])
+def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.root = "(ROOT"
+    sentences = [*SENTENCES, ["("], ["\x85", "a b", "\ud800"], *map(tokenize, ["(Ada) sang.", "Well."])]
+    trees = list(map(str, parser.parse_many(sentences)))
+    assert list(parser.brackets_many(sentences, batch_words=50, window=7)) == trees
+    shown = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in trees]
+    assert list(parser.brackets_many(sentences, exact=False)) == shown
+    windows = [sentences[:9], [], sentences[9:], []]
+    assert list(parser.brackets_by_window(windows)) == [trees[:9], [], trees[9:], []]
+
+
+def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
+    tags = [[None, *tree.tags[1:]] for tree in TREES]
+    constraints = [Constraints(require=[(1, 3)]) if len(tree.words) > 3 else None for tree in TREES]
+    options = {"tags": tags, "constraints": constraints}
+    expected = list(map(str, parser.parse_many(SENTENCES, **options)))
+    assert list(parser.brackets_many(SENTENCES, **options)) == expected
+    assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected
+
+
+def test_a_device_may_work_ahead(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(map(str, parser.parse_many(SENTENCES)))
+    for ahead in (1, 2, 50):
+        monkeypatch.setitem(
+            DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], ahead=ahead, window=7, batch_words=30)
+        )
+        assert list(parser.brackets_many(SENTENCES)) == expected
+        assert list(parser.brackets_by_window([[], SENTENCES[:5], [], SENTENCES[5:]])) == [
+            [],
+            expected[:5],
+            [],
+            expected[5:],
+        ]
+
+
+def test_a_window_holds_something(parser: Parser) -> None:
+    with pytest.raises(ValueError, match="a window of 0 sentences"):
+        next(parser.parse_many(SENTENCES, window=0))
+    with pytest.raises(ValueError, match="a batch of 0 words"):
+        next(parser.parse_many(SENTENCES, batch_words=0))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}])
+def test_nothing_waits_for_the_device_between_batches(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.model.cuda()
+    expected = list(parser.brackets_many(SENTENCES, batch_words=50))  # which compiles kernels, and may wait
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected
+    finally:
+        torch.cuda.set_sync_debug_mode("default")

@@ -1,0 +1,62 @@
+import json
+import logging
+
+import pytest
+from fastapi.testclient import TestClient
+
+from treecrf.server.access_log import JsonFormatter
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
+    return [
+        json.loads(JsonFormatter().format(record)) for record in caplog.records if record.name.startswith("treecrf")
+    ]
+
+
+def test_a_request_leaves_a_line_without_its_text(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        client.post("/parse", json={"text": "Secret cats sing."}, headers={"X-Request-ID": "mine-1"})
+    (line,) = lines(caplog)
+    assert (line["message"], line["request_id"], line["status"]) == ("request", "mine-1", 200)
+    assert (line["method"], line["path"], line["sentences"], line["words"]) == ("POST", "/parse", 1, 4)
+    assert "ecret" not in json.dumps(line)
+
+
+@pytest.mark.parametrize("given", ["", "a b", "x" * 65, "{}", "é"])
+def test_an_odd_request_id_is_replaced(client: TestClient, given: str) -> None:
+    answer = client.get("/models", headers={"X-Request-ID": given.encode()})
+    assert len(answer.headers["x-request-id"]) == 32
+
+
+def test_health_is_not_logged(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        client.get("/health")
+    assert not lines(caplog)
+
+
+def test_a_failure_is_logged_with_its_traceback() -> None:
+    try:
+        raise ValueError("no\nway")
+    except ValueError as error:
+        record = logging.LogRecord("x", logging.ERROR, "", 1, "failed", None, (type(error), error, error.__traceback__))
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    assert "ValueError: no\nway" in json.loads(text)["traceback"]
+
+
+def test_requests_are_counted_by_what_became_of_them(client: TestClient) -> None:
+    client.post("/parse", json={"tokens": ["a"]})
+    client.post("/parse", json={"tokens": 1})
+    client.get("/made-up-path-1")
+    client.request("BREW", "/made-up-path-2")
+    text = client.get("/metrics").text
+    for label in (
+        'method="POST",path="/parse",status="200"',
+        'method="POST",path="/parse",status="422"',
+        'method="GET",path="other",status="404"',
+        'method="other",path="other",status="404"',
+    ):
+        assert f"treecrf_requests_total{{{label}}} 1.0" in text
+    assert "made-up" not in text
+    assert "treecrf_sentences_total 1.0" in text
+    assert "treecrf_queue_sentences 0.0" in text

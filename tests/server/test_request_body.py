@@ -1,0 +1,114 @@
+import gzip
+import json
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treecrf.server.errors import Refusal
+from treecrf.server.request_body import parse_json
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+MALFORMED = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "a bare word": b"hello",
+    "more than one value": b'{"text": "a"} {}',
+    "deep lists": b"[" * 200_000,
+    "deep objects": b'{"text": ' * 100_000,
+    "deep and closed": b'{"text": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+    "a huge number": b'{"text": "a", "k": ' + b"9" * 100_000 + b"}",
+    "NaN": b'{"text": "a", "k": NaN}',
+    "infinity": b'{"text": "a", "k": -Infinity}',
+    "a name twice": b'{"text": "a", "text": "b"}',
+    "a name twice inside": b'{"text": "a", "constraints": {"require": [], "require": []}}',
+    "half a pair": b'{"text": "\\ud800"}',
+    "half a pair the other way": b'{"text": "\\uDE00\\uD83D"}',
+    "half a pair in a name": b'{"\\udfff": 1}',
+    "a null byte": b'{"text": "a\0b"}',
+    "a control character": b'{"text": "a\nb"}',
+    "Latin-1": '{"text": "é"}'.encode("latin-1"),
+    "UTF-16": '{"text": "a"}'.encode("utf-16"),
+    "a byte order mark": b'\xef\xbb\xbf{"text": "a"}',
+    "a surrogate in UTF-8": b'{"text": "\xed\xa0\x80"}',
+    "an overlong character": b'{"text": "\xc0\xaf"}',
+}
+MISTAKEN = {
+    "null": b"null",
+    "a number": b"1",
+    "a list": b'[{"text": "a"}]',
+    "a string": b'"text"',
+    "null text": b'{"text": null}',
+    "a float": b'{"text": "a", "k": 1e999}',
+    "a fraction": b'{"text": "a", "k": 1.5}',
+    "a string for a number": b'{"text": "a", "k": "2"}',
+    "a number for a truth": b'{"text": "a", "mbr": 1}',
+    "an object for text": b'{"text": {"a": 1}}',
+    "nested tokens": b'{"tokens": [["a"]]}',
+    "null among tokens": b'{"tokens": ["a", null]}',
+    "a prototype": b'{"text": "a", "__proto__": {}}',
+    "too many constraints": b'{"tokens": ["a"], "constraints": {"forbid": ['
+    + b'{"start":0,"end":1},' * 1000
+    + b'{"start":0,"end":1}]}}',
+    "a negative span": b'{"tokens": ["a"], "constraints": {"forbid": [{"start": -1, "end": 1}]}}',
+}
+
+
+def post(client: TestClient, body: bytes, **headers: str) -> int:
+    sent = {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    answer = client.post("/parse", content=body, headers=sent)
+    assert answer.status_code == 200 or set(answer.json()) == {"detail", "request_id"}
+    return int(answer.status_code)
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_what_is_no_json_is_refused(client: TestClient, name: str) -> None:
+    assert post(client, MALFORMED[name]) == 400
+    assert post(client, b'{"text": "It lives."}') == 200
+
+
+@pytest.mark.parametrize("name", MISTAKEN)
+def test_json_of_another_kind_is_refused(client: TestClient, name: str) -> None:
+    assert post(client, MISTAKEN[name]) == 422
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json5", "*/*"]
+)
+def test_other_types_are_refused(client: TestClient, kind: str) -> None:
+    assert post(client, b'{"text": "a"}', Content_Type=kind) == 415
+
+
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/json;x"])
+def test_json_is_taken_under_its_name(client: TestClient, kind: str) -> None:
+    assert post(client, b'{"text": "a"}', Content_Type=kind) == 200
+
+
+def test_nothing_is_unpacked(client: TestClient) -> None:
+    bomb = gzip.compress(b'{"text": "' + b"a" * 10_000_000 + b'"}')
+    assert post(client, bomb, Content_Encoding="gzip") == 415
+    assert post(client, bomb) == 400
+
+
+def test_bodies_end_at_the_limit(client: TestClient) -> None:
+    frame = len(b'{"text": ""}')
+    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_000 - frame))) == 200
+    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_001 - frame))) == 413
+
+
+@given(VALUES)
+def test_every_value_of_json_is_read_as_it_was_written(value: object) -> None:
+    for is_ascii in (True, False):
+        assert parse_json(json.dumps(value, ensure_ascii=is_ascii).encode()) == value
+
+
+@given(st.binary(max_size=50))
+def test_bytes_are_json_or_refused(data: bytes) -> None:
+    try:
+        parse_json(data)
+    except Refusal as refusal:
+        assert refusal.status_code == 400

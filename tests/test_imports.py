@@ -1,0 +1,68 @@
+"""Imports between packages: exactly those that are listed here, and each to a package that stands above.
+
+A new edge is a decision: add it here, and a reviewer sees it.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "treecrf"
+# each package with the packages it imports, which stand above it
+EDGES: dict[str, set[str]] = {}
+WITHOUT_TORCH = ("aliases", "config", "models", "tree", "treebank", "text", "evalb", "viz")
+HEAVY = {"torch", "triton", "transformers", "safetensors"}
+MODULES = sorted(
+    path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
+)
+
+
+def package_of(path: Path) -> str:
+    return path.parts[0].removesuffix(".py")
+
+
+def imported_names(path: Path) -> set[str]:
+    """Everything that a file imports, also inside its functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse((SOURCE / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{name.name}" for name in node.names}
+    return names
+
+
+def imported_packages(package: str) -> set[str]:
+    paths = [path for path in MODULES if package_of(path) == package]
+    names = {name for path in paths for name in imported_names(path) if name.startswith("treecrf.")}
+    return ({name.split(".")[1] for name in names} & {package_of(path) for path in MODULES}) - {package}
+
+
+def test_every_package_is_listed():
+    assert {package_of(path) for path in MODULES} == set(EDGES)
+
+
+@pytest.mark.parametrize("package", EDGES)
+def test_a_package_imports_exactly_what_is_listed(package):
+    assert imported_packages(package) == EDGES[package]
+
+
+@pytest.mark.parametrize("package", EDGES)
+def test_imports_point_upward_in_the_list(package):
+    order = list(EDGES)
+    assert EDGES[package] <= set(order[: order.index(package)])
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if package_of(path) in WITHOUT_TORCH], ids=str)
+def test_trees_texts_and_scores_never_import_torch(path):
+    assert not {name.split(".")[0] for name in imported_names(path)} & HEAVY
+    assert EDGES[package_of(path)] <= set(WITHOUT_TORCH)
+
+
+def test_charts_never_see_a_tree_or_a_label():
+    assert EDGES["chart"] == set()
+
+
+def test_the_network_knows_nothing_of_8_bit_integers():
+    assert EDGES["nn"] == {"chart", "data"}

@@ -1,0 +1,92 @@
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from small import random_parser
+from treecrf.data.vocabulary import Vocabulary
+from treecrf.parser import Parser
+from treecrf.text.normalization import normalizer
+from treecrf.tree import Tree
+
+ALIKE = [
+    ["(", "-LRB-", "-lrb-", "（"],
+    ["]", "-RSB-"],
+    ["{", "-LCB-"],
+    ['"', "``", "''", "“", "”", "„", "«", "»"],
+    ["'", "`", "‘", "’"],
+    ["n't", "n’t"],
+    ["--", "—"],
+    ["...", "…"],
+    ["1/2", "1\\/2"],
+    ["*", "\\*"],
+    ["well-known", "well‑known", "well\u00ad-known", "\u200bwell-known"],
+    ["p21(ras)", "p21-LRB-ras-RRB-"],
+]
+
+
+@pytest.mark.parametrize("words", ALIKE, ids=lambda words: words[0])
+def test_plain_forms_are_one_however_a_word_is_written(words: list[str]) -> None:
+    assert {normalizer("plain")(word) for word in words} == {words[0]}
+
+
+@pytest.mark.parametrize(
+    "word", ["-", "–", "−", "'s", "well-known", "U.S.", "café", "图书馆", "👍🏽", ":-)", "\\", "\u200b"]
+)
+def test_plain_forms_leave_other_words_alone(word: str) -> None:
+    assert normalizer("plain")(word) == word
+
+
+@given(st.text(min_size=1))
+def test_every_word_has_a_form_and_forms_stay_what_they_are(word: str) -> None:
+    assert normalizer("as-is")(word) == word
+    plain = normalizer("plain")
+    assert plain(word)
+    if "\\" not in word and "-" not in plain(word):  # what was escaped may stand behind another escape
+        assert plain(plain(word)) == plain(word)
+
+
+def test_traditional_and_simplified_words_have_one_form() -> None:
+    read = normalizer("simplified")
+    pairs = [
+        ("圖書館", "图书馆"),
+        ("台灣", "台湾"),
+        ("臺灣", "台湾"),
+        ("裡", "里"),
+        ("１９９０", "1990"),
+        ("ＮＢＡ", "NBA"),
+    ]
+    assert all(read(one) == read(other) == other for one, other in pairs)
+
+
+@given(st.text(min_size=1))
+def test_simplified_forms_take_any_word(word: str) -> None:
+    assert normalizer("simplified")(word)
+
+
+def test_simplified_forms_take_a_broken_surrogate() -> None:
+    assert normalizer("simplified")("圖\ud800") == "图?"
+
+
+def test_a_missing_opencc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opencc", None)
+    with pytest.raises(ImportError, match=r"pip install 'treecrf\[zh\]'"):
+        normalizer("simplified")
+
+
+def test_a_chinese_parser_reads_both_scripts_alike_and_keeps_the_users() -> None:
+    trees = [
+        Tree.parse("(TOP (S (NP (Nhaa 我們)) (VK1 喜歡) (NP (Nca 圖書館))))"),
+        Tree.parse("(TOP (S (NP (Nhaa 他們)) (VC2 學) (NP (Nad 中文))))"),
+    ]
+    vocabulary = Vocabulary.build(trees * 2, normalization="simplified")
+    drawn = random_parser(trees * 2, tag_head=True)
+    assert vocabulary.words == tuple(sorted(normalizer("simplified")(word) for tree in trees for word in tree.words))
+    parser = Parser(drawn.model, vocabulary, language="zh", normalization="simplified")
+    for one, other in (("我們喜歡圖書館。", "我们喜欢图书馆。"), ("他們學中文", "他们学中文")):
+        traditional, simplified = parser.analyze(one), parser.analyze(other)
+        assert "".join(traditional.tree.words) == one and "".join(simplified.tree.words) == other
+        assert traditional.tree.spans() == simplified.tree.spans()
+        assert traditional.tree.tags == simplified.tree.tags
+        assert traditional.log_prob == pytest.approx(simplified.log_prob)

@@ -1,0 +1,287 @@
+"""Raw text to sentences to tokens: nothing is lost, nothing moves, and the Penn Treebank would cut it so."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treecrf.text import Token, sentence_splitter, sentences, tokenize
+from treecrf.treebank import read_trees
+
+TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
+LANGUAGES = ("en", "zh")
+
+_AWKWARD = [
+    *("don't", "can't've", "cannot", "'tis", "U.S.", "Mr.", "Ms.", "me.", "No.", "Inc.", "...", "…", "?!", "--", "—"),
+    *(
+        "www.",
+        "http://a(",
+        "a@b.co",
+        "#a",
+        ":-)",
+        "<b>",
+        "&amp;",
+        "$5",
+        "1,5",
+        "5%",
+        "'",
+        '"',
+        "''",
+        "``",
+        "’",
+        "“",
+        "(",
+    ),
+    *(
+        ")",
+        "[",
+        "]",
+        ".",
+        "!",
+        "。",
+        "！",
+        "」",
+        "书",
+        "書",
+        "א",
+        "ش",
+        "😀",
+        "👨\u200d👩\u200d👧",
+        "🇺🇸",
+        "🇺",
+        "1\ufe0f\u20e3",
+    ),
+    *(" ", "  ", "\n", "\r\n", "\n \n", "\r", "\t", "\x0b", "\x1c", "\x85", "\xa0", "\u2028", "\u3000", "\x00", "\x7f"),
+    *("\u200b", "\u200d", "\ufeff", "\u202e", "\xad", "e\u0301", "\ud800", "\udfff", "a", "B", "is", "The", "0"),
+]
+texts = st.one_of(st.text(st.characters()), st.lists(st.sampled_from(_AWKWARD), max_size=40).map("".join))
+
+
+def words(text: str, **options: str) -> list[list[str]]:
+    return [[token.word for token in sentence] for sentence in sentences(text, **options)]
+
+
+def surfaces(text: str) -> str:
+    return " | ".join(" ".join(token.text for token in sentence) for sentence in sentences(text))
+
+
+def assert_covers(text: str, found: list[list[Token]]) -> None:
+    position = 0
+    for token in (token for sentence in found for token in sentence):
+        assert token.text == text[token.start : token.end]
+        assert re.fullmatch(r"\S+", token.text)
+        assert token.word
+        assert not text[position : token.start].strip()
+        position = token.end
+    assert not text[position:].strip()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(text=texts)
+def test_every_character_but_white_space_is_in_one_token_at_its_place(text, language):
+    found = list(sentences(text, language=language))
+    assert all(found)
+    assert_covers(text, found)
+    assert tokenize(text, language=language) == [token for sentence in found for token in sentence]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(text=texts)
+def test_windows_lose_nothing(text, language):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sentence_splitter, "_WINDOW", 8)
+        found = list(sentences(text, language=language))
+    assert all(found)
+    assert_covers(text, found)
+
+
+def test_windows_find_the_same_sentences(monkeypatch):
+    text = ' "Dr. Who left the U.S. at 5 p.m. (No one knew.) Why?" asked Ms. Lee. It\'s a mystery...\n\nThe end' * 20
+    expected = list(sentences(text))
+    monkeypatch.setattr(sentence_splitter, "_WINDOW", 200)
+    assert list(sentences(text)) == expected
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@given(text=st.text(st.sampled_from(" \t\r\n\x0b\x0c\x1c\x85\xa0\u2028\u3000")))
+def test_blank_text_has_no_sentences(text, language):
+    assert list(sentences(text, language=language)) == []
+
+
+@given(text=texts)
+def test_white_space_around_a_text_only_moves_its_tokens(text):
+    moved = [(token.text, token.start - 3, token.end - 3, token.word) for token in tokenize(f"\n \t{text}\n")]
+    assert moved == [tuple(token) for token in tokenize(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I don't, can't and cannot.", "I do n't , ca n't and can not ."),
+        ("It's John's; they'll've DON'T", "It 's John 's ; they 'll 've DO N'T"),
+        ("It’s what I’d do, isn’t it?", "It ’s what I ’d do , is n’t it ?"),
+        ("We're gonna, gotta, wanna; lemme, gimme", "We 're gon na , got ta , wan na ; lem me , gim me"),
+        ("'Tis the '90s for 'em, rock 'n' roll", "'T is the '90s for 'em , rock 'n' roll"),
+        ("O'Brien's and the investors' ma'am", "O'Brien 's and the investors ' ma'am"),
+        ("Goin' to Dunkin' Donuts", "Goin' to Dunkin' Donuts"),
+        ("He paid $3.50, US$5m, £4 or €1,000.", "He paid $ 3.50 , US$ 5m , £ 4 or € 1,000 ."),
+        ("At 10:30, 50% of AT&T's R&D", "At 10:30 , 50 % of AT&T 's R&D"),
+        ("A state-of-the-art 3/4-inch and/or 64-year-old", "A state-of-the-art 3/4-inch and/or 64-year-old"),
+        ("Wait--no — yes... and well…", "Wait -- no — yes ... and well …"),
+        ("He [sic] left (again).", "He [ sic ] left ( again ) ."),
+        ("Your friend(s) and 1,25(OH)2D3", "Your friend(s) and 1,25(OH)2D3"),
+        ("What?! No!!!", "What ?! | No !!!"),
+        ("He works at Acme Inc.", "He works at Acme Inc ."),
+        (
+            "Acme Inc., of the U.S., grew (Acme Corp.) and grew",
+            "Acme Inc. , of the U.S. , grew ( Acme Corp. ) and grew",
+        ),
+        ('He left the U.S." 😀', 'He left the U.S . " 😀'),
+        ("'No.' he said", "' No . ' he said"),
+        ("See https://a.org/b_(c), (www.x.com/a?b=c&d=1).", "See https://a.org/b_(c) , ( www.x.com/a?b=c&d=1 ) ."),
+        ("Mail joe.bloggs+x@mail.co.uk.", "Mail joe.bloggs+x@mail.co.uk ."),
+        (
+            "#winning @bob :-) <3 LOL😀👨\u200d👩\u200d👧👍🏽🇺🇸!",
+            "#winning @bob :-) <3 LOL 😀 👨\u200d👩\u200d👧 👍🏽 🇺🇸 !",
+        ),
+        ("<b>bold</b> &amp; x<y, a=b", "<b> bold </b> &amp; x < y , a = b"),
+        ("She do n't know 's it ''", "She do n't know 's it ''"),
+    ],
+)
+def test_english_is_cut_as_in_the_penn_treebank(text, expected):
+    assert surfaces(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Mr. Smith left. Ms. Lee, vs. J. R. Roe, stayed.", "Mr. Smith left . | Ms. Lee , vs. J. R. Roe , stayed ."),
+        ("It was 5 p.m. Then he left the U.S. He was sad.", "It was 5 p.m . | Then he left the U.S . | He was sad ."),
+        ('He left. "Why? Say it," I said.', 'He left . | " Why ? | Say it , " I said .'),
+        ('"Stop!" he cried -- why? -- and left.', '" Stop ! " he cried -- why ? -- and left .'),
+        ('"Go." (He left. She stayed.) End', '" Go . " | ( He left . | She stayed . ) | End'),
+        ("Tell me. No. OK. Yes", "Tell me . | No . | OK . | Yes"),
+        ("A line\nthat wraps\r\nonce\n\nA title\r\n \r\nEnd", "A line that wraps once | A title | End"),
+        ("Read www.a.com?b=1 or a.b.Com", "Read www.a.com?b=1 or a.b.Com"),
+    ],
+)
+def test_sentences_end_where_a_treebank_ends_them(text, expected):
+    assert surfaces(text) == expected
+
+
+def test_words_are_written_as_in_the_penn_treebank():
+    (found,) = words('"It’s (so) [very] {odd}" “he” said, ‘no’')
+    assert " ".join(found) == "`` It 's -LRB- so -RRB- -LSB- very -RSB- -LCB- odd -RCB- '' `` he '' said , ` no '"
+
+
+def test_quotation_marks_that_stand_alone_open_and_close_in_turn():
+    assert words('He said " yes " and " no "') == [["He", "said", "``", "yes", "''", "and", "``", "no", "''"]]
+
+
+@pytest.mark.parametrize("text", ['("Yes")', '"...yes"', '--"yes"', '"\'Tis"', '"yes".', '"yes," "no,"'])
+def test_quotation_marks_open_before_words_and_close_after_them(text):
+    marks = [word for word in words(text)[0] if word in ("``", "''")]
+    assert marks == ["``", "''"] * (len(marks) // 2)
+    assert marks
+
+
+def test_invisible_characters_are_in_the_text_but_not_in_the_word():
+    (token,) = tokenize("\ufeffco\xadop\u200b")
+    assert token == Token("\ufeffco\xadop\u200b", 0, 7, "coop")
+
+
+def test_a_token_of_invisible_characters_keeps_them():
+    assert words("a \u200b b") == [["a", "\u200b", "b"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word ",
+        "a",
+        '"',
+        "(",
+        "“x. ",
+        "www.",
+        "http://a(",
+        "a..",
+        "<a",
+        "a.)",
+        "&a",
+        "a@",
+        "1,",
+        "don't'",
+        "😀",
+        "\r",
+        "\n\n",
+    ],
+)
+def test_long_text_without_an_end_in_sight_is_read(text):
+    long = text * (200_000 // len(text))
+    assert_covers(long, list(sentences(long)))
+
+
+def test_a_sentence_longer_than_a_window_stays_one():
+    assert len(list(sentences("word " * 40_000))) == 1
+
+
+def test_sentences_are_found_as_they_are_asked_for(monkeypatch):
+    monkeypatch.setattr(sentence_splitter, "_WINDOW", 100)
+    read: list[str] = []
+    monkeypatch.setattr(sentence_splitter, "_ends_in", lambda text, language: read.append(text) or [50])
+    next(sentences("A word. " * 1000))
+    assert len(read) == 1
+
+
+def test_chinese_is_cut_into_sentences_and_words():
+    assert words("他说：“你好。”我喜欢北京！你呢", language="zh") == [
+        ["他", "说", "：", "“", "你好", "。", "”"],
+        ["我", "喜欢", "北京", "！"],
+        ["你", "呢"],
+    ]
+
+
+def test_traditional_and_simplified_chinese_are_cut_alike():
+    traditional, simplified = "我們喜歡這個國家的圖書館", "我们喜欢这个国家的图书馆"
+    cuts = [[token[1:3] for token in tokenize(text, language="zh")] for text in (traditional, simplified)]
+    assert cuts[0] == cuts[1]
+    assert words(traditional, language="zh") == [["我們", "喜歡", "這個", "國家", "的", "圖書館"]]
+
+
+def test_addresses_stay_whole_in_chinese():
+    assert words("请看https://a.com/b谢谢 x@y.cn你好 👍🏽", language="zh") == [
+        ["请", "看", "https://a.com/b", "谢谢", "x@y.cn", "你好", "👍🏽"]
+    ]
+
+
+def test_an_unknown_language_is_refused_at_once():
+    with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'en', 'zh'"):
+        sentences("text", language="xx")
+
+
+def test_a_missing_segmenter_is_named(monkeypatch):
+    sentence_splitter._segmenter.cache_clear()
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    with pytest.raises(ImportError, match=r"pip install 'treecrf\[zh\]'"):
+        tokenize("你好", language="zh")
+
+
+def test_english_needs_no_segmenter_and_no_torch():
+    code = "import sys; from treecrf.text import tokenize; tokenize('A text.'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "numpy", "rjieba", "opencc", "nltk"} & set(done.stdout.split())
+
+
+@pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
+@pytest.mark.parametrize("name", ["masc", "ptb_sample"])
+def test_words_of_a_treebank_are_cut_no_further(name):
+    """A word that stands alone, as the treebank has it, is one token: all but a few."""
+    trees = read_trees(TREEBANKS / name / "dev.mrg.gz")
+    alone = {word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)}
+    # a period would end the sentence, and does not before a word
+    cut = [word for word in alone if tokenize(f"{word} x")[0].text != word]
+    assert len(cut) < 0.005 * len(alone), cut

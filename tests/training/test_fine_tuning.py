@@ -1,0 +1,112 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from small import FIFTY, small_recipe
+from toygrammar import toy_trees
+from treecrf.atomic_io import load_folder, save_folder
+from treecrf.evalb import evaluate
+from treecrf.parser import Parser
+from treecrf.training import fit
+from treecrf.training.metrics_log import NAME, read_metrics
+from treecrf.training.setup import build_parser
+from treecrf.treebank import read_trees
+
+transformers = pytest.importorskip("transformers")
+
+
+@pytest.mark.parametrize("kind", ["tuned", "frozen"])
+def test_an_encoder_is_trained_saved_and_loaded(tmp_path: Path, encoder: str, kind: str) -> None:
+    model: dict[str, Any] = {"transformer": encoder, "transformer_layers": 2, "char_size": 0}
+    if kind == "tuned":
+        model |= {"encoder": "transformer"}
+    recipe = small_recipe(model=model, schedule="linear", warmup=0.1, head_multiplier=2.0, learning_rate=2e-3)
+    fit(recipe, tmp_path / "run", device="cpu")
+    epochs = [record for record in read_metrics(tmp_path / "run" / NAME) if record["event"] == "epoch"]
+    assert epochs[-1]["loss"] < epochs[0]["loss"]
+    parser = Parser.load(tmp_path / "run", device="cpu")
+    weights = parser.model.state_dict()
+    before = transformers.AutoModel.from_pretrained(encoder).state_dict()
+    same = torch.equal(
+        weights["transformer.encoder.embeddings.word_embeddings.weight"], before["embeddings.word_embeddings.weight"]
+    )
+    assert same == (kind == "frozen")
+    trees = list(parser.parse_many([tree.words for tree in toy_trees(8)]))
+    parser.save(tmp_path / "copy")
+    assert list(Parser.load(tmp_path / "copy", device="cpu").parse_many([tree.words for tree in trees])) == trees
+
+
+def test_fine_tuning_resumes_to_the_same_weights(tmp_path: Path, encoder: str) -> None:
+    model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
+    recipe = small_recipe(model=model, schedule="linear", checkpoint_steps=4, learning_rate=1e-3, epochs=2)
+    fit(recipe, tmp_path / "whole", device="cpu")
+
+    def watch(progress: Any) -> None:
+        if progress.record and progress.record["step"] == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(recipe, tmp_path / "run", device="cpu", watch=watch)
+    fit(recipe, tmp_path / "run", device="cpu", resume=True)
+    ours, theirs = (Parser.load(tmp_path / name, device="cpu").model.state_dict() for name in ("run", "whole"))
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_an_encoder_starts_where_that_of_a_parser_ended(tmp_path: Path, encoder: str) -> None:
+    model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
+    fit(small_recipe(model=model, learning_rate=2e-3, epochs=1), tmp_path / "first", device="cpu")
+    ended = Parser.load(tmp_path / "first", device="cpu").model.transformer
+    second = small_recipe(model=model | {"transformer": str(tmp_path / "first")})
+    started = build_parser(second, list(read_trees(FIFTY))[:20]).model.transformer
+    assert started is not None and ended is not None
+    weights, expected = started.encoder.state_dict(), ended.encoder.state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert all(parameter.requires_grad for parameter in started.encoder.parameters())
+    outcome = fit(second, tmp_path / "second", device="cpu")
+    assert outcome.dev_f == pytest.approx(_dev_f(tmp_path / "second"))
+
+
+def _dev_f(folder: Path) -> float:
+    trees = list(read_trees(FIFTY))
+    parsed = Parser.load(folder, device="cpu").parse_many(
+        [tree.words for tree in trees], tags=[tree.tags for tree in trees]
+    )
+    return evaluate(trees, parsed).f1
+
+
+def test_a_parser_without_a_transformer_is_no_place_to_start(tmp_path: Path) -> None:
+    fit(small_recipe(epochs=1), tmp_path / "words", device="cpu")
+    recipe = small_recipe(model={"encoder": "transformer", "transformer": str(tmp_path / "words")})
+    with pytest.raises(ValueError, match="has no transformer to start from"):
+        fit(recipe, tmp_path / "run", device="cpu")
+
+
+@pytest.mark.parametrize("kind", ["bert", "evil"])
+def test_code_in_a_models_folder_is_never_run(
+    tmp_path: Path, encoder: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda *_: "y")  # what a hasty user would answer
+    model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
+    fit(small_recipe(model=model, epochs=1), tmp_path, device="cpu")
+    (tmp_path / "evil.py").write_text("raise SystemExit('code from the folder was run')")
+    files = load_folder(tmp_path)
+    for name in ("config.json", "tokenizer_config.json"):
+        names = {"AutoConfig": "evil.Config", "AutoModel": "evil.Model", "AutoTokenizer": ["evil.Slow", "evil.Fast"]}
+        changed = json.loads(files[name]) | {"auto_map": names, "model_type": kind}
+        files[name] = json.dumps(changed).encode()
+    save_folder(tmp_path, files)
+    if kind == "bert":
+        assert Parser.load(tmp_path, device="cpu").parse(["the", "cat"]).words == ["the", "cat"]
+    else:
+        with pytest.raises(ValueError, match="custom code"):
+            Parser.load(tmp_path, device="cpu")
+
+
+def test_an_encoder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    model = {"encoder": "transformer", "transformer": str(tmp_path / "nowhere")}
+    with pytest.raises(ValueError, match=r"no (encoder|tokenizer) could be loaded from '.*nowhere'"):
+        fit(small_recipe(model=model), tmp_path / "run", device="cpu")
