@@ -4,35 +4,33 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 
-from treecrf import atomic_io
-from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, pack, save_folder, unpack, write_file
+from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, open_atomic, save_folder, write_file
 
 OLD = {"weights": b"old weights", "words": b"old words"}
 NEW = {"weights": b"new weights", "words": b"new words"}
 
 
 class Crash(BaseException):
-    """The machine goes away."""
+    """Stands for a crash of the machine."""
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_saved_files_are_loaded(tmp_path: Path) -> None:
     save_folder(tmp_path / "a" / "b", OLD)
     assert load_folder(tmp_path / "a" / "b") == OLD
 
 
-@pytest.mark.parametrize("survived", range(8))
+@pytest.mark.parametrize("synced", range(8))
 def test_a_crash_at_any_moment_of_saving_leaves_a_readable_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, survived: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, synced: int
 ) -> None:
     save_folder(tmp_path, OLD)
-    steps = 0
+    syncs = 0
 
     def fsync(descriptor: int) -> None:
-        nonlocal steps
-        steps += 1
-        if steps > survived:
+        nonlocal syncs
+        syncs += 1
+        if syncs > synced:
             raise Crash
 
     monkeypatch.setattr(os, "fsync", fsync)
@@ -45,7 +43,7 @@ def test_a_crash_at_any_moment_of_saving_leaves_a_readable_folder(
     assert load_folder(tmp_path) == NEW
 
 
-def test_a_finished_save_accepts_only_what_it_wrote(tmp_path: Path) -> None:
+def test_old_versions_are_rejected_after_a_complete_save(tmp_path: Path) -> None:
     save_folder(tmp_path, OLD)
     save_folder(tmp_path, NEW)
     (tmp_path / "weights").write_bytes(OLD["weights"])
@@ -54,21 +52,21 @@ def test_a_finished_save_accepts_only_what_it_wrote(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"X" + data[1:], lambda data: b""])
-def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
+def test_a_damaged_file_is_rejected(tmp_path: Path, damage: object) -> None:
     save_folder(tmp_path, OLD)
     (tmp_path / "weights").write_bytes(damage(OLD["weights"]))  # type: ignore[operator]
-    with pytest.raises(DamagedFileError, match=r"weights was cut short or changed .* copy the folder anew"):
+    with pytest.raises(DamagedFileError, match=r"weights was cut short or changed .* copy the folder again"):
         load_folder(tmp_path)
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_the_error_names_a_missing_file(tmp_path: Path) -> None:
     save_folder(tmp_path, OLD)
     (tmp_path / "words").unlink()
     with pytest.raises(DamagedFileError, match="words is missing"):
         load_folder(tmp_path)
 
 
-def test_a_folder_without_a_model_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"holds no model: there is no model\.json"):
         load_folder(tmp_path)
 
@@ -77,58 +75,56 @@ def test_a_folder_without_a_model_is_no_model(tmp_path: Path) -> None:
     "manifest",
     ["", "[]", "{", '{"format": 1}', '{"format": 1, "sha256": 3}', '{"format": 1, "sha256": {"a": 3}}'],
 )
-def test_a_broken_manifest_is_refused(tmp_path: Path, manifest: str) -> None:
+def test_a_broken_manifest_is_rejected(tmp_path: Path, manifest: str) -> None:
     (tmp_path / MANIFEST).write_text(manifest)
     with pytest.raises(DamagedFileError, match="is not the manifest"):
         load_folder(tmp_path)
 
 
-def test_a_later_format_is_refused(tmp_path: Path) -> None:
+def test_a_later_format_is_rejected(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text('{"format": 2, "sha256": {}}')
     with pytest.raises(DamagedFileError, match="reads format 1"):
         load_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", ".."])
-def test_a_manifest_cannot_reach_outside_its_folder(tmp_path: Path, name: str) -> None:
+def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "sha256": {name: ["0"]}}))
     with pytest.raises(DamagedFileError, match="expected names of files in the same folder"):
         load_folder(tmp_path)
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_file(tmp_path / "file", b"old")
 
     def fsync(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(OSError, match=r"No space left on device, writing 3 bytes; what was there .* unchanged.*file"):
+    with pytest.raises(
+        OSError, match=r"No space left on device, writing 3 bytes; the previous .* unchanged.*file"
+    ):
         write_file(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_tensors_and_notes_survive(tmp_path: Path) -> None:
-    tensors = {"a": torch.arange(6).view(2, 3).t(), "b": torch.tensor(1.5), "c": torch.zeros(0, 4)}
-    write_file(tmp_path / "state", pack(tensors, {"epoch": 3, "best": {"f": 0.1}}))
-    loaded, notes = unpack(tmp_path / "state")
-    assert notes == {"epoch": 3, "best": {"f": 0.1}}
-    assert loaded.keys() == tensors.keys() and all(torch.equal(loaded[name], tensors[name]) for name in tensors)
+def test_an_exception_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    write_file(tmp_path / "file", b"old")
+    with pytest.raises(RuntimeError), open_atomic(tmp_path / "file") as stream:
+        stream.write(b"new")
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"old"
 
 
-@pytest.mark.parametrize("length", [0, 5, 60, -1])
-def test_a_tensor_file_cut_short_is_refused(tmp_path: Path, length: int) -> None:
-    (tmp_path / "state").write_bytes(pack({"a": torch.arange(6)})[:length])
-    with pytest.raises(DamagedFileError, match="state cannot be read as safetensors"):
-        unpack(tmp_path / "state")
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+    with open_atomic(tmp_path / "file", draft_suffix=".1.part") as stream:
+        stream.write(b"half")
+        assert [path.name for path in tmp_path.iterdir()] == [".file.1.part"]
+    assert (tmp_path / "file").read_bytes() == b"half"
 
 
-def test_equal_tensors_make_equal_bytes() -> None:
-    tensors = {"b": torch.arange(6), "a": torch.ones(2)}
-    assert pack(tensors) == pack(dict(reversed(tensors.items())))
-
-
-def test_nothing_here_can_run_what_it_reads() -> None:
-    source = Path(atomic_io.__file__).read_text()
-    assert "pickle" not in source and "torch.load" not in source
+def test_a_device_is_written_directly() -> None:
+    write_file(Path(os.devnull), b"nothing")
+    assert Path(os.devnull).is_char_device()

@@ -1,53 +1,71 @@
-"""Files that are whole or absent, and folders that know what belongs in them.
+"""Atomic file writes, and folders with a checksum manifest.
 
-A crash at any moment leaves the last complete version readable. Tensors are kept as safetensors and all else as text:
-reading a folder never runs anything that is in it.
+A crash at any moment leaves the last complete version of a file readable. Reading a folder never executes its content.
 """
 
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
-
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
+from typing import IO
 
 MANIFEST = "model.json"
 _FORMAT = 1
-_NAME = re.compile(r"[\w-][\w.-]*")
+_FILE_NAME = re.compile(r"[\w-][\w.-]*")
 
 
 class DamagedFileError(ValueError):
-    """A file that is not what was saved: cut short, changed, or from elsewhere."""
+    """A file differs from what was saved: it was cut short, changed or replaced."""
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Put a file in place at once: a reader finds the old one or the new one, never a part of it."""
-    draft = path.with_name(f".{path.name}.tmp")
+    """Writes a file atomically: a reader sees the old content or the new content, never a part of it."""
     try:
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        _sync_folder(path.parent)
+        with open_atomic(path) as stream:
+            stream.write(data)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         reason = error.strerror or str(error)
         raise OSError(
-            error.errno, f"{reason}, writing {len(data):,} bytes; what was there before is unchanged", str(path)
+            error.errno, f"{reason}, writing {len(data):,} bytes; the previous content is unchanged", str(path)
         ) from error
 
 
-def _sync_folder(folder: Path) -> None:
+@contextmanager
+def open_atomic(path: Path, *, draft_suffix: str = ".tmp") -> Iterator[IO[bytes]]:
+    """Opens a stream whose content replaces the file `path` at the end of the block, unless there is an exception.
+
+    The content goes to a hidden draft file in the same folder. Processes that may write the same file at the same time
+    need different draft suffixes. A pipe or a device cannot be replaced, so it is written directly.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as stream:
+            yield stream
+        return
+    draft = path.with_name(f".{path.name}{draft_suffix}")
+    try:
+        with draft.open("wb") as stream:
+            yield stream
+            sync_stream(stream)
+        rename_file(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def sync_stream(stream: IO[bytes]) -> None:
+    """Writes a stream's buffers to the disk."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def rename_file(draft: Path, path: Path) -> None:
+    """Renames a synced file, replaces `path` if it exists, and writes the change to the disk."""
+    draft.replace(path)
     if os.name == "nt":  # Windows cannot open a folder
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -55,22 +73,22 @@ def _sync_folder(folder: Path) -> None:
 
 
 def save_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files and the manifest that vouches for them, so that the folder is readable at every moment.
+    """Writes files and a manifest with their checksums; the folder can be read at every moment.
 
-    While files are replaced one after the other, the manifest accepts both what was there and what is coming.
+    While the files are replaced one after the other, the manifest accepts both the old and the new version of each.
     """
     folder.mkdir(parents=True, exist_ok=True)
     digests = {name: [hashlib.sha256(data).hexdigest()] for name, data in files.items()}
-    old = _read_manifest(folder) if (folder / MANIFEST).exists() else {}
-    if old:
-        _write_manifest(folder, {name: sorted({*digests[name], *old.get(name, [])}) for name in digests})
+    old_digests = _read_manifest(folder) if (folder / MANIFEST).exists() else {}
+    if old_digests:
+        _write_manifest(folder, {name: sorted({*digests[name], *old_digests.get(name, [])}) for name in digests})
     for name, data in files.items():
         write_file(folder / name, data)
     _write_manifest(folder, digests)
 
 
 def load_folder(folder: Path) -> dict[str, bytes]:
-    """The files of a folder that `save_folder` wrote, each proven to be the one that was saved."""
+    """Reads the files of a folder that `save_folder` wrote, and checks their checksums."""
     if not (folder / MANIFEST).exists():
         raise FileNotFoundError(f"{folder} holds no model: there is no {MANIFEST} in it")
     files: dict[str, bytes] = {}
@@ -79,13 +97,13 @@ def load_folder(folder: Path) -> dict[str, bytes]:
             files[name] = (folder / name).read_bytes()
         except FileNotFoundError:
             raise DamagedFileError(
-                f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder anew"
+                f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder again"
             ) from None
         digest = hashlib.sha256(files[name]).hexdigest()
         if digest not in digests:
             raise DamagedFileError(
                 f"{folder / name} was cut short or changed after it was saved: its SHA-256 is {digest[:12]}..., "
-                f"expected {digests[0][:12]}...; copy the folder anew from where it was saved"
+                f"expected {digests[0][:12]}...; copy the folder again from where it was saved"
             )
     return files
 
@@ -100,27 +118,11 @@ def _read_manifest(folder: Path) -> dict[str, list[str]]:
     try:
         manifest = json.loads(path.read_bytes())
         version, digests = manifest["format"], manifest["sha256"]
-        well_formed = all(isinstance(digest, str) for names in digests.values() for digest in names)
+        is_well_formed = all(isinstance(digest, str) for names in digests.values() for digest in names)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder anew") from None
+        raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again") from None
     if version != _FORMAT:
         raise DamagedFileError(f"{path} has format {version!r}; this version of treecrf reads format {_FORMAT}")
-    if not well_formed or not all(_NAME.fullmatch(name) for name in digests):
+    if not is_well_formed or not all(_FILE_NAME.fullmatch(name) for name in digests):
         raise DamagedFileError(f"{path} lists {list(digests)!r:.200}; expected names of files in the same folder")
     return dict(digests)
-
-
-def pack(tensors: Mapping[str, Tensor], notes: Mapping[str, Any] = MappingProxyType({})) -> bytes:
-    """Tensors, and notes that JSON can hold, as one safetensors file."""
-    copies = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-    return save(copies, {name: json.dumps(note) for name, note in notes.items()})
-
-
-def unpack(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `pack` was given, from a file."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            notes = {name: json.loads(note) for name, note in (file.metadata() or {}).items()}
-            return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118  # it is no dict
-    except (SafetensorError, ValueError) as error:
-        raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None

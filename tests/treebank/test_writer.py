@@ -1,4 +1,4 @@
-"""Trees to files."""
+"""Tests of `write_trees`."""
 
 import gzip
 import os
@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["trees.mrg", "trees.mrg.gz"])
 @given(forest=st.lists(trees(max_words=5), max_size=4))
-def test_what_is_written_is_read_again(folder: Path, name: str, forest: list[Tree]) -> None:
+def test_written_trees_are_read_back(folder: Path, name: str, forest: list[Tree]) -> None:
     assert write_trees(folder / name, forest) == len(forest)
     assert list(read_trees(folder / name)) == forest
     raw = (folder / name).read_bytes()
@@ -32,20 +32,20 @@ def test_what_is_written_is_read_again(folder: Path, name: str, forest: list[Tre
     assert lines == "".join(f"{tree}\n" for tree in forest).encode()
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    def broken() -> Iterator[Tree]:
+def test_an_exception_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
+    def failing_trees() -> Iterator[Tree]:
         yield CAT
         raise RuntimeError("no more")
 
     path = tmp_path / "trees.mrg"
     path.write_text("old")
     with pytest.raises(RuntimeError):
-        write_trees(path, broken())
+        write_trees(path, failing_trees())
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_may_be_written_over_while_it_is_read(tmp_path: Path) -> None:
+def test_a_file_can_be_replaced_while_it_is_read(tmp_path: Path) -> None:
     write_trees(tmp_path / "trees.mrg", [CAT] * 3)
     write_trees(tmp_path / "trees.mrg", read_trees(tmp_path / "trees.mrg"))
     assert list(read_trees(tmp_path / "trees.mrg")) == [CAT] * 3
@@ -57,24 +57,24 @@ def test_the_same_trees_make_the_same_compressed_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_kept(tmp_path: Path) -> None:
     (tmp_path / "link.mrg").symlink_to(tmp_path / "trees.mrg")
     write_trees(tmp_path / "link.mrg", [CAT])
     assert (tmp_path / "link.mrg").is_symlink()
     assert list(read_trees(tmp_path / "trees.mrg")) == [CAT]
 
 
-def test_trees_go_through_a_pipe(tmp_path: Path) -> None:
+def test_trees_are_written_to_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    found: list[Tree] = []
-    reader = threading.Thread(target=lambda: found.extend(read_trees(pipe)))
+    trees_read: list[Tree] = []
+    reader = threading.Thread(target=lambda: trees_read.extend(read_trees(pipe)))
     reader.start()
     write_trees(pipe, [CAT, CAT])
     reader.join(timeout=30)
-    assert found == [CAT, CAT]
+    assert trees_read == [CAT, CAT]
 
 
-def test_a_folder_cannot_be_written(tmp_path: Path) -> None:
+def test_writing_to_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"directory|denied"):
         write_trees(tmp_path, [CAT])
