@@ -1,4 +1,4 @@
-"""Everything that an analysis says, against the enumeration of all labelled binary trees."""
+"""Analyses against the enumeration of all labeled binary trees."""
 
 import math
 from collections import defaultdict
@@ -21,7 +21,7 @@ from treecrf.parser import Parser
 from treecrf.tree import Span, Tree
 from treecrf.treebank.binarize import from_spans
 
-# six labels: two chains, two parts, a chain of two, and none at all
+# six labels: two constituents, two intermediate labels, a unary chain of two, and the empty label
 FEW = [
     Tree.parse(text)
     for text in ("(TOP (S (NP (D a) (N b)) (V c)))", "(TOP (NP (N a)))", "(TOP (S (VP (V c))))", "(N a)", "(N b)")
@@ -40,12 +40,12 @@ def few_parser(loss: str, scorer: str = "biaffine") -> Parser:
     return parser
 
 
-Derivations = dict[Tree, list[float]]  # the log-potentials of a tree's labelled binary trees
+Derivations = dict[Tree, list[float]]  # the log-potentials of a tree's labeled binary trees
 
 
 @cache
 def derivations(loss: str, scorer: str, length: int) -> Derivations:
-    """Every labelled binary tree by the model's own scores."""
+    """Every labeled binary tree by the model's own scores."""
     parser, words = few_parser(loss, scorer), SENTENCES[length - 1]
     with torch.no_grad():
         scores = parser.model(parser.numericalizer.collate([words]))
@@ -64,8 +64,8 @@ def derivations(loss: str, scorer: str, length: int) -> Derivations:
 
 
 def log_sum(derivations: Derivations) -> float:
-    every = [total for totals in derivations.values() for total in totals]
-    return torch.tensor(every, dtype=torch.float64).logsumexp(0).item()
+    scores = [total for totals in derivations.values() for total in totals]
+    return torch.tensor(scores, dtype=torch.float64).logsumexp(0).item()
 
 
 def check(analysis: Analysis, derivations: Derivations) -> None:
@@ -83,16 +83,16 @@ def check(analysis: Analysis, derivations: Derivations) -> None:
     totals = torch.tensor(derivations[analysis.tree], dtype=torch.float64)
     assert (totals - log_z - analysis.log_prob).abs().min() < 1e-3
     expected = sorted(best.values(), reverse=True)[: len(analysis.alternatives)]
-    assert [found.log_prob for found in analysis.alternatives] == pytest.approx(expected, abs=1e-3)
-    assert len({found.tree for found in analysis.alternatives}) == len(analysis.alternatives)
-    for found in analysis.alternatives:
-        assert found.log_prob == pytest.approx(best[found.tree], abs=1e-3)
+    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(expected, abs=1e-3)
+    assert len({alternative.tree for alternative in analysis.alternatives}) == len(analysis.alternatives)
+    for alternative in analysis.alternatives:
+        assert alternative.log_prob == pytest.approx(best[alternative.tree], abs=1e-3)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("scorer", ["biaffine", "minus"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_an_analysis_is_what_enumeration_says(loss: str, scorer: str, length: int) -> None:
+def test_an_analysis_equals_enumeration(loss: str, scorer: str, length: int) -> None:
     parser, every = few_parser(loss, scorer), derivations(loss, scorer, length)
     k = min(20, len(every))
     analysis = parser.analyze(SENTENCES[length - 1], k=k)
@@ -106,35 +106,37 @@ constituent = st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from([N
 constraints = st.builds(Constraints, st.lists(constituent, max_size=2), st.lists(constituent, max_size=3))
 
 
-def meets(tree: Tree, constraints: Constraints) -> bool:
+def satisfies(tree: Tree, constraints: Constraints) -> bool:
     spans = tree.spans()
     there = [
-        any(span[:2] == told[:2] and told[2] in (None, span.label) for span in spans)
-        for told in (*constraints.require, *constraints.forbid)
+        any(span[:2] == constraint[:2] and constraint[2] in (None, span.label) for span in spans)
+        for constraint in (*constraints.require, *constraints.forbid)
     ]
     return all(there[: len(constraints.require)]) and not any(there[len(constraints.require) :])
 
 
 @settings(max_examples=60)
 @given(st.sampled_from(LOSSES), st.sampled_from([1, 3]), constraints, st.booleans())
-def test_constraints_condition_the_distribution(loss: str, length: int, told: Constraints, mbr: bool) -> None:
+def test_constraints_condition_the_distribution(loss: str, length: int, constraint: Constraints, mbr: bool) -> None:
     parser, words = few_parser(loss), SENTENCES[length - 1]
-    left = {tree: totals for tree, totals in derivations(loss, "biaffine", length).items() if meets(tree, told)}
-    if any(end > length for _, end, _ in (*told.require, *told.forbid)) or not left:
+    left = {
+        tree: totals for tree, totals in derivations(loss, "biaffine", length).items() if satisfies(tree, constraint)
+    }
+    if any(end > length for _, end, _ in (*constraint.require, *constraint.forbid)) or not left:
         with pytest.raises(ImpossibleError, match=r"sentence 0: .*\b(require|forbid) .* over words\[\d:\d\]"):
-            parser.parse(words, constraints=told, mbr=mbr)
+            parser.parse(words, constraints=constraint, mbr=mbr)
         return
-    analysis = parser.analyze(words, k=10, constraints=told, mbr=mbr)
-    assert meets(analysis.tree, told)
-    assert analysis.tree == parser.parse(words, constraints=told, mbr=mbr)
+    analysis = parser.analyze(words, k=10, constraints=constraint, mbr=mbr)
+    assert satisfies(analysis.tree, constraint)
+    assert analysis.tree == parser.parse(words, constraints=constraint, mbr=mbr)
     check(analysis, left)
-    drop = parser.crf(words, constraints=told).log_partition - parser.crf(words).log_partition
+    drop = parser.crf(words, constraints=constraint).log_partition - parser.crf(words).log_partition
     assert drop.item() == pytest.approx(log_sum(left) - log_sum(derivations(loss, "biaffine", length)), abs=1e-3)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("mbr", [True, False])
-def test_the_tree_is_the_one_that_parse_gives(loss: str, mbr: bool) -> None:
+def test_the_tree_equals_that_of_parse(loss: str, mbr: bool) -> None:
     parser = random_parser(TOY, loss=loss, tag_head=True)
     sentences = [tree.words for tree in TOY]
     found = list(parser.analyze_many(sentences, k=0, mbr=mbr, batch_words=60))
@@ -158,25 +160,29 @@ def test_every_constituent_of_a_tree_may_be_required_and_all_but_the_root_forbid
             assert span not in parser.parse(tree.words, constraints=Constraints(forbid=[span])).spans()
 
 
-def test_alternatives_of_long_sentences_look_at_labels_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = random_parser(TOY)
     words = TOY[0].words + TOY[1].words + TOY[2].words
-    told = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
-    whole = parser.analyze(words, k=8, constraints=told)
+    constraint = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
+    whole = parser.analyze(words, k=8, constraints=constraint)
     monkeypatch.setattr("treecrf.decoding.analysis._BLOCK", 5)
-    parts = parser.analyze(words, k=8, constraints=told)
-    assert [found.tree for found in parts.alternatives] == [found.tree for found in whole.alternatives]
-    assert [found.log_prob for found in parts.alternatives] == pytest.approx(
-        [found.log_prob for found in whole.alternatives], abs=1e-4
+    parts = parser.analyze(words, k=8, constraints=constraint)
+    assert [alternative.tree for alternative in parts.alternatives] == [
+        alternative.tree for alternative in whole.alternatives
+    ]
+    assert [alternative.log_prob for alternative in parts.alternatives] == pytest.approx(
+        [alternative.log_prob for alternative in whole.alternatives], abs=1e-4
     )
-    assert all(meets(found.tree, told) for found in whole.alternatives)
+    assert all(satisfies(alternative.tree, constraint) for alternative in whole.alternatives)
 
 
-def test_a_tree_with_endless_derivations_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = random_parser([Tree.parse("(TOP (N a) (N b))")])  # one label, a part: every bracketing is the same tree
-    monkeypatch.setattr("treecrf.decoding.analysis._PATIENCE", 50)
+def test_the_kbest_search_stops_at_a_tree_with_too_many_derivations(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = random_parser(
+        [Tree.parse("(TOP (N a) (N b))")]
+    )  # one intermediate label: every bracketing is the same tree
+    monkeypatch.setattr("treecrf.decoding.analysis._MAX_REPEATS", 50)
     analysis = parser.analyze(["a", "b"] * 6, k=5)
-    assert [found.tree for found in analysis.alternatives] == [analysis.tree]
+    assert [alternative.tree for alternative in analysis.alternatives] == [analysis.tree]
     assert analysis.constituents[0].probability == 1.0 and len(analysis.constituents) == 1
 
 
@@ -200,16 +206,16 @@ def constrained(require: object = (), forbid: object = ()) -> Callable[[Parser],
         (constrained([(0, 2, "NP")], [(0, 2)]), r"require NP over .* and forbid a constituent over .*no label"),
         (constrained(forbid=[(0, 3)]), r"forbid a constituent over words\[0:3\]: no label"),
         (constrained([(1, 2, "TOP")]), r"require TOP over words\[1:2\]: no label"),
-        (constrained([(0,)]), r"require holds \(0,\); expected \(start, end\)"),
-        (constrained(forbid=[(0, 1.0)]), "forbid holds"),
-        (constrained([(0, 1, "")]), "require holds"),
-        (constrained(["NP"]), "require holds 'NP'"),
+        (constrained([(0,)]), r"require contains \(0,\); expected \(start, end\)"),
+        (constrained(forbid=[(0, 1.0)]), "forbid contains"),
+        (constrained([(0, 1, "")]), "require contains"),
+        (constrained(["NP"]), "require contains 'NP'"),
         (lambda parser: parser.analyze(["a"], k=-1), "k is -1"),
         (lambda parser: parser.analyze([]), "sentence 0 has no words"),
         (lambda parser: list(parser.parse_many([["a"]], constraints=[])), "shorter"),
     ],
 )
-def test_what_cannot_be_is_told(ask: Callable[[Parser], object], message: str) -> None:
+def test_impossible_constraints_are_errors(ask: Callable[[Parser], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ask(few_parser("two-stage"))
 

@@ -1,4 +1,4 @@
-"""Trees by what their constituents are worth: against all trees with all labels."""
+"""Expected-F1 decoding against the enumeration of all labeled trees."""
 
 from functools import cache
 from itertools import product
@@ -32,26 +32,26 @@ def bracketings(start: int, end: int) -> list[frozenset[tuple[int, int]]]:
     ]
 
 
-def parser_at(price: float, **model: object) -> Parser:
+def parser_with(threshold: float, **model: object) -> Parser:
     parser = random_parser(TREES, **model)
-    parser.f1_threshold = price
+    parser.f1_threshold = threshold
     return parser
 
 
-def worth_of(parser: Parser, words: list[str], spans: dict[tuple[int, int], str]) -> float:
-    """By the definition: of each constituent its probability, less the price."""
-    scores, _ = parser.batch_scorer(next(iter(parser._reader.windows([words], None, None, size=1))))
+def utility_of(parser: Parser, words: list[str], spans: dict[tuple[int, int], str]) -> float:
+    """The definition: the sum over constituents of their probability minus the threshold."""
+    scores, _ = parser.batch_scorer(parser.reader.window([words]))
     marginals = parser.crf(words).marginals[0]
     total = 0.0
     for (start, end), label in spans.items():
         posterior = label_scores(scores, start, end).softmax(-1)
         for name in unary_chain(label):
-            held = sum(
+            probability = sum(
                 float(p)
                 for p, other in zip(posterior, parser.vocabulary.labels, strict=True)
                 if name in unary_chain(other)
             )
-            total += float(marginals[start, end]) * held - parser.f1_threshold
+            total += float(marginals[start, end]) * probability - parser.f1_threshold
     return total
 
 
@@ -61,36 +61,36 @@ def label_scores(scores: Scores, start: int, end: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
-@pytest.mark.parametrize("price", [0.1, 0.3, 0.45])
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.45])
 @torch.no_grad()
-def test_no_tree_is_worth_more_than_the_one_that_is_found(price: float, loss: str) -> None:
-    parser = parser_at(price, loss=loss)
+def test_no_tree_has_a_higher_utility_than_the_decoded_one(threshold: float, loss: str) -> None:
+    parser = parser_with(threshold, loss=loss)
     for words in [sentence[:5] for sentence in SENTENCES[:6]]:
-        scores, _ = parser.batch_scorer(next(iter(parser._reader.windows([words], None, None, size=1))))
+        scores, _ = parser.batch_scorer(parser.reader.window([words]))
         decoded = decode(scores, expected_f1=parser.expected_f1)
         labels = [parser.vocabulary.labels[label] for label in decoded.labels.tolist()]
-        found = dict(zip(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True), labels, strict=True))
-        best = {}  # of each span alone: it has its most probable label, or none, unless it is the whole sentence
+        spans = dict(zip(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True), labels, strict=True))
+        best = {}  # by span: its most probable label, or none unless it is the whole sentence
         for start, end in {span for tree in bracketings(0, len(words)) for span in tree}:
             likeliest = parser.vocabulary.labels[int(label_scores(scores, start, end).argmax())]
-            worth = worth_of(parser, words, {(start, end): likeliest})
-            best[start, end] = worth if end - start == len(words) else max(0.0, worth)
-        most = max(sum(best[span] for span in tree) for tree in bracketings(0, len(words)))
-        assert worth_of(parser, words, found) == pytest.approx(most, abs=1e-3)
+            utility = utility_of(parser, words, {(start, end): likeliest})
+            best[start, end] = utility if end - start == len(words) else max(0.0, utility)
+        maximum = max(sum(best[span] for span in tree) for tree in bracketings(0, len(words)))
+        assert utility_of(parser, words, spans) == pytest.approx(maximum, abs=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_constituents_that_exclude_each_other_do_not_make_a_label(dtype: torch.dtype) -> None:
-    # nothing, S, SQ, S SQ: both constituents are worth their price, and the last label has both
+    # no label, S, SQ, S SQ: both constituents exceed the threshold, and the last label has both
     constituents = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]]).double()
     expected_f1 = ExpectedF1(threshold=0.4, constituents=constituents, counts=constituents.sum(1))
     labels = torch.tensor([[0.01, 0.51, 0.47, 0.01], [0.7, 0.3, 0.0, 0.0], [0.4, 0.45, 0.1, 0.05]], dtype=dtype).log()
-    values, found = expected_f1.best_labels(labels, torch.tensor([1.0, 1.0, 0.7], dtype=dtype))
-    assert found.tolist() == [1, 0, 0]
-    assert values.tolist() == pytest.approx([0.52 - 0.4, 0, 0])
+    utility, best = expected_f1.best_labels(labels, torch.tensor([1.0, 1.0, 0.7], dtype=dtype))
+    assert best.tolist() == [1, 0, 0]
+    assert utility.tolist() == pytest.approx([0.52 - 0.4, 0, 0])
 
 
-def test_a_high_price_leaves_only_what_is_sure() -> None:
+def test_a_high_threshold_keeps_only_probable_constituents() -> None:
     parser = random_parser(TREES)
     many = sum(len(tree.spans()) for tree in parser.parse_many(SENTENCES))
     parser.f1_threshold = 0.98
@@ -99,9 +99,9 @@ def test_a_high_price_leaves_only_what_is_sure() -> None:
     assert sum(len(tree.spans()) for tree in few) < many / 2
 
 
-def test_a_whole_sentence_has_its_most_probable_label_at_any_price() -> None:
+def test_the_whole_sentence_always_has_its_most_probable_label() -> None:
     parser = random_parser(TREES)
-    scores, _ = parser.batch_scorer(next(iter(parser._reader.windows(SENTENCES, None, None, size=len(SENTENCES)))))
+    scores, _ = parser.batch_scorer(parser.reader.window(SENTENCES))
     expected = []
     for sentence, words in enumerate(SENTENCES):
         size = scores.spans.shape[1]
@@ -114,7 +114,7 @@ def test_a_whole_sentence_has_its_most_probable_label_at_any_price() -> None:
     assert any(map(unary_chain, expected))
 
 
-def test_a_price_of_nothing_is_the_papers_way() -> None:
+def test_a_threshold_of_zero_is_the_papers_mbr() -> None:
     parser = random_parser(TREES)
     before = list(parser.parse_many(SENTENCES))
     parser.f1_threshold = 0.4
@@ -123,22 +123,23 @@ def test_a_price_of_nothing_is_the_papers_way() -> None:
     assert list(parser.parse_many(SENTENCES)) == before
 
 
-def test_trees_do_not_depend_on_their_company_and_analyses_have_the_same() -> None:
-    parser = parser_at(0.35)
+def test_trees_do_not_depend_on_the_batch_and_analyses_have_the_same() -> None:
+    parser = parser_with(0.35)
     together = list(parser.parse_many(SENTENCES))
     assert together == [parser.parse(words) for words in SENTENCES]
     assert together == [analysis.tree for analysis in parser.analyze_many(SENTENCES)]
     assert list(map(str, together)) == list(parser.brackets_many(SENTENCES))
 
 
-def test_without_mbr_there_is_no_price() -> None:
-    dear, free = parser_at(0.4), random_parser(TREES)
-    assert list(dear.parse_many(SENTENCES, mbr=False)) == list(free.parse_many(SENTENCES, mbr=False))
+def test_without_mbr_there_is_no_threshold() -> None:
+    with_threshold, without = parser_with(0.4), random_parser(TREES)
+    best_trees = list(without.parse_many(SENTENCES, mbr=False))
+    assert list(with_threshold.parse_many(SENTENCES, mbr=False)) == best_trees
 
 
-@pytest.mark.parametrize("price", [0.3, 0.9])
-def test_what_must_be_a_constituent_is_one_at_any_price(price: float) -> None:
-    parser = parser_at(price)
+@pytest.mark.parametrize("threshold", [0.3, 0.9])
+def test_constraints_hold_with_any_threshold(threshold: float) -> None:
+    parser = parser_with(threshold)
     for words in [words for words in SENTENCES if len(words) > 3][:10]:
         start, end = 1, 3
         tree = parser.parse(words, constraints=Constraints(require=[(start, end, "NP")], forbid=[(0, 1)]))
@@ -147,15 +148,15 @@ def test_what_must_be_a_constituent_is_one_at_any_price(price: float) -> None:
         assert not any(span[:2] == (0, 1) for span in spans)
 
 
-def test_a_price_is_kept_with_the_parser(tmp_path: Path) -> None:
-    parser = parser_at(0.4)
-    parser.save(tmp_path / "dear")
-    again = Parser.load(tmp_path / "dear", "cpu", precision="float32")
-    assert again.price == 0.4 and list(again.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
+def test_the_threshold_is_saved_with_the_parser(tmp_path: Path) -> None:
+    parser = parser_with(0.4)
+    parser.save(tmp_path / "parser")
+    again = Parser.load(tmp_path / "parser", "cpu", precision="float32")
+    assert again.f1_threshold == 0.4 and list(again.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
 
 
-def test_the_price_follows_the_model_to_its_device() -> None:
-    parser = parser_at(0.4)
+def test_the_utility_moves_to_the_device_of_the_model() -> None:
+    parser = parser_with(0.4)
     parser.model.to("meta")
     assert (
         parser.expected_f1 is not None
@@ -164,15 +165,15 @@ def test_the_price_follows_the_model_to_its_device() -> None:
     )
 
 
-@pytest.mark.parametrize("price", [-0.1, 1.0, float("nan")])
-def test_a_price_is_a_probability(price: float) -> None:
+@pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan")])
+def test_a_threshold_is_a_probability(threshold: float) -> None:
     with pytest.raises(ValueError, match="expected a probability between 0 and 1"):
-        ExpectedF1(threshold=price, holds=torch.zeros(1, 1), counts=torch.zeros(1))
+        ExpectedF1(threshold=threshold, constituents=torch.zeros(1, 1), counts=torch.zeros(1))
 
 
 @pytest.mark.skipif(why_unsupported() is not None, reason="needs AVX-512 VNNI")
 @pytest.mark.parametrize("spans", [0, 1, 500])
-def test_compiled_code_finds_what_plain_tensors_find(spans: int) -> None:
+def test_compiled_code_equals_plain_tensors(spans: int) -> None:
     generator = torch.Generator().manual_seed(spans)
     constituents = (torch.rand(37, 9, generator=generator) < 0.2).double()
     expected_f1 = ExpectedF1(
@@ -183,7 +184,7 @@ def test_compiled_code_finds_what_plain_tensors_find(spans: int) -> None:
     labels = 3 * torch.randn(spans, 37, generator=generator)
     labels[torch.rand(labels.shape, generator=generator) < 0.2] = -torch.inf
     marginals = torch.rand(spans, generator=generator)
-    values, found = expected_f1.best_labels(labels, marginals)
-    expected, best = expected_f1.best_labels(labels.double(), marginals.double())
-    torch.testing.assert_close(values, expected.float())
-    assert found.equal(best)
+    utility, best = expected_f1.best_labels(labels, marginals)
+    expected_utility, expected_best = expected_f1.best_labels(labels.double(), marginals.double())
+    torch.testing.assert_close(utility, expected_utility.float())
+    assert best.equal(expected_best)

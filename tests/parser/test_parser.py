@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, pack, save_folder
+from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, save_folder
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, Sentences
+from treecrf.parser.pipeline import BatchScorer
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
+from treecrf.tensor_io import to_safetensors
 from treecrf.text import tokenize
 from treecrf.tree import Tree
 
@@ -36,7 +38,7 @@ def folder(parser: Parser, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_a_tree_has_the_words_it_was_asked_for(parser: Parser) -> None:
+def test_a_tree_has_the_words_of_its_sentence(parser: Parser) -> None:
     tree = parser.parse(["every", "unheard-of", "(", "cat"])
     assert tree.label == "TOP"
     assert tree.words == ["every", "unheard-of", "(", "cat"]
@@ -59,15 +61,15 @@ def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
 ) -> None:
     parser = random_parser(TREES, tag_head=tag_head)
     expected = list(parser.parse_many(SENTENCES))
-    scores, sizes = parser._scores, []
+    score, sizes = BatchScorer.__call__, []
 
-    def with_little_memory(sentences: Sentences) -> object:
+    def with_little_memory(self: BatchScorer, sentences: Sentences) -> object:
         sizes.append(len(sentences))
         if len(sentences) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return scores(sentences)
+        return score(self, sentences)
 
-    monkeypatch.setattr(parser, "_scores", with_little_memory)
+    monkeypatch.setattr(BatchScorer, "__call__", with_little_memory)
     assert list(parser.parse_many(SENTENCES)) == expected
     assert max(sizes) > 6
 
@@ -75,10 +77,10 @@ def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
 def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = random_parser(TREES)
 
-    def without_memory(sentences: Sentences) -> None:
+    def without_memory(self: BatchScorer, sentences: Sentences) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(parser, "_scores", without_memory)
+    monkeypatch.setattr(BatchScorer, "__call__", without_memory)
     with pytest.raises(
         ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
     ):
@@ -94,7 +96,7 @@ def test_trees_come_in_order_whatever_the_batches(
     assert together == [alone[tuple(words)] for words in sentences]
 
 
-def test_sentences_are_read_as_trees_are_asked_for(parser: Parser) -> None:
+def test_sentences_are_read_on_demand(parser: Parser) -> None:
     read = 0
 
     def stream() -> Iterator[list[str]]:
@@ -110,11 +112,11 @@ def test_sentences_are_read_as_trees_are_asked_for(parser: Parser) -> None:
     assert [tree.words for tree in trees] == SENTENCES[4:]
 
 
-def test_mbr_is_another_choice_than_the_best_tree(parser: Parser) -> None:
+def test_mbr_differs_from_the_best_tree(parser: Parser) -> None:
     assert list(parser.parse_many(SENTENCES)) != list(parser.parse_many(SENTENCES, mbr=False))
 
 
-def test_given_tags_stand_in_the_tree(parser: Parser) -> None:
+def test_given_tags_appear_in_the_tree(parser: Parser) -> None:
     tags = [tree.tags for tree in TREES]
     assert [tree.tags for tree in parser.parse_many(SENTENCES, tags=tags)] == tags
 
@@ -138,7 +140,7 @@ def test_words_and_sentences_without_a_tag_get_the_predicted_one() -> None:
     assert random_parser(TREES).parse(["a", "cat"], tags=[None, "NN"]).tags == ["_", "NN"]
 
 
-def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
+def test_a_model_with_tag_input_uses_tags_and_requires_them() -> None:
     reader = random_parser(TREES, tag_size=8)
     words = SENTENCES[1]
     assert reader.parse(words, tags=["NN"] * len(words)).spans() != reader.parse(words, tags=["."] * len(words)).spans()
@@ -152,13 +154,13 @@ def test_a_model_that_reads_tags_sees_them_and_asks_for_them() -> None:
     ("sentences", "tags", "error", "message"),
     [
         ([["a"], []], None, ValueError, "sentence 1 has no words"),
-        ([["a"], ["b", 7]], None, TypeError, "sentence 1 has a word that is no string: .* int found"),
+        ([["a"], ["b", 7]], None, TypeError, "sentence 1 has a word that is not a string: .* int found"),
         (["a cat", " \t"], None, ValueError, "sentence 1 has no words"),
         ([["a"]], [["DT", "NN"]], ValueError, "sentence 0 has 1 words and 2 tags"),
         ([["a"], ["b"]], [["DT"]], ValueError, "shorter"),
     ],
 )
-def test_what_is_no_sentence_is_told(
+def test_bad_sentences_are_errors_with_their_number(
     parser: Parser, sentences: list[list[str]], tags: list[list[str]], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -197,7 +199,7 @@ def test_saving_twice_gives_the_same_bytes(parser: Parser, tmp_path: Path) -> No
 def test_half_precision_weights_are_read(parser: Parser, folder: Path) -> None:
     files = load_folder(folder)
     half = {name: tensor.half() for name, tensor in parser.model.state_dict().items()}
-    save_folder(folder, files | {WEIGHTS: pack(half)})
+    save_folder(folder, files | {WEIGHTS: to_safetensors(half)})
     loaded = Parser.load(folder, device="cpu")
     assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.float32}
 
@@ -222,7 +224,9 @@ def test_a_truncated_weight_file_is_refused(folder: Path, kept: int) -> None:
 def test_weights_of_another_model_are_refused_even_with_a_manifest(folder: Path, tmp_path: Path) -> None:
     random_parser(TREES, lstm_size=8).save(tmp_path / "other")
     save_folder(folder, load_folder(folder) | {WEIGHTS: (tmp_path / "other" / WEIGHTS).read_bytes()})
-    with pytest.raises(DamagedFileError, match=r"not hold the weights .* has shape .*, expected .*; \d+ of \d+ differ"):
+    with pytest.raises(
+        DamagedFileError, match=r"not contain the weights .* has shape .*, expected .*; \d+ of \d+ differ"
+    ):
         Parser.load(folder)
 
 
@@ -233,8 +237,8 @@ def test_weights_are_taken_by_name_one_for_one(parser: Parser, folder: Path, cha
         del weights["span_scorer.weight"]
     else:
         weights["backdoor"] = torch.zeros(1)
-    save_folder(folder, load_folder(folder) | {WEIGHTS: pack(weights)})
-    with pytest.raises(DamagedFileError, match=r"does not hold the weights of this model: .* none"):
+    save_folder(folder, load_folder(folder) | {WEIGHTS: to_safetensors(weights)})
+    with pytest.raises(DamagedFileError, match=r"does not contain the weights of this model: .* none"):
         Parser.load(folder)
 
 
@@ -271,20 +275,20 @@ def test_other_files_in_the_folder_are_never_touched(folder: Path) -> None:
 )
 def test_what_is_no_vocabulary_is_refused(folder: Path, vocabulary: str) -> None:
     save_folder(folder, load_folder(folder) | {VOCABULARY: vocabulary.encode()})
-    with pytest.raises(DamagedFileError, match=r"vocabulary\.json is no vocabulary"):
+    with pytest.raises(DamagedFileError, match=r"vocabulary\.json is not a vocabulary"):
         Parser.load(folder)
 
 
-def test_a_folder_without_a_parser_is_told_apart(tmp_path: Path) -> None:
+def test_a_folder_without_a_parser_is_an_error(tmp_path: Path) -> None:
     save_folder(tmp_path, {"notes.txt": b"hello"})
-    with pytest.raises(DamagedFileError, match=rf"holds no parser: there is no {CONFIG}"):
+    with pytest.raises(DamagedFileError, match=rf"is not a parser: its manifest has no {CONFIG}"):
         Parser.load(tmp_path)
     (tmp_path / MANIFEST).unlink()
     with pytest.raises(OSError, match="holds no model"):
         Parser.load(tmp_path)
 
 
-def test_a_name_that_nobody_knows_is_told() -> None:
+def test_an_unknown_model_name_is_an_error() -> None:
     with pytest.raises(FileNotFoundError, match="there is no model 'klingon'"):
         Parser.load("klingon")
 
@@ -335,7 +339,7 @@ ODD = [
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=8)), min_size=1, max_size=9), max_size=6))
-def test_any_words_are_parsed_and_kept(parser: Parser, sentences: list[list[str]]) -> None:
+def test_any_words_are_parsed_and_unchanged(parser: Parser, sentences: list[list[str]]) -> None:
     trees = list(parser.parse_many(sentences))
     assert [tree.words for tree in trees] == sentences
     assert [Tree.parse(str(tree)) for tree in trees] == trees
@@ -359,7 +363,7 @@ def test_batches_change_no_tree(model: dict[str, object]) -> None:
 
 
 def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.data.numericalize._REMEMBERED", 20)  # so that words are met and forgotten all the time
+    monkeypatch.setattr("treecrf.data.numericalize._REMEMBERED", 20)  # so that the cache is cleared often
     parser = random_parser(TREES, tag_head=True)
     sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
     expected = list(parser.parse_many(sentences))
@@ -393,6 +397,9 @@ def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
     assert list(parser.brackets_many(sentences, exact=False)) == shown
     windows = [sentences[:9], [], sentences[9:], []]
     assert list(parser.brackets_by_window(windows)) == [trees[:9], [], trees[9:], []]
+    keys = ["a", None, 3, "a"]
+    keyed = list(parser.brackets_by_key(zip(keys, windows, strict=True)))
+    assert keyed == list(zip(keys, [trees[:9], [], trees[9:], []], strict=True))
 
 
 def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
@@ -404,11 +411,11 @@ def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
     assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected
 
 
-def test_a_device_may_work_ahead(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_may_be_prefetched(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(map(str, parser.parse_many(SENTENCES)))
-    for ahead in (1, 2, 50):
+    for prefetch in (1, 2, 50):
         monkeypatch.setitem(
-            DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], ahead=ahead, window=7, batch_words=30)
+            DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], prefetch=prefetch, window=7, batch_words=30)
         )
         assert list(parser.brackets_many(SENTENCES)) == expected
         assert list(parser.brackets_by_window([[], SENTENCES[:5], [], SENTENCES[5:]])) == [
@@ -419,8 +426,8 @@ def test_a_device_may_work_ahead(parser: Parser, monkeypatch: pytest.MonkeyPatch
         ]
 
 
-def test_a_window_holds_something(parser: Parser) -> None:
-    with pytest.raises(ValueError, match="a window of 0 sentences"):
+def test_windows_and_batches_have_at_least_one_sentence(parser: Parser) -> None:
+    with pytest.raises(ValueError, match="window is 0 sentences"):
         next(parser.parse_many(SENTENCES, window=0))
     with pytest.raises(ValueError, match="a batch of 0 words"):
         next(parser.parse_many(SENTENCES, batch_words=0))
@@ -428,10 +435,10 @@ def test_a_window_holds_something(parser: Parser) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}])
-def test_nothing_waits_for_the_device_between_batches(model: dict[str, object]) -> None:
+def test_batches_do_not_synchronize_the_device(model: dict[str, object]) -> None:
     parser = random_parser(TREES, **model)
     parser.model.cuda()
-    expected = list(parser.brackets_many(SENTENCES, batch_words=50))  # which compiles kernels, and may wait
+    expected = list(parser.brackets_many(SENTENCES, batch_words=50))  # compiles kernels, and may synchronize
     torch.cuda.set_sync_debug_mode("error")
     try:
         assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected

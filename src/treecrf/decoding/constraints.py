@@ -1,8 +1,9 @@
-"""What a caller knows about a tree: constituents that it must have, and such that it must not.
+"""Constraints on trees: constituents that a tree must have or must not have.
 
-A constraint is about the tree that comes out. A constituent X over words[i:j] is there if the chart has that span and
-its label is a chain that holds X, or if X is the root and the words are the whole sentence; a span that binarization
-made is no constituent. So a constraint bans labels of its own span, and, if it requires one, the spans that cross it.
+A constraint is about the resulting tree. A constituent X over words[i:j] exists if the chart has that span and the
+span's label is a unary chain that contains X, or if X is the root and the words are the whole sentence. A span with an
+intermediate label is not a constituent. A constraint therefore forbids labels of its own span; a required constituent
+also forbids the spans that cross it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +25,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Bracket(NamedTuple):
-    """A constituent over `words[start:end]`, whatever its label if that is None."""
+    """A constituent over `words[start:end]`; a label of None means any label."""
 
     start: int
     end: int
@@ -36,7 +37,7 @@ class Bracket(NamedTuple):
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constituents that a tree must have, and such that it must not: (start, end) or (start, end, label) each.
+    """Constituents that a tree must have and must not have: (start, end) or (start, end, label) each.
 
     >>> Constraints(require=[(0, 2, "NP")], forbid=[(1, 4)]).require
     (Bracket(start=0, end=2, label='NP'),)
@@ -47,73 +48,87 @@ class Constraints:
 
     def __post_init__(self) -> None:
         for name in ("require", "forbid"):
-            object.__setattr__(self, name, tuple(_bracket(given, name) for given in getattr(self, name)))
+            object.__setattr__(self, name, tuple(_bracket(item, name) for item in getattr(self, name)))
 
     def __bool__(self) -> bool:
         return bool(self.require or self.forbid)
 
 
-def _bracket(given: Iterable[object], name: str) -> Bracket:
-    parts = tuple(given) if isinstance(given, (tuple, list)) else ()
+def _bracket(item: Iterable[object], name: str) -> Bracket:
+    parts = tuple(item) if isinstance(item, (tuple, list)) else ()
     start, end, label = (*parts, None)[:3] if len(parts) in (2, 3) else (None, None, None)
     if type(start) is not int or type(end) is not int or not (label is None or (label and isinstance(label, str))):
-        raise ValueError(f"{name} holds {given!r:.80}; expected (start, end) or (start, end, label)")
+        raise ValueError(f"{name} contains {item!r:.80}; expected (start, end) or (start, end, label)")
     return Bracket(start, end, label)
 
 
 class ImpossibleError(ValueError):
-    """Constraints that no tree of the sentence meets."""
+    """Constraints that no tree of the sentence satisfies."""
 
 
-class _Room(NamedTuple):
-    """What a sentence's constraints leave: spans, and labels of some of them."""
+class _Allowed(NamedTuple):
+    """The spans that constraints allow, and the labels that they allow for some spans."""
 
-    allowed: Mask  # (n + 1, n + 1)
-    masks: dict[tuple[int, int], Mask]
+    spans: Mask  # (n + 1, n + 1)
+    labels: dict[tuple[int, int], Mask]  # by span, (labels,)
 
 
-def _room(constraints: Constraints, length: int, labels: LabelSet, root: str) -> _Room:
-    required, told = [Bracket(*given) for given in constraints.require], _told(constraints)
-    room = _Room(np.ones((length + 1, length + 1), dtype=np.bool_), {})
-    for verb, bracket in told:
+def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str) -> _Allowed:
+    rules = _rules(constraints)
+    required = [bracket for verb, bracket in rules if verb == "require"]
+    allowed = _Allowed(np.ones((length + 1, length + 1), dtype=np.bool_), {})
+    for verb, bracket in rules:
         _check_bracket(verb, bracket, length, {root, *labels.names})
-        holding = labels.containing(*bracket, length=length, root=root)
-        before = room.masks.get(bracket[:2], np.ones_like(holding))
-        room.masks[bracket[:2]] = before & (holding if verb == "require" else ~holding)
+        containing = labels.containing(*bracket, length=length, root=root)
+        mask = allowed.labels.get(bracket[:2], np.ones_like(containing))
+        allowed.labels[bracket[:2]] = mask & (containing if verb == "require" else ~containing)
     _check_crossing(required)
-    fence = np.arange(length + 1)
+    _forbid_crossing_spans(allowed.spans, required)
+    _forbid_unlabeled_spans(allowed, rules, required, length)
+    _check_satisfiable(allowed.spans, rules, length)
+    return allowed
+
+
+def _rules(constraints: Constraints) -> list[tuple[str, Bracket]]:
+    """The constraints as ("require" or "forbid", bracket) pairs."""
+    pairs = [("require", item) for item in constraints.require] + [("forbid", item) for item in constraints.forbid]
+    return [(verb, Bracket(*item)) for verb, item in pairs]
+
+
+def _forbid_crossing_spans(spans: Mask, required: Sequence[Bracket]) -> None:
+    fenceposts = np.arange(len(spans))
     for start, end, _ in required:
-        inside, outside = (fence > start) & (fence < end), (fence < start) | (fence > end)
-        room.allowed[inside[:, None] & outside | outside[:, None] & inside] = False
-    everywhere = {bracket[:2] for bracket in required} | {(0, length)} | {(i, i + 1) for i in range(length)}
-    for span in [span for span, mask in room.masks.items() if not mask.any()]:
-        if span in everywhere:
-            reasons = " and ".join(f"{verb} {bracket}" for verb, bracket in told if bracket[:2] == span)
+        inside = (fenceposts > start) & (fenceposts < end)
+        outside = (fenceposts < start) | (fenceposts > end)
+        spans[inside[:, None] & outside | outside[:, None] & inside] = False
+
+
+def _forbid_unlabeled_spans(
+    allowed: _Allowed, rules: Sequence[tuple[str, Bracket]], required: Sequence[Bracket], length: int
+) -> None:
+    """Forbids spans for which no label is left; raises an error if every tree has such a span."""
+    in_every_tree = {bracket[:2] for bracket in required} | {(0, length)} | {(i, i + 1) for i in range(length)}
+    for span in [span for span, mask in allowed.labels.items() if not mask.any()]:
+        if span in in_every_tree:
+            reasons = " and ".join(f"{verb} {bracket}" for verb, bracket in rules if bracket[:2] == span)
             raise ImpossibleError(f"{reasons}: no label of the model does that; expected what one of them can be")
-        room.allowed[span] = False
-        del room.masks[span]
-    _check_trees(room, told, length)
-    return room
+        allowed.spans[span] = False
+        del allowed.labels[span]
 
 
-def _told(constraints: Constraints) -> list[tuple[str, Bracket]]:
-    told = [("require", given) for given in constraints.require] + [("forbid", given) for given in constraints.forbid]
-    return [(verb, Bracket(*given)) for verb, given in told]
-
-
-def _check_crossing(required: list[Bracket]) -> None:
+def _check_crossing(required: Sequence[Bracket]) -> None:
     ordered = sorted(required, key=lambda bracket: (bracket.start, -bracket.end))
     for first, second in combinations(ordered, 2):
         if first.start < second.start < first.end < second.end:
             raise ImpossibleError(f"require {first} and {second}: these cross, and no tree has both")
 
 
-def _check_trees(room: _Room, told: list[tuple[str, Bracket]], length: int) -> None:
-    if room.allowed.all():
+def _check_satisfiable(spans: Mask, rules: Sequence[tuple[str, Bracket]], length: int) -> None:
+    if spans.all():
         return
-    scores = torch.zeros(1, length + 1, length + 1).masked_fill(torch.from_numpy(~room.allowed), -torch.inf)
+    scores = torch.zeros(1, length + 1, length + 1).masked_fill(torch.from_numpy(~spans), -torch.inf)
     if SpanCRF(scores, [length], validate=False).log_partition.item() == -torch.inf:
-        reasons = ", ".join(f"{verb} {bracket}" for verb, bracket in told)
+        reasons = ", ".join(f"{verb} {bracket}" for verb, bracket in rules)
         raise ImpossibleError(f"{reasons}: no tree is left; expected fewer constraints")
 
 
@@ -130,59 +145,60 @@ def _check_bracket(verb: str, bracket: Bracket, length: int, names: set[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class ConstrainedScores(Scores):
-    """Scores of which some spans cannot have some labels."""
+    """Scores with forbidden labels at some spans."""
 
-    cells: Tensor  # (c,) flat chart cells, rising
-    banned: Tensor  # (c, labels)
+    cells: Tensor  # (cells,) flat chart cells, ascending
+    forbidden: Tensor  # (cells, labels)
 
     def labels_at(self, spans: Spans) -> Tensor:
-        return self.ban(super().labels_at(spans), spans.cells)
+        return self.mask(super().labels_at(spans), spans.cells)
 
-    def ban(self, labels: Tensor, cells: Tensor) -> Tensor:
-        """The label scores (..., labels) of spans at cells (...), without those that cannot be."""
-        place = torch.searchsorted(self.cells, cells).clamp(max=len(self.cells) - 1)
-        return labels.masked_fill(self.banned[place] & (self.cells[place] == cells)[..., None], -torch.inf)
+    def mask(self, label_scores: Tensor, cells: Tensor) -> Tensor:
+        """The label scores (..., labels) of spans at cells (...), with -inf for forbidden labels."""
+        rows = torch.searchsorted(self.cells, cells).clamp(max=len(self.cells) - 1)
+        return label_scores.masked_fill(self.forbidden[rows] & (self.cells[rows] == cells)[..., None], -torch.inf)
 
 
 def apply_constraints(
     scores: Scores, constraints: Sequence[Constraints | None], labels: LabelSet, root: str, *, numbers: Sequence[int]
 ) -> tuple[Scores, Tensor]:
-    """Scores given the constraints of each sentence, and the chart of spans that they leave.
+    """The scores given the constraints of each sentence, and the chart of allowed spans.
 
-    A span's score becomes that of the labels it may have. `numbers` are the sentences' for messages.
+    The score of a span becomes that of its allowed labels. `numbers` are the sentence numbers for error messages.
     """
     size, device = scores.spans.shape[1], scores.spans.device
-    allowed = np.ones(scores.spans.shape, dtype=np.bool_)
-    masks: dict[int, Mask] = {}
-    for sentence, (given, length) in enumerate(zip(constraints, scores.lengths.tolist(), strict=True)):
-        if not given:
+    allowed_spans = np.ones(scores.spans.shape, dtype=np.bool_)
+    label_masks: dict[int, Mask] = {}  # by flat chart cell
+    for sentence, (constraint, length) in enumerate(zip(constraints, scores.lengths.tolist(), strict=True)):
+        if not constraint:
             continue
         try:
-            room = _room(given, length, labels, root)
+            allowed = _allowed(constraint, length, labels, root)
         except ImpossibleError as error:
             raise ImpossibleError(f"sentence {numbers[sentence]}: {error}") from None
-        allowed[sentence, : length + 1, : length + 1] = room.allowed
-        masks |= {(sentence * size + start) * size + end: mask for (start, end), mask in room.masks.items()}
-    where = torch.from_numpy(allowed).to(device)
-    if not masks:
-        return scores, where
-    cells = torch.tensor(sorted(masks), device=device)
-    banned = torch.from_numpy(~np.stack([masks[cell] for cell in sorted(masks)])).to(device)
-    return _conditioned(scores, cells, banned), where
+        allowed_spans[sentence, : length + 1, : length + 1] = allowed.spans
+        for (start, end), mask in allowed.labels.items():
+            label_masks[(sentence * size + start) * size + end] = mask
+    span_chart = torch.from_numpy(allowed_spans).to(device)
+    if not label_masks:
+        return scores, span_chart
+    cells = sorted(label_masks)
+    forbidden = torch.from_numpy(~np.stack([label_masks[cell] for cell in cells])).to(device)
+    return _constrained(scores, torch.tensor(cells, device=device), forbidden), span_chart
 
 
-def _conditioned(scores: Scores, cells: Tensor, banned: Tensor) -> Scores:
-    every = scores.labels_at(Spans.at(cells, scores.spans.shape[1]))
-    left = every.masked_fill(banned, -torch.inf)
+def _constrained(scores: Scores, cells: Tensor, forbidden: Tensor) -> Scores:
+    label_scores = scores.labels_at(Spans.at(cells, scores.spans.shape[1]))
+    masked = label_scores.masked_fill(forbidden, -torch.inf)
     spans = scores.spans.flatten().clone()
     if scores.is_crf:
-        spans[cells] += left.logsumexp(-1) - every.logsumexp(-1)
+        spans[cells] += masked.logsumexp(-1) - label_scores.logsumexp(-1)
     else:
-        spans[cells] = left.amax(-1)
+        spans[cells] = masked.amax(-1)
     labels = None
     if scores.labels is not None:
         labels = scores.labels.flatten(0, 2).clone()
-        labels[cells] = left
+        labels[cells] = masked
         labels = labels.view_as(scores.labels)
-    parts = vars(replace(scores, spans=spans.view_as(scores.spans), labels=labels))
-    return ConstrainedScores(**parts, cells=cells, banned=banned)
+    fields = vars(replace(scores, spans=spans.view_as(scores.spans), labels=labels))
+    return ConstrainedScores(**fields, cells=cells, forbidden=forbidden)

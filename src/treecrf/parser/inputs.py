@@ -33,8 +33,8 @@ class BatchingConfig:
         return Budget(words=self.batch_words, cells=self.batch_cells)
 
 
-# A GPU scores a large batch in little more time than a small one and works while the host reads and writes, but it waits
-# for the first window. On a CPU each thread has its own batch, whose activations should stay in the cache.
+# A GPU scores a large batch in little more time than a small one, and works while the host reads and writes, but it
+# waits for the first window. On a CPU each thread has its own batch, whose activations should stay in the cache.
 # benchmarks/parse.py measures other values.
 DEFAULT_BATCHING = {
     "cpu": BatchingConfig(window=4096, batch_words=1200, batch_cells=1_000_000, prefetch=0),

@@ -27,6 +27,7 @@ from treecrf.tree import Tree
 from treecrf.treebank.binarize import LabelSet
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
@@ -151,8 +152,8 @@ class Parser(OldParserNames):
         tag is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
         """
         batching = self._batching(window, batch_words)
-        windows = self._reader.windows(sentences, tags, constraints, size=batching.window)
-        for trees in self._parse_windows(windows, self._build_trees, batching, mbr=mbr):
+        windows = self.reader.windows(sentences, tags, constraints, size=batching.window)
+        for _, trees in self._parse_windows(enumerate(windows), self._build_trees, batching, mbr=mbr):
             yield from trees
 
     def brackets_many(
@@ -171,8 +172,9 @@ class Parser(OldParserNames):
         This is much faster. A line equals `str(tree)`; without `exact`, parentheses in words are -LRB- and -RRB-.
         """
         batching = self._batching(window, batch_words)
-        windows = self._reader.windows(sentences, tags, constraints, size=batching.window)
-        for lines in self._parse_windows(windows, self._bracket_builder(exact=exact), batching, mbr=mbr):
+        windows = self.reader.windows(sentences, tags, constraints, size=batching.window)
+        build = self._bracket_builder(exact=exact)
+        for _, lines in self._parse_windows(enumerate(windows), build, batching, mbr=mbr):
             yield from lines
 
     def brackets_by_window(
@@ -182,7 +184,13 @@ class Parser(OldParserNames):
 
         Only sentences of the same window share a batch. Up to `batching.prefetch` batches are read ahead.
         """
-        read = (self._reader.window(window) for window in windows)
+        return (lines for _, lines in self.brackets_by_key(enumerate(windows), exact=exact, mbr=mbr))
+
+    def brackets_by_key(
+        self, windows: Iterable[tuple[K, Iterable[str | Words]]], *, exact: bool = True, mbr: bool = True
+    ) -> Iterator[tuple[K, list[str]]]:
+        """Parses pairs of a key and a window like `brackets_by_window`; each list of brackets comes with its key."""
+        read = ((key, self.reader.window(window)) for key, window in windows)
         return self._parse_windows(read, self._bracket_builder(exact=exact), self.batching, mbr=mbr)
 
     def analyze(
@@ -213,7 +221,7 @@ class Parser(OldParserNames):
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         self.model.eval()
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
-        for window in self._reader.windows(sentences, tags, constraints, size=batching.window):
+        for window in self.reader.windows(sentences, tags, constraints, size=batching.window):
             analyses: dict[int, Analysis] = {}
             for indices in window.batches(batching.budget):
                 analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr), strict=True))
@@ -223,7 +231,7 @@ class Parser(OldParserNames):
     def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> SpanCRF:
         """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
         self.model.eval()
-        (window,) = self._reader.windows([words], _one(tags), _one(constraints), size=1)
+        (window,) = self.reader.windows([words], _one(tags), _one(constraints), size=1)
         return bracket_crf(*self.batch_scorer(window))
 
     @property
@@ -264,7 +272,8 @@ class Parser(OldParserNames):
         return TreeBuilder(vocabulary=self.vocabulary, root=self.root, predicts_tags=predicts_tags)
 
     @property
-    def _reader(self) -> SentenceReader:
+    def reader(self) -> SentenceReader:
+        """Reads and checks what callers pass as sentences."""
         return SentenceReader(language=self.language, needs_tags=self.model.config.tag_size > 0)
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
@@ -274,12 +283,12 @@ class Parser(OldParserNames):
 
     def _parse_windows(
         self,
-        windows: Iterable[Sentences],
+        windows: Iterable[tuple[K, Sentences]],
         build: Callable[[Sentences, Decoded], Iterable[T]],
         batching: BatchingConfig,
         *,
         mbr: bool,
-    ) -> Iterator[list[T]]:
+    ) -> Iterator[tuple[K, list[T]]]:
         self.model.eval()
         threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         decoder = BatchDecoder(scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1)

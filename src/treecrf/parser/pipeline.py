@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -18,6 +18,7 @@ from treecrf.parser.inputs import BatchingConfig, Sentences
 from treecrf.treebank.binarize import LabelSet
 
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +72,11 @@ class BatchDecoder:
         return Decoded.concatenate([self(half).wait() for half in halves]).copy_to_host()
 
 
-class DecodedBatch(NamedTuple):
+@dataclass(frozen=True)
+class DecodedBatch(Generic[K]):
     """A batch that the device works on. It is empty if its window has no sentences."""
 
+    key: K  # of its window
     sentences: Sentences
     decoded: PendingDecoded | None
     indices: list[int]  # of the sentences in their window
@@ -82,29 +85,29 @@ class DecodedBatch(NamedTuple):
 
 
 def decode_windows(
-    windows: Iterable[Sentences], decoder: BatchDecoder, batching: BatchingConfig, *, threads: int
-) -> Iterator[DecodedBatch]:
-    """The batches of each window; with several threads, each thread decodes its own batches."""
-    for window in windows:
+    windows: Iterable[tuple[K, Sentences]], decoder: BatchDecoder, batching: BatchingConfig, *, threads: int
+) -> Iterator[DecodedBatch[K]]:
+    """The batches of each window, a pair of its key and its sentences; with several threads, each thread decodes its own batches."""
+    for key, window in windows:
         batches = window.batches(batching.budget, threads=threads)
         selected = list(map(window.select, batches))
         decoded = map(decoder, selected) if min(threads, len(selected)) <= 1 else parallel_map(decoder, selected)
         for number, (indices, sentences, pending) in enumerate(zip(batches, selected, decoded, strict=True), 1):
-            yield DecodedBatch(sentences, pending, indices, len(window), number == len(batches))
+            yield DecodedBatch(key, sentences, pending, indices, len(window), number == len(batches))
         if not batches:
-            yield DecodedBatch(window, None, [], 0, True)
+            yield DecodedBatch(key, window, None, [], 0, True)
 
 
 def in_input_order(
-    batches: Iterable[DecodedBatch], build: Callable[[Sentences, Decoded], Iterable[T]]
-) -> Iterator[list[T]]:
-    """One list per window: what `build` makes of each sentence's tree, in the order of the sentences."""
+    batches: Iterable[DecodedBatch[K]], build: Callable[[Sentences, Decoded], Iterable[T]]
+) -> Iterator[tuple[K, list[T]]]:
+    """The key of each window, and what `build` makes of each sentence's tree, in the order of the sentences."""
     built: dict[int, T] = {}
     for batch in batches:
         if batch.decoded is not None:
             built.update(zip(batch.indices, build(batch.sentences, batch.decoded.wait()), strict=True))
         if batch.is_last:
-            yield [built[index] for index in range(batch.window_size)]
+            yield batch.key, [built[index] for index in range(batch.window_size)]
             built = {}
 
 

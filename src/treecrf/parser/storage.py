@@ -1,4 +1,4 @@
-"""The folder of a parser: its config, vocabulary, weights, and what its transformer needs."""
+"""Saved parsers: a folder with the config, vocabulary, weights and the transformer's tokenizer."""
 
 import json
 import tempfile
@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 
 from treecrf import models
-from treecrf.atomic_io import DamagedFileError, load_folder, pack, save_folder
+from treecrf.atomic_io import DamagedFileError, load_folder, save_folder
 from treecrf.config import read_config, to_toml
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
@@ -18,6 +18,7 @@ from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.skip_init import SkipInit
 from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.runtime.weights import dequantize_state_dict, quantize_state_dict
+from treecrf.tensor_io import to_safetensors
 from treecrf.text.normalization import Normalization
 
 CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"
@@ -25,7 +26,7 @@ CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetenso
 
 @dataclass(frozen=True, kw_only=True)
 class ParserConfig:
-    """What a saved parser is, besides its vocabulary and weights."""
+    """The settings of a saved parser."""
 
     root: str = "TOP"
     language: str = "en"  # of raw text
@@ -36,7 +37,7 @@ class ParserConfig:
 
 
 class ParserState(NamedTuple):
-    """What a parser is made of."""
+    """The components of a parser."""
 
     config: ParserConfig
     vocabulary: Vocabulary
@@ -45,12 +46,12 @@ class ParserState(NamedTuple):
 
 
 def load_parser_state(source: str | Path) -> ParserState:
-    """The parts of a parser in a folder, or of one that came with the package, by its name."""
+    """Loads the components of a parser from a folder, or of an embedded model by its name."""
     folder = find_folder(source)
     files = load_folder(folder)
     for name in (CONFIG, VOCABULARY, WEIGHTS):
         if name not in files:
-            raise DamagedFileError(f"{folder} holds no parser: there is no {name} in its manifest")
+            raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = read_config(ParserConfig, folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
     encoder = build_encoder(folder) if config.model.transformer else None
@@ -61,12 +62,12 @@ def load_parser_state(source: str | Path) -> ParserState:
 
 
 def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = False) -> None:
-    """Write what `load_parser_state` reads; `small` in a quarter of the size, large matrices in bytes."""
+    """Writes what `load_parser_state` reads; `small` stores large matrices in 8 bits, a quarter of the size."""
     weights = state.model.state_dict()
     files = {
         CONFIG: to_toml(state.config).encode(),
         VOCABULARY: json.dumps(state.vocabulary.to_dict(), ensure_ascii=False).encode(),
-        WEIGHTS: pack(quantize_state_dict(weights) if small else weights),
+        WEIGHTS: to_safetensors(quantize_state_dict(weights) if small else weights),
     }
     save_folder(Path(folder), _encoder_files(state) | files)
 
@@ -74,14 +75,14 @@ def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = F
 def _encoder_files(state: ParserState) -> dict[str, bytes]:
     if state.model.transformer is None or state.subwords is None:
         return {}
-    with tempfile.TemporaryDirectory() as scratch:
-        state.subwords.save(scratch)
-        save_encoder_config(state.model.transformer.encoder, scratch)
-        return {path.name: path.read_bytes() for path in sorted(Path(scratch).iterdir())}
+    with tempfile.TemporaryDirectory() as temporary:
+        state.subwords.save(temporary)
+        save_encoder_config(state.model.transformer.encoder, temporary)
+        return {path.name: path.read_bytes() for path in sorted(Path(temporary).iterdir())}
 
 
 def find_folder(source: str | Path) -> Path:
-    """The folder of a parser, or of one that came with the package, by its name."""
+    """The folder of a parser, or of an embedded model by its name."""
     folder = Path(source)
     if folder.is_dir():
         return folder
@@ -90,7 +91,7 @@ def find_folder(source: str | Path) -> Path:
         return models.FOLDER / source
     raise FileNotFoundError(
         f"there is no model '{source}': no folder has that name"
-        + (f", and the models that came with treecrf are {', '.join(known)}" if known else "")
+        + (f", and the embedded models are {', '.join(known)}" if known else "")
     )
 
 
@@ -98,7 +99,7 @@ def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
     try:
         return Vocabulary.from_dict(json.loads(data))
     except (ValueError, TypeError) as error:
-        raise DamagedFileError(f"{path} is no vocabulary: {error}") from None
+        raise DamagedFileError(f"{path} is not a vocabulary: {error}") from None
 
 
 def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
@@ -107,11 +108,12 @@ def _load_weights(model: SpanModel, data: bytes, path: Path) -> None:
     except SafetensorError as error:
         raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None
     expected = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: list(tensor.shape) for name, tensor in tensors.items()}
-    wrong = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    actual = {name: list(tensor.shape) for name, tensor in tensors.items()}
+    wrong = [name for name in {**expected, **actual} if expected.get(name) != actual.get(name)]
     if wrong:
         raise DamagedFileError(
-            f"{path} does not hold the weights of this model: '{wrong[0]}' has shape {found.get(wrong[0], 'none')}, "
-            f"expected {expected.get(wrong[0], 'none')}; {len(wrong)} of {len(expected)} differ"
+            f"{path} does not contain the weights of this model: '{wrong[0]}' has shape "
+            f"{actual.get(wrong[0], 'none')}, expected {expected.get(wrong[0], 'none')}; "
+            f"{len(wrong)} of {len(expected)} differ"
         )
     model.load_state_dict(tensors, strict=True, assign=True)
