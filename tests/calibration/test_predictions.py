@@ -6,7 +6,7 @@ import torch
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
-from treecrf.calibration.predictions import gather, scored, tree_log_probs
+from treecrf.calibration.predictions import collect_predictions, score_batches, tree_log_probs
 from treecrf.decoding.analysis import bracket_crf
 from treecrf.tree import Span
 from treecrf.treebank.binarize import LabelSet
@@ -15,67 +15,66 @@ TREES = list(read_trees(FIFTY))
 SMALL = [Tree.parse("(TOP (S (NP (DT a) (NN b)) (VP (VB c))))"), Tree.parse("(TOP (NP (DT a) (JJ b) (NN c)))")]
 
 
-def every_tree(words):
-    """The brackets of every binary tree over some words."""
+def all_binary_trees(length):
+    """The spans of every binary tree over `length` words."""
 
-    def over(start, end):
+    def trees(start, end):
         if end - start == 1:
             return [[(start, end)]]
-        splits = ((over(start, middle), over(middle, end)) for middle in range(start + 1, end))
+        splits = ((trees(start, middle), trees(middle, end)) for middle in range(start + 1, end))
         return [[*left, *right, (start, end)] for lefts, rights in splits for left in lefts for right in rights]
 
-    return over(0, words)
+    return trees(0, length)
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
-def test_the_probability_of_a_tree_is_that_of_all_binary_trees_that_make_it(loss):
+def test_tree_probability_is_the_sum_over_its_labeled_binary_trees(loss):
     parser = random_parser(SMALL, loss=loss)
     strings = parser.vocabulary.labels
-    ((scores, gold),) = scored(parser, [SMALL[0]])
+    ((scores, gold),) = score_batches(parser, [SMALL[0]])
     crf = bracket_crf(scores)
     sums: dict[Tree, float] = {}
     with torch.no_grad():
-        for brackets in every_tree(3):
+        for brackets in all_binary_trees(3):
             chart = torch.zeros_like(scores.spans, dtype=torch.bool)
             for start, end in brackets:
                 chart[0, start, end] = True
-            of_brackets = crf.log_prob(chart).item()
-            posteriors = {cell: dict(zip(strings, _posterior(scores, cell), strict=True)) for cell in brackets}
+            bracket_log_prob = crf.log_prob(chart).item()
+            by_label = {cell: dict(zip(strings, _label_log_probs(scores, cell), strict=True)) for cell in brackets}
             for labels in itertools.product(strings, repeat=len(brackets)):
                 spans = [Span(*cell, label) for cell, label in zip(brackets, labels, strict=True)]
                 tree = from_spans(spans, gold[0].leaves(), "TOP")
-                log_prob = of_brackets + sum(posteriors[span[:2]][span.label] for span in spans)
+                log_prob = bracket_log_prob + sum(by_label[span[:2]][span.label] for span in spans)
                 sums[tree] = sums.get(tree, 0.0) + math.exp(log_prob)
         assert sum(sums.values()) == pytest.approx(1, abs=1e-4)
         for tree in sorted(sums, key=sums.__getitem__, reverse=True)[:20]:
-            found = tree_log_probs(scores, crf, [tree], LabelSet(strings)).exp().item()
-            assert found == pytest.approx(sums[tree], rel=1e-3, abs=1e-6)
+            probability = tree_log_probs(scores, crf, [tree], LabelSet(strings)).exp().item()
+            assert probability == pytest.approx(sums[tree], rel=1e-3, abs=1e-6)
 
 
-def _posterior(scores, cell):
+def _label_log_probs(scores, cell):
     from treecrf.data.batch import Spans
 
     size = scores.spans.shape[1]
     return scores.labels_at(Spans.at(torch.tensor([cell[0] * size + cell[1]]), size)).log_softmax(-1)[0].tolist()
 
 
-def test_evidence_agrees_with_what_the_parser_says():
+def test_predictions_agree_with_the_parsers_analyses():
     parser = random_parser(TREES)
-    evidence = gather(parser, TREES[:7])
-    said = sorted(
+    predictions = collect_predictions(parser, TREES[:7])
+    probabilities = sorted(
         constituent.probability
         for tree in TREES[:7]
         for constituent in parser.analyze(tree.words, tags=tree.tags).constituents
         if (constituent.start, constituent.end, constituent.label) != (0, len(tree.words), "TOP")
     )
-    assert sorted(evidence.labelled.probabilities) == pytest.approx(said, abs=1e-4)
-    assert len(evidence.trees.right) == len(evidence.counts) == 7
-    assert sum(evidence.labelled.right) == sum(matched for _, _, matched in evidence.counts)
+    assert sorted(predictions.labeled.probabilities) == pytest.approx(probabilities, abs=1e-4)
+    assert len(predictions.trees.is_correct) == len(predictions.counts) == 7
+    assert sum(predictions.labeled.is_correct) == sum(matched for _, _, matched in predictions.counts)
 
 
-def test_a_constituent_is_as_probable_without_its_label_at_least():
-    evidence = gather(random_parser(TREES), TREES)
-    assert sum(evidence.unlabelled.right) / len(evidence.unlabelled.right) >= (
-        sum(evidence.labelled.right) / len(evidence.labelled.right)
-    )
-    assert 0 <= min(evidence.trees.probabilities) <= max(evidence.trees.probabilities) <= 1
+def test_unlabeled_accuracy_is_at_least_the_labeled_accuracy():
+    predictions = collect_predictions(random_parser(TREES), TREES)
+    unlabeled, labeled = predictions.unlabeled.is_correct, predictions.labeled.is_correct
+    assert sum(unlabeled) / len(unlabeled) >= sum(labeled) / len(labeled)
+    assert 0 <= min(predictions.trees.probabilities) <= max(predictions.trees.probabilities) <= 1

@@ -7,48 +7,47 @@ from treecrf.calibration import measure
 from treecrf.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 
 TREES = list(read_trees(FIFTY))
-KINDS = [{}, {"scorer": "minus"}, {"loss": "one-stage-crf"}, {"loss": "one-stage-margin"}]
+MODELS = [{}, {"scorer": "minus"}, {"loss": "one-stage-crf"}, {"loss": "one-stage-margin"}]
 
 
-@pytest.mark.parametrize("model", KINDS, ids=str)
-def test_a_temperature_divides_the_scores(model):
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_temperatures_divide_scores(model):
     parser, other = random_parser(TREES, **model), random_parser(TREES, **model)
-    both = Temperatures(2.0, 2.0)
-    apply_temperatures(other.model, both)
+    apply_temperatures(other.model, Temperatures(2.0, 2.0))
     words = TREES[3].words
     for constraints in (None, Constraints(require=[(0, 2)])):
-        was = parser.crf(words, constraints=constraints).scores
-        now = other.crf(words, constraints=constraints).scores
-        finite = torch.isfinite(was)
+        before = parser.crf(words, constraints=constraints).scores
+        after = other.crf(words, constraints=constraints).scores
+        finite = torch.isfinite(before)
         if not parser.model.config.one_stage and constraints is None:
-            torch.testing.assert_close(now[finite], was[finite] / 2)
-        assert torch.equal(torch.isfinite(now), finite)
+            torch.testing.assert_close(after[finite], before[finite] / 2)
+        assert torch.equal(torch.isfinite(after), finite)
     assert other.parse(words, mbr=False) == parser.parse(words, mbr=False)
 
 
-def test_spans_and_labels_have_temperatures_of_their_own():
+def test_label_temperature_leaves_span_marginals_unchanged():
     parser, other = random_parser(TREES), random_parser(TREES)
     apply_temperatures(other.model, Temperatures(1.0, 4.0))
     words = TREES[3].words
     torch.testing.assert_close(other.crf(words).marginals, parser.crf(words).marginals)
-    was, now = parser.analyze(words, mbr=False), other.analyze(words, mbr=False)
-    assert was.tree == now.tree and was.log_prob > now.log_prob
+    before, after = parser.analyze(words, mbr=False), other.analyze(words, mbr=False)
+    assert before.tree == after.tree and before.log_prob > after.log_prob
 
 
-@pytest.mark.parametrize("model", KINDS, ids=str)
-def test_a_fitted_temperature_is_better_than_any_other_tried(model):
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_fitted_temperatures_lower_log_loss_and_calibration_error(model):
     parser = random_parser(TREES, **model)
-    before = measure(parser, TREES).labelled
-    found = fit_temperatures(parser, TREES, choices=[0.5, 1.0, 2.0, 4.0])
-    assert found != (1.0, 1.0)
-    apply_temperatures(parser.model, found)
-    after = measure(parser, TREES).labelled
+    before = measure(parser, TREES).reliability["labelled"]
+    temperatures = fit_temperatures(parser, TREES, choices=[0.5, 1.0, 2.0, 4.0])
+    assert temperatures != (1.0, 1.0)
+    apply_temperatures(parser.model, temperatures)
+    after = measure(parser, TREES).reliability["labelled"]
     assert after.log_loss < before.log_loss and after.error < before.error
 
 
-def test_one_stage_models_have_one_temperature():
+def test_one_stage_models_need_equal_temperatures():
     parser = random_parser(TREES, loss="one-stage-crf")
-    with pytest.raises(ValueError, match="expected the same twice"):
+    with pytest.raises(ValueError, match="expected two equal temperatures"):
         apply_temperatures(parser.model, Temperatures(1.0, 2.0))
     with pytest.raises(ValueError, match="above 0"):
         apply_temperatures(parser.model, Temperatures(0.0, 0.0))

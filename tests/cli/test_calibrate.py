@@ -23,10 +23,10 @@ def test_a_calibrated_model_is_written_measured_and_drawn(tmp_path, capsys):
     assert not run(tmp_path / "raw", FIFTY, "--test", FIFTY, "-o", out, "--plot", picture, "--device", "cpu")
     record = json.loads((out / "calibration.json").read_text())
     assert record["after"]["labelled"]["error"] < record["before"]["labelled"]["error"]
-    assert load_parser_state(out).config.certainty == tuple(record["curve"].values())
+    assert load_parser_state(out).config.calibration == tuple(record["beta"].values())
     assert (out / "recipe.toml").read_text() == "# a recipe\n"
     assert picture.read_text().count("before") >= 3 and picture.stat().st_size < 100_000
-    assert "constituents, labelled" in capsys.readouterr().out
+    assert "constituents, labeled" in capsys.readouterr().out
     words = TREES[3].words
     was, now = (Parser.load(folder, "cpu").crf(words).scores for folder in (tmp_path / "raw", out))
     assert now[0, 0, 2] == pytest.approx(was[0, 0, 2].item() / record["temperatures"]["spans"], rel=1e-4)

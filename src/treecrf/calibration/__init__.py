@@ -1,6 +1,6 @@
-"""Calibration: whether a parser's probabilities come true, and what to do where they do not."""
+"""Calibration: measures how reliable a parser's probabilities are, and corrects them."""
 
-from treecrf.calibration.fit import Adjustment, calibrate
-from treecrf.calibration.report import KINDS, Calibration, measure
+from treecrf.calibration.fit import CalibrationParameters, calibrate
+from treecrf.calibration.report import KINDS, CalibrationReport, measure
 
-__all__ = ["KINDS", "Adjustment", "Calibration", "calibrate", "measure"]
+__all__ = ["KINDS", "CalibrationParameters", "CalibrationReport", "calibrate", "measure"]

@@ -1,41 +1,60 @@
-"""A calibrated parser in a folder, with the record of how it was calibrated."""
+"""Saves a calibrated parser with the record of its calibration."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from treecrf.atomic_io import write_file
-from treecrf.calibration.fit import Adjustment
-from treecrf.calibration.report import Calibration
+from treecrf.calibration.fit import CalibrationParameters
+from treecrf.calibration.report import CalibrationReport
 from treecrf.parser import Parser
 from treecrf.training.checkpoint import RECIPE
-from treecrf.training.metrics_log import NAME as JOURNAL
+from treecrf.training.metrics_log import NAME as METRICS_LOG
 
 RECORD = "calibration.json"
+_OLD_BETA = {"a": "pro", "b": "con", "c": "offset"}  # names of version 0.1
 
 
 def save_calibrated(
     source: str | Path,
     folder: Path,
     parser: Parser,
-    adjustment: Adjustment,
+    parameters: CalibrationParameters,
     *,
-    before: Calibration,
-    after: Calibration,
+    before: CalibrationReport,
+    after: CalibrationReport,
 ) -> None:
-    """Write the parser, what was done to it, and how reliable it was and is.
+    """Saves the parser and the record of its calibration.
 
-    What tells of a training run is copied from where the parser came from, so that it can be packed.
+    If the parser was loaded from a training run, the run's recipe and metrics log are copied, so that `treecrf pack`
+    can pack the new folder.
     """
     parser.save(folder)
-    for name in (RECIPE, JOURNAL):
+    for name in (RECIPE, METRICS_LOG):
         if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
             write_file(folder / name, (Path(source) / name).read_bytes())
-    write_file(folder / RECORD, json.dumps(record(adjustment, before, after), indent=1).encode())
+    write_record(folder, parameters, before=before, after=after)
 
 
-def record(adjustment: Adjustment, before: Calibration, after: Calibration) -> dict[str, Any]:
-    """All that is known of a calibration, in values that JSON can hold."""
-    temperatures, price, curve = adjustment
-    done = {"temperatures": temperatures._asdict(), "price": price, "curve": curve._asdict()}
-    return {**done, "before": before.as_dict(), "after": after.as_dict()}
+def write_record(
+    folder: Path, parameters: CalibrationParameters, *, before: CalibrationReport, after: CalibrationReport
+) -> None:
+    """Writes the record of a calibration into a parser's folder."""
+    record = {
+        "temperatures": parameters.temperatures._asdict(),
+        "f1_threshold": parameters.f1_threshold,
+        "beta": parameters.beta._asdict(),
+        "before": before.as_dict(),
+        "after": after.as_dict(),
+    }
+    write_file(folder / RECORD, json.dumps(record, indent=1).encode())
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Reads the record of a calibration, also one that version 0.1 wrote."""
+    record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
+    if "curve" in record:
+        curve = record.pop("curve")
+        record["beta"] = {new: curve[old] for new, old in _OLD_BETA.items()}
+        record["f1_threshold"] = record.pop("price", 0.0)
+    return record

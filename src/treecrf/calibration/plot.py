@@ -1,45 +1,48 @@
-"""Pictures of calibration: what is said against what is true, and F against how much is answered."""
+"""Plots calibration reports: reliability diagrams, and F1 by coverage."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from treecrf.calibration.report import KINDS, Calibration
+from treecrf.calibration.reliability import Reliability
+from treecrf.calibration.report import KINDS, CalibrationReport
 
-_SIDE = 3.2  # inches of a panel
+_PANEL_SIDE = 3.2  # inches
 
 
-def draw(found: Mapping[str, Calibration], path: str | Path) -> None:
-    """One curve for each of `found`, by its name, in panels side by side; as .svg, .png or .pdf."""
+def plot_reports(reports: Mapping[str, CalibrationReport], path: str | Path) -> None:
+    """Plots one line per report, labeled with the report's name, into an .svg, .png or .pdf file."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError("pictures of calibration need matplotlib: pip install 'treecrf[plot]'") from error
-    figure = Figure(figsize=(_SIDE * (len(KINDS) + 1), _SIDE), layout="constrained")
-    *panels, last = figure.subplots(1, len(KINDS) + 1)
-    for axes, (kind, title) in zip(panels, KINDS.items(), strict=True):
-        _reliability(axes, {name: getattr(calibration, kind) for name, calibration in found.items()}, title)
-    for name, calibration in found.items():
-        answered = calibration.coverage
-        last.plot(
-            [100 * point.coverage for point in answered], [point.f1 for point in answered], "o-", ms=3, label=name
-        )
-    last.set(title="the surest sentences", xlabel="% answered", ylabel="F of those")
-    last.grid(alpha=0.3)
+        raise ImportError("calibration plots need matplotlib: pip install 'treecrf[plot]'") from error
+    figure = Figure(figsize=(_PANEL_SIDE * (len(KINDS) + 1), _PANEL_SIDE), layout="constrained")
+    *diagrams, coverage = figure.subplots(1, len(KINDS) + 1)
+    for axes, (kind, title) in zip(diagrams, KINDS.items(), strict=True):
+        _plot_reliability(axes, {name: report.reliability[kind] for name, report in reports.items()}, title)
+    _plot_coverage(coverage, reports)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "treecrf"}):
         try:
             figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
-        except ValueError as error:  # a format that matplotlib does not write
+        except ValueError as error:  # matplotlib does not know the format
             raise ValueError(f"cannot draw {path}: {error}") from error
 
 
-def _reliability(axes: Any, found: Mapping[str, Any], title: str) -> None:
+def _plot_reliability(axes: Any, by_name: Mapping[str, Reliability], title: str) -> None:
     axes.plot([0, 1], [0, 1], color="0.7", lw=1)
-    for name, reliability in found.items():
-        said = [bin_.confidence for bin_ in reliability.bins]
-        true = [bin_.accuracy for bin_ in reliability.bins]
-        axes.plot(said, true, "o-", ms=3, label=f"{name}: error {reliability.error:.3f}")
-    axes.set(title=title, xlabel="said to be probable", ylabel="right", xlim=(0, 1), ylim=(0, 1))
+    for name, reliability in by_name.items():
+        confidences = [bin_.confidence for bin_ in reliability.bins]
+        accuracies = [bin_.accuracy for bin_ in reliability.bins]
+        axes.plot(confidences, accuracies, "o-", ms=3, label=f"{name}: error {reliability.error:.3f}")
+    axes.set(title=title, xlabel="probability", ylabel="share correct", xlim=(0, 1), ylim=(0, 1))
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
+
+
+def _plot_coverage(axes: Any, reports: Mapping[str, CalibrationReport]) -> None:
+    for report in reports.values():
+        percents = [100 * point.coverage for point in report.coverage]
+        axes.plot(percents, [point.f1 for point in report.coverage], "o-", ms=3)
+    axes.set(title="selective prediction", xlabel="coverage (% of sentences)", ylabel="F1")
+    axes.grid(alpha=0.3)

@@ -1,12 +1,14 @@
-"""What a parser said of gold trees' words, beside what is true: the evidence that calibration is judged by.
+"""A parser's predictions on gold trees: how probable each is, and whether it is correct.
 
-A constituent counts as right if the gold tree has it, all words and labels as they stand; the root, which is always
-there, is left out. The probability of a tree is that of all binary trees that make it, whatever their parts are called.
+A constituent is correct if the gold tree has it with the same words and label. The root, which every tree has, is not
+counted. The probability of a tree is the sum over all labeled binary trees that give this tree.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,160 +18,178 @@ from treecrf.data.batch import Spans
 from treecrf.data.bucketing import sorted_batches
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.analysis import bracket_crf
+from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.nn import Scores
 from treecrf.parser import Parser
+from treecrf.parser.inputs import Sentences
 from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, from_spans, to_spans, unary_chain
+from treecrf.treebank.binarize import LabelSet, to_spans, unary_chain
 
 
 @dataclass(frozen=True, kw_only=True)
-class Points:
-    """Predictions of one kind: how probable each was said to be, and whether it is right."""
+class Forecasts:
+    """Predictions of one kind: the probability of each, and whether it is correct."""
 
     probabilities: list[float] = field(default_factory=list)
-    right: list[bool] = field(default_factory=list)
+    is_correct: list[bool] = field(default_factory=list)
 
-    def add(self, probability: float, right: bool) -> None:
+    def add(self, probability: float, is_correct: bool) -> None:
+        """Adds one prediction."""
         self.probabilities.append(min(1.0, probability))
-        self.right.append(right)
+        self.is_correct.append(is_correct)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """Predictions about sentences: constituents with their labels, without them, and whole trees."""
+class Predictions:
+    """The predictions for some sentences: constituents with labels, constituents without labels, and whole trees."""
 
-    labelled: Points = field(default_factory=Points)
-    unlabelled: Points = field(default_factory=Points)
-    trees: Points = field(default_factory=Points)
-    counts: list[tuple[int, int, int]] = field(default_factory=list)  # gold, predicted, matched; of each sentence
-
-
-def gather(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Evidence:
-    """Parse the words of gold trees, and compare."""
-    evidence = Evidence()
-    for scores, gold in scored(parser, trees):
-        _add_batch(evidence, parser, scores, gold, mbr=mbr)
-    return evidence
+    labeled: Forecasts = field(default_factory=Forecasts)
+    unlabeled: Forecasts = field(default_factory=Forecasts)
+    trees: Forecasts = field(default_factory=Forecasts)
+    counts: list[tuple[int, int, int]] = field(default_factory=list)  # gold, predicted and matched, of each sentence
 
 
-def scored(parser: Parser, trees: Sequence[Tree]) -> Iterator[tuple[Scores, list[Tree]]]:
-    """The network's scores of gold trees' words, batch by batch, with the trees of each."""
+def collect_predictions(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Predictions:
+    """Parses the words of gold trees and compares the predicted trees with them."""
+    predictions = Predictions()
+    for scores, gold in score_batches(parser, trees):
+        _add_batch(predictions, parser, scores, gold, mbr=mbr)
+    return predictions
+
+
+def score_batches(parser: Parser, trees: Sequence[Tree]) -> Iterator[tuple[Scores, list[Tree]]]:
+    """The parser's scores for the words of gold trees, in batches, with the gold trees of each batch."""
     parser.model.eval()
-    read_tags = parser.model.config.tag_size > 0
-    for members in sorted_batches([len(tree.words) for tree in trees], budget=parser.batching.budget):
-        gold = [trees[member] for member in members]
-        tags = [tree.tags for tree in gold] if read_tags else None
-        batch = parser.numericalizer.collate([tree.words for tree in gold], tags=tags)
-        with torch.no_grad():
-            scores = parser.model(batch.to(parser.device))
+    for indices in sorted_batches([len(tree.words) for tree in trees], budget=parser.batching.budget):
+        gold = [trees[index] for index in indices]
+        words = [tree.words for tree in gold]
+        scores, _ = parser.batch_scorer(Sentences(indices, words, words, [tree.tags for tree in gold]))
         yield scores, gold
 
 
 @torch.no_grad()
-def _add_batch(evidence: Evidence, parser: Parser, scores: Scores, gold: list[Tree], *, mbr: bool) -> None:
+def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: list[Tree], *, mbr: bool) -> None:
     labels = LabelSet(parser.vocabulary.labels)
     decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
     crf = bracket_crf(scores)
-    size = scores.spans.shape[1]
-    owners = torch.repeat_interleave(2 * scores.lengths - 1)
-    cells = (owners * size + decoded.starts) * size + decoded.ends
-    posteriors = scores.labels_at(Spans.at(cells, size)).softmax(-1)
+    spans = _predicted_spans(scores, crf, decoded, labels)
+    words, tags = [tree.words for tree in gold], [tree.tags for tree in gold]
+    predicted = list(parser.tree_builder.trees(words, tags, decoded.cpu()))
+    probabilities = tree_log_probs(scores, crf, predicted, labels).exp().tolist()
+    for gold_tree, tree, probability in zip(gold, predicted, probabilities, strict=True):
+        gold_constituents, constituents = _constituents(gold_tree), _constituents(tree)
+        tree_spans = islice(spans, 2 * len(tree.words) - 1)
+        matched = _add_constituents(predictions, tree_spans, gold_constituents, parser.calibration)
+        predictions.trees.add(probability, constituents == gold_constituents)
+        predictions.counts.append((gold_constituents.total(), constituents.total(), matched))
+
+
+class _PredictedSpan(NamedTuple):
+    """A span of a predicted tree."""
+
+    start: int
+    end: int
+    constituents: list[tuple[str, float]]  # labels, outermost first, with their probabilities
+    probability: float  # that the span has any constituent
+
+
+def _predicted_spans(scores: Scores, crf: SpanCRF, decoded: Decoded, labels: LabelSet) -> Iterator[_PredictedSpan]:
+    """The spans of a batch's decoded trees, one tree after the other."""
+    _, cells = decoded_cells(scores, decoded)
+    label_probabilities = scores.labels_at(Spans.at(cells, scores.spans.shape[1])).softmax(-1)
     marginals = crf.marginals.flatten()[cells]
-    held = torch.from_numpy(labels.contains).to(posteriors)[:, :-1]
-    named = (marginals[:, None] * (posteriors @ held)).tolist()
-    is_chain = torch.tensor([bool(unary_chain(label)) for label in labels.strings], device=cells.device)
-    anything = (marginals * (posteriors * is_chain).sum(-1)).tolist()
-    predicted = _predicted(decoded.cpu(), gold, labels, parser.root)
-    probabilities = tree_log_probs(scores, crf, [tree for _, tree in predicted], labels).exp().tolist()
+    contains = torch.from_numpy(labels.contains).to(label_probabilities)[:, :-1]
+    name_probabilities = (marginals[:, None] * (label_probabilities @ contains)).tolist()
+    has_constituents = torch.from_numpy(labels.counts > 0).to(cells.device)
+    probabilities = (marginals * (label_probabilities * has_constituents).sum(-1)).tolist()
     columns = {name: column for column, name in enumerate(labels.names)}
-    first = 0
-    for (spans, tree), truth, probability in zip(predicted, gold, probabilities, strict=True):
-        left = _constituents(truth)
-        places = {(start, end) for start, end, _ in left}
-        size_of_gold, matched = left.total(), 0
-        for number, (start, end, label) in enumerate(spans, first):
-            for name in unary_chain(label):
-                constituent = Span(start, end, name)
-                is_right = left[constituent] > 0
-                left[constituent] -= is_right
-                matched += is_right
-                evidence.labelled.add(parser.calibration(named[number][columns[name]]), is_right)
-            if unary_chain(label):
-                evidence.unlabelled.add(parser.calibration(anything[number]), (start, end) in places)
-        first += len(spans)
-        evidence.trees.add(probability, _constituents(tree) == _constituents(truth))
-        evidence.counts.append((size_of_gold, _constituents(tree).total(), matched))
+    starts, ends, label_ids = decoded.starts.tolist(), decoded.ends.tolist(), decoded.labels.tolist()
+    for place, label in enumerate(label_ids):
+        chain = unary_chain(labels.strings[label])
+        constituents = [(name, name_probabilities[place][columns[name]]) for name in chain]
+        yield _PredictedSpan(starts[place], ends[place], constituents, probabilities[place])
 
 
-def _predicted(decoded: Decoded, gold: Iterable[Tree], labels: LabelSet, root: str) -> list[tuple[list[Span], Tree]]:
-    strings = [labels.strings[label] for label in decoded.labels.tolist()]
-    spans = list(map(Span, decoded.starts.tolist(), decoded.ends.tolist(), strings))
-    found, first = [], 0
-    for tree in gold:
-        leaves = tree.leaves()
-        own = spans[first : first + 2 * len(leaves) - 1]
-        found.append((own, from_spans(own, leaves, root)))
-        first += len(own)
-    return found
+def decoded_cells(scores: Scores, decoded: Decoded) -> tuple[Tensor, Tensor]:
+    """For each decoded span, the number of its sentence in the batch and its cell in the flat chart, both (spans,)."""
+    size = scores.spans.shape[1]
+    sentences = torch.repeat_interleave(2 * scores.lengths - 1)
+    return sentences, (sentences * size + decoded.starts) * size + decoded.ends
+
+
+def _add_constituents(
+    predictions: Predictions, spans: Iterable[_PredictedSpan], gold: Counter[Span], calibration: BetaCalibration
+) -> int:
+    """Adds the constituents of one predicted tree and returns how many of them the gold tree has."""
+    gold_spans = {(start, end) for start, end, _ in gold}
+    unmatched = Counter(gold)
+    for start, end, constituents, probability in spans:
+        for name, name_probability in constituents:
+            is_correct = unmatched[Span(start, end, name)] > 0
+            unmatched[Span(start, end, name)] -= is_correct
+            predictions.labeled.add(calibration(name_probability), is_correct)
+        if constituents:
+            predictions.unlabeled.add(calibration(probability), (start, end) in gold_spans)
+    return gold.total() - unmatched.total()
 
 
 def _constituents(tree: Tree) -> Counter[Span]:
-    """A tree's constituents below its root."""
-    found = Counter(tree.spans())
-    found[Span(0, len(tree.words), tree.label)] -= not tree.is_leaf
-    return +found
+    """The constituents of a tree below its root."""
+    counts = Counter(tree.spans())
+    counts[Span(0, len(tree.words), tree.label)] -= not tree.is_leaf
+    return +counts
 
 
 def tree_log_probs(scores: Scores, crf: SpanCRF, trees: Sequence[Tree], labels: LabelSet) -> Tensor:
-    """The log-probability of each tree: of all labelled binary trees that make it, (b,).
+    """The log-probability of each tree, (b,): the sum over all labeled binary trees that give this tree.
 
-    Those are the trees of a smaller chart. A constituent of the tree is there with its very label, and any other span
-    that crosses none is there, if at all, with the label of a part.
+    These are the trees of a restricted chart. The spans of the tree's constituents have exactly their labels. The other
+    spans that cross no constituent have any label without constituents. All other spans are forbidden.
     """
     size, device = scores.spans.shape[1], scores.spans.device
     ids = {label: number for number, label in enumerate(labels.strings)}
-    known = [
+    constituents = [
         (sentence * size * size + start * size + end, ids.get(label, -1))
         for sentence, tree in enumerate(trees)
         for start, end, label in to_spans(tree)
         if unary_chain(label)
     ]
-    cells = torch.tensor([cell for cell, _ in known], dtype=torch.int64, device=device)
-    chosen = torch.tensor([label for _, label in known], dtype=torch.int64, device=device)
-    open_cells = _open_cells(trees, size).to(device)
-    parts = torch.tensor([not unary_chain(label) for label in labels.strings], device=device)
+    cells = torch.tensor([cell for cell, _ in constituents], dtype=torch.int64, device=device)
+    label_ids = torch.tensor([label for _, label in constituents], dtype=torch.int64, device=device)
+    free_cells = _compatible_cells(trees, size).to(device)
+    has_constituents = torch.from_numpy(labels.counts > 0).to(device)
     chart = torch.full_like(scores.spans, -torch.inf).flatten()
-    free = scores.labels_at(Spans.at(open_cells, size)).log_softmax(-1)
-    chart[open_cells] = free.masked_fill(~parts, -torch.inf).logsumexp(-1)
-    named = scores.labels_at(Spans.at(cells, size)).log_softmax(-1)
-    exact = named.gather(1, chosen.clamp(min=0)[:, None])[:, 0]
-    chart[cells] = exact.masked_fill(chosen < 0, -torch.inf)
-    own = SpanCRF(chart.view_as(scores.spans) + crf.scores, scores.lengths, validate=False)
-    return (own.log_partition - crf.log_partition).clamp(max=0.0)
+    free = scores.labels_at(Spans.at(free_cells, size)).log_softmax(-1)
+    chart[free_cells] = free.masked_fill(has_constituents, -torch.inf).logsumexp(-1)
+    fixed = scores.labels_at(Spans.at(cells, size)).log_softmax(-1)
+    fixed = fixed.gather(1, label_ids.clamp(min=0)[:, None])[:, 0]
+    chart[cells] = fixed.masked_fill(label_ids < 0, -torch.inf)  # -1: the model does not have the label
+    restricted = SpanCRF(chart.view_as(scores.spans) + crf.scores, scores.lengths, validate=False)
+    return (restricted.log_partition - crf.log_partition).clamp(max=0.0)
 
 
-def _open_cells(trees: Sequence[Tree], size: int) -> Tensor:
-    """The cells of spans that cross no constituent: those between two children of one node, and single words."""
+def _compatible_cells(trees: Sequence[Tree], size: int) -> Tensor:
+    """The chart cells of all spans that cross no constituent: neighboring children of one node, and single words."""
     cells: set[int] = set()
     for sentence, tree in enumerate(trees):
         base = sentence * size * size
-        for node, start in _nodes(tree):
-            fences = [start]
+        for node, start in _nodes_with_starts(tree):
+            fenceposts = [start]
             for child in node.subtrees:
-                fences.append(fences[-1] + len(child.words))
-            cells |= {base + i * size + j for place, i in enumerate(fences) for j in fences[place + 1 :]}
+                fenceposts.append(fenceposts[-1] + len(child.words))
+            cells |= {base + i * size + j for place, i in enumerate(fenceposts) for j in fenceposts[place + 1 :]}
         cells |= {base + i * size + i + 1 for i in range(len(tree.words))}
     return torch.tensor(sorted(cells), dtype=torch.int64)
 
 
-def _nodes(tree: Tree) -> Iterator[tuple[Tree, int]]:
-    """The constituents of a tree, and where each starts."""
-    todo = [(tree, 0)]
-    while todo:
-        node, start = todo.pop()
+def _nodes_with_starts(tree: Tree) -> Iterator[tuple[Tree, int]]:
+    """The nodes of a tree above its preterminals, with the first word of each."""
+    stack = [(tree, 0)]
+    while stack:
+        node, start = stack.pop()
         if node.is_leaf:
             continue
         yield node, start
         for child in node.subtrees:
-            todo.append((child, start))
+            stack.append((child, start))
             start += len(child.words)

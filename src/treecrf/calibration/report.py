@@ -1,46 +1,46 @@
-"""How well a parser knows how good it is: one part of a treebank, before and after calibration."""
+"""The calibration report of a parser on gold trees."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treecrf.calibration.predictions import Evidence, gather
-from treecrf.calibration.reliability import Answered, Reliability, reliability, risk_coverage
+from treecrf.calibration.predictions import Predictions, collect_predictions
+from treecrf.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 
-KINDS = {"labelled": "constituents, labelled", "unlabelled": "constituents, unlabelled", "trees": "whole trees"}
+# kinds of predictions, by their key in calibration.json
+KINDS = {"labelled": "constituents, labeled", "unlabelled": "constituents, unlabeled", "trees": "whole trees"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration:
-    """The reliability of each kind of probability, and F where the parser may pass."""
+class CalibrationReport:
+    """The reliability of a parser's probabilities, and F1 by coverage."""
 
-    labelled: Reliability
-    unlabelled: Reliability
-    trees: Reliability
-    coverage: tuple[Answered, ...]  # the surest sentences first: those with the highest expected share of right spans
+    reliability: dict[str, Reliability]  # by kind
+    coverage: tuple[CoveragePoint, ...]  # sentences are ordered by the mean probability of their constituents
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, in values that JSON can hold."""
-        kinds = {kind: asdict(getattr(self, kind)) for kind in KINDS}
-        for kind in KINDS:
-            kinds[kind]["bins"] = [bin_._asdict() for bin_ in getattr(self, kind).bins]
-        return {**kinds, "coverage": [answered._asdict() for answered in self.coverage]}
+        """The report in JSON values."""
+        kinds = {
+            kind: asdict(result) | {"bins": [bin_._asdict() for bin_ in result.bins]}
+            for kind, result in self.reliability.items()
+        }
+        return {**kinds, "coverage": [point._asdict() for point in self.coverage]}
 
 
-def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Calibration:
-    """Compare what a parser says of gold trees' words with the trees."""
-    evidence = gather(parser, trees, mbr=mbr)
-    found = {
-        kind: reliability(points.probabilities, points.right)
-        for kind, points in ((kind, getattr(evidence, kind)) for kind in KINDS)
-    }
-    return Calibration(**found, coverage=tuple(risk_coverage(_confidences(evidence), evidence.counts)))
+def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> CalibrationReport:
+    """Parses the words of gold trees and compares probabilities with accuracies."""
+    predictions = collect_predictions(parser, trees, mbr=mbr)
+    by_kind = {"labelled": predictions.labeled, "unlabelled": predictions.unlabeled, "trees": predictions.trees}
+    return CalibrationReport(
+        reliability={kind: reliability(some.probabilities, some.is_correct) for kind, some in by_kind.items()},
+        coverage=tuple(coverage_curve(_confidences(predictions), predictions.counts)),
+    )
 
 
-def _confidences(evidence: Evidence) -> list[float]:
-    """Of each sentence, the mean probability of the constituents that were found; 1 where there are none."""
-    said = iter(evidence.labelled.probabilities)
-    sums = [(sum(next(said) for _ in range(predicted)), predicted) for _, predicted, _ in evidence.counts]
-    return [total / predicted if predicted else 1.0 for total, predicted in sums]
+def _confidences(predictions: Predictions) -> list[float]:
+    """The mean probability of each sentence's predicted constituents; 1 if it has none."""
+    probabilities = iter(predictions.labeled.probabilities)
+    sums = [(sum(next(probabilities) for _ in range(size)), size) for _, size, _ in predictions.counts]
+    return [total / size if size else 1.0 for total, size in sums]

@@ -1,7 +1,7 @@
-"""Temperatures: by how much a parser's scores are to be divided, so that its probabilities come true.
+"""Temperature scaling: divides span and label scores by temperatures, so that probabilities are calibrated.
 
-Scores are linear in the last weights of their scorer, so a temperature is applied by dividing those once. Nothing else
-has to know of it: batches, constraints, alternatives and smaller numbers all see the scores of a calibrated parser.
+Scores are linear in the last weights of their scorer, so a temperature divides these weights once. Batches,
+constraints, alternatives and quantization then need no change.
 """
 
 from collections.abc import Sequence
@@ -11,70 +11,80 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from treecrf.calibration.predictions import scored
-from treecrf.calibration.reliability import Numbers, log_losses
+from treecrf.calibration.predictions import decoded_cells, score_batches
+from treecrf.calibration.reliability import FloatArray, log_losses
 from treecrf.chart.crf import SpanCRF
 from treecrf.data.batch import Spans
 from treecrf.decoding import decode
 from treecrf.nn import Scores, SpanModel
 from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
-from treecrf.tree import Tree
+from treecrf.tree import Span, Tree
 from treecrf.treebank.binarize import LabelSet, unary_chain
 
 CHOICES = tuple(float(choice) for choice in np.geomspace(0.5, 4.0, 40))
 
 
 class Temperatures(NamedTuple):
-    """What span scores and label scores are divided by; the same where a model has only scores of labelled spans."""
+    """The divisors of span scores and label scores; equal for a one-stage model, which only scores labeled spans."""
 
     spans: float = 1.0
     labels: float = 1.0
 
 
 def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence[float] = CHOICES) -> Temperatures:
-    """The temperatures at which the constituents that the parser finds are most likely as right and wrong as they are.
+    """The temperatures with the lowest log loss of predicted constituents, found by grid search.
 
-    Found on a grid; trees are those that it finds as it is.
+    The predicted trees are those of the uncalibrated parser.
     """
     one_stage = parser.model.config.one_stage
-    total = np.zeros((len(choices), len(choices)))
-    for scores, gold in scored(parser, trees):
-        spans, labels, right = _at_choices(parser, scores, gold, choices)
-        for place, marginals in enumerate(spans):
+    labels = LabelSet(parser.vocabulary.labels)
+    losses = np.zeros((len(choices), len(choices)))  # by temperature of spans and of labels
+    for scores, gold in score_batches(parser, trees):
+        span_probabilities, label_probabilities, is_correct = _probabilities_on_grid(scores, gold, labels, choices)
+        for number, marginals in enumerate(span_probabilities):
             if one_stage:
-                total[place, place] += log_losses(marginals * labels[place], right).sum()
+                losses[number, number] += log_losses(marginals * label_probabilities[number], is_correct).sum()
             else:
-                total[place] += log_losses(marginals * labels, right).sum(-1)
+                losses[number] += log_losses(marginals * label_probabilities, is_correct).sum(-1)
     if one_stage:
-        best = int(np.diagonal(total).argmin())
+        best = int(np.diagonal(losses).argmin())
         return Temperatures(choices[best], choices[best])
-    best_spans, best_labels = divmod(int(total.argmin()), len(choices))
+    best_spans, best_labels = divmod(int(losses.argmin()), len(choices))
     return Temperatures(choices[best_spans], choices[best_labels])
 
 
+class _Grid(NamedTuple):
+    """Probabilities of predicted constituents at each temperature."""
+
+    spans: FloatArray  # (temperatures, constituents): of the constituent's span
+    labels: FloatArray  # (temperatures, constituents): of the constituent's label, given the span
+    is_correct: FloatArray  # (constituents,)
+
+
 @torch.no_grad()
-def _at_choices(
-    parser: Parser, scores: Scores, gold: Sequence[Tree], choices: Sequence[float]
-) -> tuple[Numbers, Numbers, Numbers]:
-    """The constituents that were found: for each choice, how probable their spans are and, given those, their names."""
-    names = LabelSet(parser.vocabulary.labels)
+def _probabilities_on_grid(
+    scores: Scores, gold: Sequence[Tree], labels: LabelSet, temperatures: Sequence[float]
+) -> _Grid:
     decoded = decode(scores)
-    size = scores.spans.shape[1]
-    owners = torch.repeat_interleave(2 * scores.lengths - 1)
-    cells = (owners * size + decoded.starts) * size + decoded.ends
-    spans, columns, right = _found(
-        owners.tolist(), decoded.starts.tolist(), decoded.ends.tolist(), decoded.labels.tolist(), gold, names
+    sentences, cells = decoded_cells(scores, decoded)
+    starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
+    spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
+    places, names, is_correct = _compare(spans, sentences.tolist(), gold)
+    column_of = {name: column for column, name in enumerate(labels.names)}
+    rows = torch.tensor(places, dtype=torch.int64, device=cells.device)
+    columns = torch.tensor([column_of[name] for name in names], dtype=torch.int64, device=cells.device)
+    label_scores = scores.labels_at(Spans.at(cells, scores.spans.shape[1]))
+    contains = torch.from_numpy(labels.contains).to(label_scores)
+    marginals, name_probabilities = [], []
+    for temperature in temperatures:
+        marginals.append(_crf(scores, temperature).marginals.flatten()[cells][rows].cpu())
+        name_probabilities.append(((label_scores / temperature).softmax(-1) @ contains)[rows, columns].cpu())
+    return _Grid(
+        torch.stack(marginals).double().numpy(),
+        torch.stack(name_probabilities).double().numpy(),
+        np.array(is_correct, float),
     )
-    where = torch.tensor(spans, dtype=torch.int64, device=cells.device)
-    column = torch.tensor(columns, dtype=torch.int64, device=cells.device)
-    raw = scores.labels_at(Spans.at(cells, size))
-    holds = torch.from_numpy(names.contains).to(raw)
-    marginals, held = [], []
-    for choice in choices:
-        marginals.append(_crf(scores, choice).marginals.flatten()[cells][where].cpu())
-        held.append(((raw / choice).softmax(-1) @ holds)[where, column].cpu())
-    return torch.stack(marginals).double().numpy(), torch.stack(held).double().numpy(), np.array(right, float)
 
 
 def _crf(scores: Scores, temperature: float) -> SpanCRF:
@@ -84,29 +94,29 @@ def _crf(scores: Scores, temperature: float) -> SpanCRF:
     return SpanCRF((scores.labels / temperature).logsumexp(-1), scores.lengths, validate=False)
 
 
-def _found(
-    owners: list[int], starts: list[int], ends: list[int], labels: list[int], gold: Sequence[Tree], names: LabelSet
-) -> tuple[list[int], list[int], list[bool]]:
-    """Of each constituent: the place of its span, the column of its name, and whether the gold tree has it."""
-    columns = {name: column for column, name in enumerate(names.names)}
-    truth = [{*tree.spans()} for tree in gold]
-    places, found, right = [], [], []
-    for place, (owner, start, end, label) in enumerate(zip(owners, starts, ends, labels, strict=True)):
-        for name in unary_chain(names.strings[label]):
+def _compare(
+    spans: Sequence[Span], sentences: Sequence[int], gold: Sequence[Tree]
+) -> tuple[list[int], list[str], list[bool]]:
+    """For each constituent: the place of its span in `spans`, its label, and whether the gold tree has it."""
+    gold_constituents = [{*tree.spans()} for tree in gold]
+    places, names, is_correct = [], [], []
+    for place, ((start, end, label), sentence) in enumerate(zip(spans, sentences, strict=True)):
+        for name in unary_chain(label):
             places.append(place)
-            found.append(columns[name])
-            right.append((start, end, name) in truth[owner])
-    return places, found, right
+            names.append(name)
+            is_correct.append((start, end, name) in gold_constituents[sentence])
+    return places, names, is_correct
 
 
 @torch.no_grad()
 def apply_temperatures(model: SpanModel, temperatures: Temperatures) -> None:
-    """Divide a model's scores, by way of its weights."""
+    """Divides a model's scores by temperatures, in place, by dividing the weights of its scorers."""
     if min(temperatures) <= 0:
         raise ValueError(f"temperatures are {tuple(temperatures)}; expected numbers above 0")
     if model.span_scorer is None and temperatures.spans != temperatures.labels:
         raise ValueError(
-            f"temperatures are {tuple(temperatures)} for a model that scores labelled spans; expected the same twice"
+            f"temperatures are {tuple(temperatures)}, but the model has one scorer for spans and labels; "
+            "expected two equal temperatures"
         )
     for scorer, temperature in ((model.span_scorer, temperatures.spans), (model.label_scorer, temperatures.labels)):
         for weight in _last_weights(scorer):
@@ -114,7 +124,7 @@ def apply_temperatures(model: SpanModel, temperatures: Temperatures) -> None:
 
 
 def _last_weights(scorer: Biaffine | Minus | None) -> list[Tensor]:
-    """The weights that a scorer's scores are linear in."""
+    """The weights in which a scorer's scores are linear."""
     if scorer is None:
         return []
     last: nn.Module = scorer.out if isinstance(scorer, Minus) else scorer

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> None:
     """Calibrate a model, and print how far probability and truth are apart, before and after."""
     from treecrf.calibration import KINDS, calibrate, measure
     from treecrf.calibration.io import save_calibrated
-    from treecrf.calibration.plot import draw
+    from treecrf.calibration.plot import plot_reports
     from treecrf.parser import Parser
     from treecrf.treebank import read_trees
 
@@ -41,17 +41,17 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device, precision="float32")
     dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
     before = measure(parser, test)
-    adjustment = calibrate(parser, dev, find_threshold=True)
+    parameters = calibrate(parser, dev, find_threshold=True)
     after = measure(parser, test)
     if args.output:
-        save_calibrated(args.model, args.output, parser, adjustment, before=before, after=after)
+        save_calibrated(args.model, args.output, parser, parameters, before=before, after=after)
     if args.plot:
-        draw({"before": before, "after": after}, args.plot)
-    (spans, labels), price, (pro, con, offset) = adjustment
-    print(f"temperatures: spans {spans:.3f}, labels {labels:.3f}; price of a constituent: {price:.3f}")
-    print(f"curve: pro {pro:.3f}, con {con:.3f}, offset {offset:+.3f}")
-    print(f"found with {len(dev):,} sentences")
+        plot_reports({"before": before, "after": after}, args.plot)
+    (spans, labels), f1_threshold, (a, b, c) = parameters
+    print(f"temperatures: spans {spans:.3f}, labels {labels:.3f}; F1 threshold: {f1_threshold:.3f}")
+    print(f"beta calibration: a {a:.3f}, b {b:.3f}, c {c:+.3f}")
+    print(f"fitted on {len(dev):,} sentences")
     print(f"{'error on ' + ('test' if args.test else 'the same sentences'):27} {'before':>8} {'after':>8} {'of':>9}")
     for kind, title in KINDS.items():
-        was, now = getattr(before, kind), getattr(after, kind)
+        was, now = before.reliability[kind], after.reliability[kind]
         print(f"{title:27} {was.error:8.4f} {now.error:8.4f} {now.predictions:9,}")

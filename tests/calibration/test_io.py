@@ -1,0 +1,31 @@
+import json
+
+from treecrf.calibration.fit import CalibrationParameters
+from treecrf.calibration.io import read_record, write_record
+from treecrf.calibration.report import CalibrationReport
+from treecrf.calibration.temperature import Temperatures
+from treecrf.decoding.beta_calibration import BetaCalibration
+
+REPORT = CalibrationReport(reliability={}, coverage=())
+
+
+def test_record_is_read_as_written(tmp_path):
+    parameters = CalibrationParameters(Temperatures(1.5, 2.0), 0.4, BetaCalibration(0.5, 0.6, 0.7))
+    write_record(tmp_path, parameters, before=REPORT, after=REPORT)
+    record = read_record(tmp_path)
+    assert record["temperatures"] == {"spans": 1.5, "labels": 2.0}
+    assert (record["f1_threshold"], record["beta"]) == (0.4, {"a": 0.5, "b": 0.6, "c": 0.7})
+
+
+def test_record_of_version_0_1_is_read(tmp_path):
+    old = {
+        "temperatures": {},
+        "price": 0.4,
+        "curve": {"pro": 0.5, "con": 0.6, "offset": 0.7},
+        "before": {},
+        "after": {},
+    }
+    (tmp_path / "calibration.json").write_text(json.dumps(old))
+    record = read_record(tmp_path)
+    assert (record["f1_threshold"], record["beta"]) == (0.4, {"a": 0.5, "b": 0.6, "c": 0.7})
+    assert record.keys() == {"temperatures", "f1_threshold", "beta", "before", "after"}
