@@ -1,10 +1,10 @@
-"""Trees and texts for properties to hold on."""
+"""Hypothesis strategies for trees and texts."""
 
 from hypothesis import strategies as st
 
 from treecrf.tree import Tree
 
-# what has broken readers, writers and binarizers elsewhere
+# texts that are hard for readers, writers and binarization
 _AWKWARD = [
     *(
         "(",
@@ -58,7 +58,7 @@ def leaves(texts: st.SearchStrategy[str] = any_text) -> st.SearchStrategy[Tree]:
 
 
 def trees(texts: st.SearchStrategy[str] = any_text, max_words: int = 12) -> st.SearchStrategy[Tree]:
-    """Trees of all shapes: bare preterminals, unary chains, roots with several children."""
+    """Trees of all shapes: single preterminals, unary chains, roots with several children."""
 
     def above(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
         return st.builds(Tree, texts, st.lists(children, min_size=1, max_size=4).map(tuple))
@@ -67,7 +67,7 @@ def trees(texts: st.SearchStrategy[str] = any_text, max_words: int = 12) -> st.S
 
 
 def deep_tree(depth: int) -> Tree:
-    """A tree that leans right, with one constituent inside the other and a word beside each."""
+    """A right-branching tree with nested constituents."""
     node = Tree("NN", ("end",))
     for number in range(depth):
         children = (Tree("DT", (f"w{number}",)), node) if number % 2 else (node,)
@@ -76,5 +76,5 @@ def deep_tree(depth: int) -> Tree:
 
 
 def wide_tree(words: int) -> Tree:
-    """A tree with all its words under one constituent."""
+    """A tree with all words in one constituent."""
     return Tree("TOP", (Tree("S", tuple(Tree("NN", (f"w{number}",)) for number in range(words))),))

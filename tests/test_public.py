@@ -4,19 +4,27 @@ import sys
 import pytest
 
 import treecrf
+from treecrf.viz import svg
 
 
 @pytest.mark.parametrize("name", treecrf.__all__)
-def test_every_public_name_is_there(name):
+def test_every_public_name_exists(name):
     assert getattr(treecrf, name).__name__ == name
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'Perser'"):
-        treecrf.Perser  # noqa: B018  # the look-up is the test
+        treecrf.Perser  # noqa: B018  # the lookup is the test
 
 
 @pytest.mark.parametrize("code", ["import treecrf", "from treecrf import Tree, evaluate, read_trees, to_spans"])
-def test_words_come_without_torch(code):
+def test_trees_and_scores_need_neither_torch_nor_numpy(code):
     check = f"{code}\nimport sys\nassert 'torch' not in sys.modules and 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_notebooks_show_a_tree_as_a_picture():
+    tree = treecrf.Tree.parse("(S (NP (PRP We)) (VP (VBP parse)))")
+    assert tree._repr_svg_() == svg(tree)
+    code = "from treecrf.tree import Tree; print(Tree.parse('(A a)')._repr_svg_()[:4])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"<svg"

@@ -1,4 +1,4 @@
-"""Every tree of the treebanks beside the repository, there and back again."""
+"""Round trips of every tree in the treebanks beside the repository."""
 
 import gzip
 import re
@@ -14,10 +14,10 @@ from treecrf.treebank import clean, read_trees, write_trees
 from treecrf.treebank.binarize import from_spans, to_spans
 
 TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
-FILES = sorted(TREEBANKS.glob("*/*.mrg.gz"), key=lambda path: -path.stat().st_size)  # the longest work first
+FILES = sorted(TREEBANKS.glob("*/*.mrg.gz"), key=lambda path: -path.stat().st_size)  # longest first
 NAMES = sorted({path.parent.name for path in FILES})
-MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # constituents that icepahc and masc have in the place of a tag
-HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels have hyphens of their own
+MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # labels that icepahc and masc use as tags
+HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels contain hyphens
 
 pytestmark = pytest.mark.skipif(not FILES, reason="the treebanks are not in ../shared/treebanks")
 
@@ -31,13 +31,13 @@ def our_view(tree: Tree) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
-def test_every_tree_survives(path: Path, tmp_path: Path) -> None:
+def test_round_trip_keeps_every_tree(path: Path, tmp_path: Path) -> None:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = file.read().splitlines()
-    count = write_trees(tmp_path / "again.mrg", read_trees(path))
-    again = list(read_trees(tmp_path / "again.mrg"))
-    assert count == len(again) == len(lines)
-    for line, tree, first in zip(lines, again, read_trees(path), strict=True):
+    count = write_trees(tmp_path / "copy.mrg", read_trees(path))
+    copies = list(read_trees(tmp_path / "copy.mrg"))
+    assert count == len(copies) == len(lines)
+    for line, tree, first in zip(lines, copies, read_trees(path), strict=True):
         assert str(tree) == str(first) == line
         leaves = tree.leaves()
         for side in ("left", "right"):
@@ -48,8 +48,8 @@ def test_every_tree_survives(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_figures_are_those_of_the_treebank(name: str) -> None:
-    """Sentences, tokens and labels are those that the treebank states, binarized ones by another's binarization too."""
+def test_sizes_equal_those_in_the_readme(name: str) -> None:
+    """Counts sentences, tokens, labels and binarized labels; the README's are by another program."""
     readme = (TREEBANKS / name / "README.md").read_text(encoding="utf-8")
     sentences = tokens = 0
     labels: set[str] = set()
@@ -58,7 +58,9 @@ def test_figures_are_those_of_the_treebank(name: str) -> None:
         sentences += 1
         tokens += len(tree.words)
         labels.update(span.label for span in tree.spans()[1:])
-        if not tree.subtrees[0].is_leaf or len(tree.subtrees) > 1:  # a word alone under the root has no label there
+        if (
+            not tree.subtrees[0].is_leaf or len(tree.subtrees) > 1
+        ):  # not in the README's count
             binarized.update(span.label for span in to_spans(tree))
     assert re.search(r"\| all \| (\d+) \| (\d+) ", readme).groups() == (str(sentences), str(tokens))  # type: ignore[union-attr]
     stated = re.search(r"Labels: (\d+) .* left binarization (\d+)\.", readme)
@@ -67,16 +69,18 @@ def test_figures_are_those_of_the_treebank(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_clean_trees_stay_as_they_are(name: str) -> None:
+def test_cleaning_keeps_clean_trees(name: str) -> None:
     for tree in read_trees(TREEBANKS / name / "dev.mrg.gz"):
         cleaned = clean(tree, keep_labels=name in HYPHENATED)
         assert cleaned is not None
-        changed = [leaf.label for leaf, kept in zip(tree.leaves(), cleaned.leaves(), strict=True) if leaf != kept]
+        changed = [
+            leaf.label for leaf, clean_leaf in zip(tree.leaves(), cleaned.leaves(), strict=True) if leaf != clean_leaf
+        ]
         assert set(changed) <= MISTAGGED
         assert changed or cleaned == tree
 
 
-def test_simplified_chinese_is_told_in_its_old_encoding(tmp_path: Path) -> None:
+def test_gb18030_is_detected(tmp_path: Path) -> None:
     trees = list(read_trees(TREEBANKS / "zhong" / "train.mrg.gz"))
     (tmp_path / "old.mrg").write_bytes("".join(f"{tree}\n" for tree in trees).encode("gb18030"))
     assert list(read_trees(tmp_path / "old.mrg")) == trees

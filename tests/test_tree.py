@@ -1,4 +1,4 @@
-"""Trees and their brackets."""
+"""Trees and their bracket notation."""
 
 import copy
 import pickle
@@ -41,7 +41,7 @@ def spans_by_recursion(tree: Tree, start: int = 0) -> list[Span]:
 
 
 def read_by_recursion(text: str) -> list[Tree]:
-    """The trees of a short text, by the grammar; ValueError if it is no list of trees."""
+    """Reads the trees of a short text by the grammar; ValueError for other texts."""
     tokens = re.findall(r"[()]|[^ \t\n\r\f\v()]+", text)
 
     def tree(position: int) -> tuple[Tree, int]:
@@ -65,38 +65,38 @@ def read_by_recursion(text: str) -> list[Tree]:
             raise ValueError("neither a constituent nor a tagged word")
         return Tree(names[0], (names[1],)), position + 1
 
-    found = []
+    forest = []
     position = 0
     try:
         while position < len(tokens):
             node, position = tree(position)
-            found.append(node)
+            forest.append(node)
     except IndexError:
         raise ValueError("unclosed") from None
-    return found
+    return forest
 
 
 @given(trees())
-def test_brackets_spell_every_tree(tree: Tree) -> None:
+def test_round_trip_through_text_keeps_every_tree(tree: Tree) -> None:
     text = str(tree)
     assert same(Tree.parse(text), tree)
     assert text.encode().decode().split("\n") == [text]
 
 
 @given(trees())
-def test_brackets_hold_no_parenthesis_but_those_of_the_tree(tree: Tree) -> None:
+def test_text_has_one_pair_of_parentheses_per_node(tree: Tree) -> None:
     nodes = sum(1 for _ in tree.walk())
     assert str(tree).count("(") == str(tree).count(")") == nodes
 
 
 @given(st.lists(trees(max_words=4), max_size=4))
-def test_trees_one_after_another_are_read_one_by_one(forest: list[Tree]) -> None:
+def test_several_trees_in_one_text_are_read(forest: list[Tree]) -> None:
     assert list(parse_trees("\n".join(map(str, forest)))) == forest
     assert list(parse_trees("".join(map(str, forest)))) == forest
 
 
 @given(any_text)
-def test_escape_is_undone_and_safe(text: str) -> None:
+def test_unescape_inverts_escape(text: str) -> None:
     assert unescape(escape(text)) == text
     assert re.fullmatch(r"[^\s()]+", escape(text))
 
@@ -104,13 +104,13 @@ def test_escape_is_undone_and_safe(text: str) -> None:
 @pytest.mark.parametrize(
     "word", ["-LRB-", "-RRB-", "-LCB-", "*T*-1", r"1\/2", r"\*", "``", "#", "树", "é", "e\u0301", "\\"]
 )
-def test_ordinary_words_stay_as_they_are(word: str) -> None:
+def test_ordinary_words_are_not_escaped(word: str) -> None:
     text = f"(TOP (X {word}))"
     assert Tree.parse(text).words == [word]
     assert str(Tree.parse(text)) == text
 
 
-def test_a_word_that_is_a_parenthesis_survives() -> None:
+def test_a_parenthesis_as_a_word_is_escaped() -> None:
     tree = Tree("-LRB-", ("(",))
     assert str(tree) == r"(-LRB- \u{28})"
     assert Tree.parse(str(tree)).words == ["("]
@@ -150,14 +150,14 @@ def test_any_text_gives_trees_or_the_error(text: str) -> None:
         ("(A a))", "')' without its '('", 1, 6),
         ("(A\n (B b)\n ())", "a constituent is empty; expected a word or constituents in it", 3, 2),
         ("(A (B))", "'B' is empty; expected a word or constituents in it", 1, 4),
-        ("(A a b)", "'A' holds 2 words; expected one", 1, 1),
+        ("(A a b)", "'A' contains 2 words; expected one", 1, 1),
         ("(A a (B b))", "word 'a' beside a constituent; expected one or the other", 1, 1),
         ("(A (B b) c)", "word 'c' after a constituent; expected '(' or ')'", 1, 10),
         ("word", "expected '(', found 'word'", 1, 1),
         ("\n (A a)\n x", "expected '(', found 'x'", 3, 2),
     ],
 )
-def test_the_error_says_what_is_wrong_and_where(text: str, reason: str, line: int, column: int) -> None:
+def test_the_error_has_a_reason_and_a_position(text: str, reason: str, line: int, column: int) -> None:
     with pytest.raises(BracketError) as caught:
         Tree.parse(text)
     assert str(caught.value) == f"{reason} (line {line}, column {column})"
@@ -166,13 +166,13 @@ def test_the_error_says_what_is_wrong_and_where(text: str, reason: str, line: in
 
 
 @pytest.mark.parametrize("children", [(), ("a", "b"), (Tree("A", ("a",)), "b"), ["a"], "a", (1,)])
-def test_a_tree_holds_subtrees_or_one_word(children: object) -> None:
+def test_children_are_subtrees_or_one_word(children: object) -> None:
     with pytest.raises(ValueError, match="expected"):
         Tree("NP", children)  # type: ignore[arg-type]
 
 
 @given(trees(), trees())
-def test_equality_is_of_labels_words_and_shape(one: Tree, other: Tree) -> None:
+def test_equality_compares_labels_words_and_shape(one: Tree, other: Tree) -> None:
     assert (one == other) == same(one, other)
     assert one != Tree("another", (one,))
     assert one != str(one)
@@ -191,20 +191,20 @@ def test_copies_and_pickles_are_equal(tree: Tree) -> None:
     assert same(eval(repr(tree)), tree)
 
 
-def test_a_tree_cannot_be_changed() -> None:
+def test_trees_are_immutable() -> None:
     with pytest.raises(AttributeError):
         Tree("NN", ("cat",)).label = "VB"  # type: ignore[misc]
 
 
 @given(trees())
-def test_words_tags_and_spans_are_those_of_the_definition(tree: Tree) -> None:
+def test_words_tags_and_spans_equal_a_recursive_definition(tree: Tree) -> None:
     assert tree.spans() == spans_by_recursion(tree)
     assert [(leaf.label, *leaf.children) for leaf in tree.leaves()] == list(zip(tree.tags, tree.words, strict=True))
     assert tree.leaves() == [node for node in tree.walk() if node.is_leaf]
 
 
 @given(trees(plain_text))
-def test_nltk_reads_what_we_write(tree: Tree) -> None:
+def test_nltk_reads_our_text(tree: Tree) -> None:
     theirs = nltk.Tree.fromstring(str(tree))
     assert theirs.leaves() == tree.words
     assert [tag for _, tag in theirs.pos()] == tree.tags
@@ -213,27 +213,27 @@ def test_nltk_reads_what_we_write(tree: Tree) -> None:
 
 
 @given(trees())
-def test_a_tree_goes_to_nltk_and_back(tree: Tree) -> None:
+def test_round_trip_through_nltk_keeps_every_tree(tree: Tree) -> None:
     assert same(Tree.from_nltk(tree.to_nltk()), tree)
 
 
 @pytest.mark.parametrize("children", [[], ["a", "b"], ["a", nltk.Tree("B", ["b"])], [1], [nltk.Tree("B", [])]])
-def test_an_nltk_tree_that_is_none_of_ours_is_refused(children: list[object]) -> None:
+def test_an_nltk_tree_with_untagged_words_is_an_error(children: list[object]) -> None:
     with pytest.raises(ValueError, match="word"):
         Tree.from_nltk(nltk.Tree("A", children))
 
 
 @given(trees())
-def test_a_drawing_has_one_line_for_each_node(tree: Tree) -> None:
+def test_pretty_has_one_line_per_node(tree: Tree) -> None:
     assert len(tree.pretty().splitlines()) == sum(1 for _ in tree.walk())
 
 
-def test_a_drawing_shows_words_as_they_are() -> None:
+def test_pretty_does_not_escape_parentheses() -> None:
     assert Tree.parse(r"(A (-LRB- \u{28}) (B b))").pretty() == "A\n├── -LRB- (\n└── B b"
 
 
 @huge_trees
-def test_huge_trees_are_no_problem(tree: Tree) -> None:
+def test_huge_trees_need_no_recursion(tree: Tree) -> None:
     text = str(tree)
     assert str(Tree.parse(text)) == text
     assert Tree.parse(text) == tree

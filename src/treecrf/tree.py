@@ -1,8 +1,8 @@
 """Constituency trees and their bracket notation.
 
-In brackets a word or label cannot hold a parenthesis or white space, and cannot be empty. Such characters are written
-as `\\u{hex}` and read back, so that every tree survives the trip through text; `-LRB-` and other treebank escapes are
-ordinary words and stay as they are.
+In brackets, a word or label cannot contain parentheses or white space, and cannot be empty. The writer escapes such
+characters as `\\u{hex}`, and the reader restores them: reading the text of a tree gives an equal tree. Treebank escapes
+such as `-LRB-` are ordinary words here; `treecrf.treebank.escapes` converts them.
 """
 
 import re
@@ -12,12 +12,12 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-# what would end a word, what UTF-8 cannot hold, and the start of what would read as an escape
+# characters that end a word or that UTF-8 cannot encode, and backslashes that would start an escape
 _UNSAFE = re.compile(r"[\s()\ud800-\udfff]|\\(?=u\{[0-9a-f]*\})")
 _UNPRINTABLE = re.compile(r"[^\S ]|[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\u\{([0-9a-f]*)\}")
 _EMPTY = r"\u{}"
-# str.split() knows more white space than brackets do: a no-break space belongs to its word
+# unlike str.split(), brackets do not split at a no-break space: it belongs to its word
 _SPACE = " \t\n\r\f\v"
 _WORD = re.compile(rf"[^{_SPACE}]+")
 _TOKEN = re.compile(rf"[()]|[^{_SPACE}()]+")
@@ -31,11 +31,11 @@ class Span(NamedTuple):
     label: str
 
 
-_UNKNOWN = Span(0, 0, "")
+_PENDING = Span(0, 0, "")  # reserves the place of a constituent whose end is not known yet
 
 
 class BracketError(ValueError):
-    """Text that is not a bracketed tree; `offset` is where it goes wrong."""
+    """Text that is not a bracketed tree; `offset` is the position of the error."""
 
     def __init__(self, reason: str, text: str, offset: int) -> None:
         self.reason = reason
@@ -67,11 +67,11 @@ class Tree:
             raise ValueError(f"a tree of {self.label!r} and {children!r:.80}; expected a string and a tuple")
         is_leaf = len(children) == 1 and isinstance(children[0], str)
         if not is_leaf and not (children and all(isinstance(child, Tree) for child in children)):
-            raise ValueError(f"{self.label!r} holds {children!r:.80}; expected subtrees, or one word alone")
+            raise ValueError(f"{self.label!r} contains {children!r:.80}; expected subtrees, or one word alone")
 
     @staticmethod
     def parse(text: str) -> "Tree":
-        """The one tree that `text` spells."""
+        """Reads the one tree in `text`."""
         trees = parse_trees(text)
         tree = next(trees, None)
         if tree is None:
@@ -82,7 +82,7 @@ class Tree:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether this is a preterminal: a tag over one word."""
+        """Whether the node is a preterminal: a tag over one word."""
         return isinstance(self.children[0], str)
 
     @property
@@ -123,44 +123,44 @@ class Tree:
     def spans(self) -> list[Span]:
         """The constituents above the preterminals, parents before children."""
         spans: list[Span] = []
-        stack: list[Tree | tuple[int, int, str]] = [self]  # or where a constituent's span goes, its start and label
+        stack: list[Tree | tuple[int, int, str]] = [self]  # or the index, start and label of an open constituent
         position = 0
         while stack:
             node = stack.pop()
             if isinstance(node, tuple):
-                number, start, label = node
-                spans[number] = Span(start, position, label)
+                index, start, label = node
+                spans[index] = Span(start, position, label)
             elif isinstance(node.children[0], str):
                 position += 1
             else:
                 stack.append((len(spans), position, node.label))
-                spans.append(_UNKNOWN)
+                spans.append(_PENDING)
                 stack += node.children[::-1]
         return spans
 
     def __str__(self) -> str:
         """The brackets, on one line."""
-        parts: list[str] = []
+        texts: list[str] = []
         stack: list[Tree | None] = [self]  # None closes a constituent
         while stack:
             node = stack.pop()
             if node is None:
-                parts.append(")")
+                texts.append(")")
             elif isinstance(node.children[0], str):
                 word = node.children[0]
-                spell = _known_spelling if len(word) < _LONG else _spelling
-                parts.append(spell(node.label, word))
+                write_leaf = _cached_leaf_text if len(word) < _MAX_CACHED else _leaf_text
+                texts.append(write_leaf(node.label, word))
             else:
-                parts.append(_known_opening(node.label))
+                texts.append(_cached_opening(node.label))
                 stack.append(None)
                 stack += node.children[::-1]
-        return "".join(parts)[1:]
+        return "".join(texts)[1:]
 
     def __repr__(self) -> str:
         return f"Tree.parse({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        # brackets spell each tree differently, and are built without recursion however deep it is
+        # different trees have different brackets, and building brackets needs no recursion, however deep the tree is
         return self is other or (isinstance(other, Tree) and self.label == other.label and str(self) == str(other))
 
     def __hash__(self) -> int:
@@ -170,7 +170,7 @@ class Tree:
         return Tree.parse, (str(self),)
 
     def pretty(self) -> str:
-        """A drawing for the terminal, one node a line.
+        """The tree for the terminal, with one node per line.
 
         >>> print(Tree.parse("(S (NP (PRP We)) (VP (VBP parse)))").pretty())
         S
@@ -180,25 +180,19 @@ class Tree:
             └── VBP parse
         """
         lines: list[str] = []
-        stack = [(self, "", "")]  # node, what stands before it, what stands before its children
+        stack = [(self, "", "")]  # a node, its prefix, the prefix of its children
         while stack:
-            node, before, below = stack.pop()
+            node, prefix, child_prefix = stack.pop()
             text = f"{node.label} {node.children[0]}" if node.is_leaf else node.label
-            lines.append(before + _UNPRINTABLE.sub(_escaped, text))
+            lines.append(prefix + _UNPRINTABLE.sub(escape_match, text))
             last = len(node.subtrees) - 1
             for number in range(last, -1, -1):
                 branch, trunk = ("└── ", "    ") if number == last else ("├── ", "│   ")
-                stack.append((node.subtrees[number], below + branch, below + trunk))
+                stack.append((node.subtrees[number], child_prefix + branch, child_prefix + trunk))
         return "\n".join(lines)
 
-    def _repr_svg_(self) -> str:
-        """The picture that notebooks show."""
-        from treecrf.viz import svg
-
-        return svg(self)
-
     def to_nltk(self) -> Any:
-        """The same tree as an `nltk.Tree`."""
+        """Converts the tree to an `nltk.Tree`."""
         try:
             nltk = import_module("nltk")
         except ImportError as error:
@@ -210,64 +204,65 @@ class Tree:
             copy.extend(nltk.Tree(child.label, []) for child in node.subtrees)
             if node.is_leaf:
                 copy.append(node.children[0])
-            stack.extend(zip(node.subtrees, copy, strict=False))  # a leaf's word has no partner
+            stack.extend(zip(node.subtrees, copy, strict=False))  # a leaf has no subtrees, its copy has a word
         return root
 
     @staticmethod
     def from_nltk(tree: Any) -> "Tree":
-        """The tree that an `nltk.Tree` holds."""
-        built: list[Tree] = []
-        stack: list[tuple[Any, bool]] = [(tree, False)]
+        """Converts an `nltk.Tree` to a tree."""
+        trees: list[Tree] = []  # finished subtrees whose parent is not finished
+        stack: list[tuple[Any, bool]] = [(tree, False)]  # a node, and whether its children are finished
         while stack:
-            node, seen = stack.pop()
+            node, is_visited = stack.pop()
             if isinstance(node, str) or not hasattr(node, "label"):
-                raise ValueError(f"{node!r:.80} stands where an nltk.Tree should; a word needs a tag of its own")
+                raise ValueError(f"found {node!r:.80}, expected an nltk.Tree; every word needs a tag")
             if len(node) == 1 and isinstance(node[0], str):
-                built.append(Tree(node.label(), (node[0],)))
-            elif seen or not len(node):
-                first = len(built) - len(node)
-                children = tuple(built[first:])
-                del built[first:]
-                built.append(Tree(node.label(), children))
+                trees.append(Tree(node.label(), (node[0],)))
+            elif is_visited or not len(node):
+                first = len(trees) - len(node)
+                children = tuple(trees[first:])
+                del trees[first:]
+                trees.append(Tree(node.label(), children))
             else:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node))
-        return built[0]
+        return trees[0]
 
 
 def escape(text: str) -> str:
-    """A word or label as brackets can hold it.
+    """Escapes a word or label for brackets.
 
     >>> escape("(")
     '\\\\u{28}'
     """
     if _UNSAFE.search(text):
-        return _UNSAFE.sub(_escaped, text)
+        return _UNSAFE.sub(escape_match, text)
     return text or _EMPTY
 
 
 def unescape(text: str) -> str:
-    """What `escape` was given."""
-    return _ESCAPE.sub(_character, text) if "\\u{" in text else text
+    """Restores the text that `escape` received."""
+    return _ESCAPE.sub(_unescape_match, text) if "\\u{" in text else text
 
 
-def _escaped(match: re.Match[str]) -> str:
+def escape_match(match: re.Match[str]) -> str:
+    """Escapes the one character of a match."""
     return f"\\u{{{ord(match[0]):x}}}"
 
 
-def _spelling(tag: str, word: str) -> str:
-    return f" ({escape(tag)} {escape(word)})"
-
-
-def _opening(label: str) -> str:
-    return f" ({escape(label)}" if label else " ("  # an empty label needs no spelling over subtrees: "( (S ...))"
-
-
-def _character(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     if not match[1]:
         return ""
     code = int(match[1], 16)
     return chr(code) if code <= 0x10FFFF else match[0]
+
+
+def _leaf_text(tag: str, word: str) -> str:
+    return f" ({escape(tag)} {escape(word)})"
+
+
+def _opening(label: str) -> str:
+    return f" ({escape(label)}" if label else " ("  # over subtrees, an empty label needs no escape: "( (S ...))"
 
 
 _new = Tree.__new__
@@ -275,8 +270,8 @@ _set_label = Tree.__dict__["label"].__set__  # slots are descriptors
 _set_children = Tree.__dict__["children"].__set__
 
 
-def unchecked(label: str, children: tuple[Any, ...]) -> Tree:
-    """A tree whose children are known to be right, in a third of the time that checking them takes."""
+def build_unchecked(label: str, children: tuple[Any, ...]) -> Tree:
+    """Builds a tree without checking its children, in a third of the time."""
     tree = _new(Tree)
     _set_label(tree, label)
     _set_children(tree, children)
@@ -284,28 +279,28 @@ def unchecked(label: str, children: tuple[Any, ...]) -> Tree:
 
 
 def parse_trees(text: str) -> Iterator[Tree]:
-    """The trees that `text` spells one after another.
+    """Reads the trees in `text`, one after another.
 
     >>> [tree.label for tree in parse_trees("(A (B b)) (C (D d))")]
     ['A', 'C']
     """
     *pieces, rest = text.split(")")
-    stack: list[tuple[str, list[Tree]]] = []  # open constituents: the label, the children of the one around it
+    stack: list[tuple[str, list[Tree]]] = []  # open constituents: the label, and the finished siblings before it
     children: list[Tree] = []  # of the innermost open constituent
     for piece in pieces:
-        # what precedes each ")": labels and a tagged word that begin here, or nothing where a constituent ends
+        # the text before each ")": opening labels and a tagged word, or nothing if a constituent ends here
         if piece and (parts := piece.rpartition("("))[1]:
-            before, _, tagged = parts
-            if before != " ":
-                labels = _known_labels(before) if len(before) < _LONG else _read_labels(before)
+            openings, _, tagged_word = parts
+            if openings != " ":
+                labels = _cached_labels(openings) if len(openings) < _MAX_CACHED else _read_labels(openings)
                 if labels is None:
-                    raise _diagnose(text)
+                    raise _find_error(text)
                 for label in labels:
                     stack.append((label, children))
                     children = []
-            leaf = _known_leaf(tagged) if len(tagged) < _LONG else _read_leaf(tagged)
+            leaf = _cached_leaf(tagged_word) if len(tagged_word) < _MAX_CACHED else _read_leaf(tagged_word)
             if leaf is None:
-                raise _diagnose(text)
+                raise _find_error(text)
             children.append(leaf)
         elif stack and not (piece and piece.strip(_SPACE)):
             node = _new(Tree)
@@ -314,22 +309,22 @@ def parse_trees(text: str) -> Iterator[Tree]:
             _set_label(node, label)
             children.append(node)
         else:
-            raise _diagnose(text)
+            raise _find_error(text)
         if not stack:
             yield children.pop()
     if stack or rest.strip(_SPACE):
-        raise _diagnose(text)
+        raise _find_error(text)
 
 
 def _read_leaf(text: str) -> Tree | None:
     fields = text.split()
     if " ".join(fields) != text:
         fields = _WORD.findall(text)
-    return unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
+    return build_unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
 
 
 def _read_labels(text: str) -> tuple[str, ...] | None:
-    """The labels of constituents that open one inside the other, with "(" before each but the first's space."""
+    """Reads the labels of nested constituents, such as "(S (NP "; None if the text is something else."""
     before, *labels = text.split("(")
     fields = [_WORD.findall(label) for label in labels]
     if before.strip(_SPACE) or any(len(field) > 1 for field in fields):
@@ -337,17 +332,17 @@ def _read_labels(text: str) -> tuple[str, ...] | None:
     return tuple(unescape("".join(field)) for field in fields)
 
 
-# a treebank spells the same tagged words and labels again and again; the long ones are not worth keeping
-_LONG = 64
-_known_spelling = lru_cache(maxsize=1 << 15)(_spelling)
-_known_opening = lru_cache(maxsize=1 << 10)(_opening)
-_known_leaf = lru_cache(maxsize=1 << 15)(_read_leaf)
-_known_labels = lru_cache(maxsize=1 << 13)(_read_labels)
+# a treebank repeats tagged words and labels; long ones repeat too rarely to cache
+_MAX_CACHED = 64  # characters
+_cached_leaf_text = lru_cache(maxsize=1 << 15)(_leaf_text)
+_cached_opening = lru_cache(maxsize=1 << 10)(_opening)
+_cached_leaf = lru_cache(maxsize=1 << 15)(_read_leaf)
+_cached_labels = lru_cache(maxsize=1 << 13)(_read_labels)
 
 
-def _diagnose(text: str) -> BracketError:
-    """Say what is wrong with text that `parse_trees` could not read."""
-    stack: list[tuple[int, list[str], list[int]]] = []  # open brackets: where, the words and the constituents in them
+def _find_error(text: str) -> BracketError:
+    """Returns the error in text that `parse_trees` could not read."""
+    stack: list[tuple[int, list[str], list[int]]] = []  # open brackets: the offset, and the words and brackets inside
     for match in _TOKEN.finditer(text):
         token, offset = match[0], match.start()
         start, words, constituents = stack[-1] if stack else (0, [], [])
@@ -367,7 +362,7 @@ def _diagnose(text: str) -> BracketError:
             name = f"{words[0]!r:.60}" if words else "a constituent"
             return BracketError(f"{name} is empty; expected a word or constituents in it", text, start)
         elif len(words) > 2:
-            return BracketError(f"{words[0]!r:.60} holds {len(words) - 1} words; expected one", text, start)
+            return BracketError(f"{words[0]!r:.60} contains {len(words) - 1} words; expected one", text, start)
         else:
             stack.pop()
     return BracketError(f"{len(stack)} ')' missing at the end", text, len(text))

@@ -50,7 +50,7 @@ def test_a_release_becomes_three_files_and_a_table(ptb: Path, capsys: pytest.Cap
 def test_figures_that_agree_are_said_to(
     ptb: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treecrf.cli.prepare.figures", lambda parts: (39_832, 1_700, 2_416, 26, 138))
+    monkeypatch.setattr("treecrf.cli.prepare.count_sizes", lambda parts: (39_832, 1_700, 2_416, 26, 138))
     run("ptb", ptb, ptb / "out")
     assert "all figures are those of the paper" in capsys.readouterr().out
 

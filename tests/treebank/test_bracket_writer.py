@@ -14,7 +14,7 @@ from treecrf.treebank.bracket_writer import BracketWriter, FlatTrees
 LABELS = ["S", "(NP)", "", "NP", "S VP", r"\u{28} X\u{a0} \u{}", "(S)", "-LRB-", "A  B"]
 
 
-@pytest.fixture(params=[True, False], ids=["compiled", "plain"], autouse=True)
+@pytest.fixture(params=[True, False], ids=["compiled", "python"], autouse=True)
 def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param and not treecrf.treebank.bracket_writer.available:
         pytest.skip("the compiled part was not built")
@@ -43,42 +43,42 @@ def sentences(draw: st.DrawFn) -> tuple[list[Span], list[str], list[int]]:
 
 
 @given(st.lists(sentences(), max_size=4), st.lists(any_text, min_size=4, max_size=4), any_text)
-def test_lines_are_those_of_trees_whatever_the_labels(
-    given: list[tuple[list[Span], list[str], list[int]]], names: list[str], root: str
+def test_lines_equal_the_text_of_trees_for_any_labels(
+    parsed: list[tuple[list[Span], list[str], list[int]]], names: list[str], root: str
 ) -> None:
     expected = []
-    for spans, words, tags in given:
+    for spans, words, tags in parsed:
         leaves = [Tree(names[tag], (word,)) for tag, word in zip(tags, words, strict=True)]
         expected.append(str(from_spans(spans, leaves, root)))
-    numbers = flat([spans for spans, _, _ in given], [tag for _, _, tags in given for tag in tags], LABELS)
-    words = [words for _, words, _ in given]
-    assert BracketWriter(LABELS, names, root=root).lines(words, numbers) == expected
-    shown = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in expected]
-    assert BracketWriter(LABELS, names, root=root, exact=False).lines(words, numbers) == shown
+    arrays = flat([spans for spans, _, _ in parsed], [tag for _, _, tags in parsed for tag in tags], LABELS)
+    words = [words for _, words, _ in parsed]
+    assert BracketWriter(LABELS, names, root=root).lines(words, arrays) == expected
+    penn = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in expected]
+    assert BracketWriter(LABELS, names, root=root, exact=False).lines(words, arrays) == penn
 
 
 @given(st.lists(trees(), min_size=1, max_size=4))
-def test_trees_come_back_from_their_spans(given: list[Tree]) -> None:
-    for tree in given:
+def test_lines_of_a_trees_spans_equal_its_text(forest: list[Tree]) -> None:
+    for tree in forest:
         spans = to_spans(tree)
         labels, names = sorted({span.label for span in spans}), sorted(set(tree.tags))
-        numbers = flat([spans], [names.index(tag) for tag in tree.tags], labels)
+        arrays = flat([spans], [names.index(tag) for tag in tree.tags], labels)
         root = "ROOT" if tree.is_leaf else tree.label
-        assert BracketWriter(labels, names, root=root).lines([tree.words], numbers) == [str(tree)]
+        assert BracketWriter(labels, names, root=root).lines([tree.words], arrays) == [str(tree)]
 
 
 @pytest.mark.parametrize("tree", [deep_tree(1500), wide_tree(1500)], ids=["deep", "wide"])
-def test_depth_and_width_are_no_problem(tree: Tree) -> None:
+def test_deep_and_wide_trees_are_written(tree: Tree) -> None:
     spans = to_spans(tree)
     labels, names = sorted({span.label for span in spans}), sorted(set(tree.tags))
-    numbers = flat([spans], [names.index(tag) for tag in tree.tags], labels)
-    assert BracketWriter(labels, names).lines([tree.words], numbers) == [str(tree)]
+    arrays = flat([spans], [names.index(tag) for tag in tree.tags], labels)
+    assert BracketWriter(labels, names).lines([tree.words], arrays) == [str(tree)]
 
 
-def test_given_tags_stand_before_predicted_ones() -> None:
-    numbers = flat([[Span(0, 1, "NP")]] * 4, [0, 1, 0, 1], ["NP"])
+def test_user_tags_replace_predicted_tags() -> None:
+    arrays = flat([[Span(0, 1, "NP")]] * 4, [0, 1, 0, 1], ["NP"])
     sentences, tags = [("x",), ["y"], ["z"], ["t"]], [["( "], None, ("",), [None]]
-    lines = BracketWriter(["NP"], ["A", "B"]).lines(sentences, numbers, tags=tags)
+    lines = BracketWriter(["NP"], ["A", "B"]).lines(sentences, arrays, tags=tags)
     assert lines == [r"(TOP (NP (\u{28}\u{20} x)))", "(TOP (NP (B y)))", r"(TOP (NP (\u{} z)))", "(TOP (NP (B t)))"]
 
 
@@ -99,22 +99,22 @@ SPANS = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 0, 0]), np.array
         (3, [0, 1], "one of 1 tags"),
     ],
 )
-def test_numbers_that_are_no_trees_are_refused(column: int, values: list[int], message: str) -> None:
-    numbers = [*SPANS[:column], np.array(values), *SPANS[column + 1 :]]
+def test_arrays_that_form_no_trees_are_an_error(column: int, values: list[int], message: str) -> None:
+    arrays = [*SPANS[:column], np.array(values), *SPANS[column + 1 :]]
     if len(values) > 1 and not treecrf.treebank.bracket_writer.available:
-        return  # plain Python cannot read beyond its lists
+        return  # the Python code cannot read past the end of its lists
     with pytest.raises(ValueError, match=message):
-        BracketWriter(["NP"], ["A"]).lines([["a", "b"]], FlatTrees(*numbers))
+        BracketWriter(["NP"], ["A"]).lines([["a", "b"]], FlatTrees(*arrays))
 
 
 @pytest.mark.parametrize("words", [[["a"]], [["a", "b", "c"]], [[]]])
-def test_words_and_numbers_must_agree(words: list[list[str]]) -> None:
+def test_words_and_arrays_must_agree(words: list[list[str]]) -> None:
     with pytest.raises(ValueError):
         BracketWriter(["NP"], ["A"]).lines(words, FlatTrees(*SPANS))
     with pytest.raises(ValueError):
         BracketWriter(["NP"], ["A"]).lines([["a", "b"]], FlatTrees(*SPANS), tags=[["A"]])
 
 
-def test_what_is_no_word_is_refused() -> None:
+def test_a_word_that_is_no_string_is_an_error() -> None:
     with pytest.raises(TypeError):
         BracketWriter(["NP"], ["A"]).lines([["a", 7]], FlatTrees(*SPANS))  # type: ignore[list-item]

@@ -1,4 +1,4 @@
-"""Trees as parsers are trained on them."""
+"""Cleaning of treebank trees."""
 
 from pathlib import Path
 
@@ -8,13 +8,13 @@ from hypothesis import given
 from strategies import deep_tree, trees
 from treecrf.tree import Tree
 from treecrf.treebank import clean, read_trees
-from treecrf.treebank.cleaning import bare_label
+from treecrf.treebank.cleaning import strip_label
 
 DATA = Path(__file__).parents[1] / "samples"
 
 
 @pytest.mark.parametrize("name", ["english.mrg", "chinese.fid"])
-def test_our_small_treebank_is_cleaned(name: str) -> None:
+def test_the_sample_treebanks_are_cleaned(name: str) -> None:
     cleaned = [tree for raw in read_trees(DATA / name) if (tree := clean(raw))]
     assert cleaned == list(read_trees((DATA / name).with_suffix(".clean.mrg")))
 
@@ -41,7 +41,7 @@ def test_our_small_treebank_is_cleaned(name: str) -> None:
         ("( (S (NP (X a))) (S (X (-NONE- b))))", "(TOP (S (NP (X a))))"),
     ],
 )
-def test_the_field_cleans_like_this(raw: str, cleaned: str) -> None:
+def test_traces_function_tags_and_extra_roots_are_removed(raw: str, cleaned: str) -> None:
     assert str(clean(Tree.parse(raw))) == cleaned
 
 
@@ -50,30 +50,30 @@ def test_a_tree_without_words_is_none(raw: str) -> None:
     assert clean(Tree.parse(raw)) is None
 
 
-def test_labels_with_hyphens_of_their_own_can_be_kept() -> None:
+def test_keep_labels_keeps_hyphens() -> None:
     tree = Tree.parse("(ROOT (hd-cmp_u_c (NN-SHORT a) (-NONE- b)))")
     assert str(clean(tree, keep_labels=True)) == "(TOP (hd-cmp_u_c (NN-SHORT a)))"
 
 
-def test_constituents_that_are_no_syntax_can_be_dissolved() -> None:
+def test_dissolve_replaces_constituents_by_their_children() -> None:
     tree = Tree.parse("( (TITLE (NP (A a) (CAPTION-1 (B b) (C c)))))")
     assert str(clean(tree, dissolve=frozenset({"TITLE", "CAPTION"}))) == "(TOP (NP (A a) (B b) (C c)))"
 
 
 @given(trees())
-def test_cleaning_twice_changes_nothing_more(tree: Tree) -> None:
+def test_cleaning_is_idempotent(tree: Tree) -> None:
     once = clean(tree)
     assert once is None or clean(once) == once
 
 
 @given(trees())
-def test_words_stay_in_order_and_no_trace_stays(tree: Tree) -> None:
+def test_words_keep_their_order_and_traces_are_removed(tree: Tree) -> None:
     cleaned = clean(tree)
     words = [leaf.children[0] for leaf in tree.leaves() if leaf.label != "-NONE-"]
     assert (cleaned.words if cleaned else []) == words
     if cleaned:
         assert cleaned.label == "TOP"
-        assert all(node.label == bare_label(node.label) for node in cleaned.walk() if not node.is_leaf)
+        assert all(node.label == strip_label(node.label) for node in cleaned.walk() if not node.is_leaf)
 
 
 def test_deep_trees_are_cleaned() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import awkward
-from treecrf.treebank.lines import checked_encoding, detect, name_of, read_lines
+from treecrf.treebank.lines import check_encoding, detect_encoding, read_lines, source_name
 
 TEXT = "(NN 树木)\n(NN 海港)\n"
 
@@ -27,7 +27,7 @@ def test_every_source_gives_the_same_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: type[bytes], encoding: str
 ) -> None:
     raw = pack(TEXT.encode(encoding))
-    path = tmp_path / "trees"  # what it holds matters, not its name
+    path = tmp_path / "trees"  # without a suffix: the bytes decide
     path.write_bytes(raw)
     expected = TEXT.splitlines(keepends=True)
     assert texts(path) == texts(str(path)) == texts(io.BytesIO(raw)) == expected
@@ -45,7 +45,7 @@ def test_a_text_stream_is_read_and_left_open() -> None:
     assert not stream.closed
 
 
-def test_a_stream_of_bytes_is_left_open_even_halfway() -> None:
+def test_a_stream_of_bytes_is_left_open_before_its_end() -> None:
     stream = io.BytesIO(TEXT.encode())
     next(read_lines(stream, None))
     assert not stream.closed
@@ -57,7 +57,7 @@ def test_only_line_feeds_end_lines(pieces: list[str]) -> None:
     assert texts(io.BytesIO("".join(lines).encode())) == lines
 
 
-def test_bytes_that_are_no_text_are_told_by_line() -> None:
+def test_undecodable_bytes_are_reported_by_line() -> None:
     lines = list(read_lines(io.BytesIO("(NN é)\n(NN \xff)\n(NN ü)\n".encode().replace("\xff".encode(), b"\xff")), None))
     assert [bool(problem) for _, problem in lines] == [False, True, False]
     assert "0xff" in lines[1][1]
@@ -79,17 +79,17 @@ def test_bytes_that_are_no_text_are_told_by_line() -> None:
         ("(NN 樹木) (VH 美麗) (NN 電腦)".encode("big5"), "utf-8"),
     ],
 )
-def test_the_encoding_is_told_by_the_bytes(sample: bytes, encoding: str) -> None:
-    assert detect(sample) == encoding
+def test_the_encoding_is_detected_from_the_bytes(sample: bytes, encoding: str) -> None:
+    assert detect_encoding(sample) == encoding
 
 
 @pytest.mark.parametrize("encoding", ["no-such", "utf-16", "utf_32_le", "rot13"])
-def test_an_encoding_without_lines_is_refused(encoding: str) -> None:
+def test_an_encoding_without_ascii_line_feeds_is_an_error(encoding: str) -> None:
     with pytest.raises(ValueError, match=r"utf-8|UTF-8"):
-        checked_encoding(encoding)
+        check_encoding(encoding)
 
 
 def test_sources_have_names_for_messages(tmp_path: Path) -> None:
-    assert name_of("-") == "<stdin>"
-    assert name_of(tmp_path / "a.mrg") == str(tmp_path / "a.mrg")
-    assert name_of(io.BytesIO()) == "<stream>"
+    assert source_name("-") == "<stdin>"
+    assert source_name(tmp_path / "a.mrg") == str(tmp_path / "a.mrg")
+    assert source_name(io.BytesIO()) == "<stream>"

@@ -1,4 +1,4 @@
-"""Trees from files: where they begin and end, what is wrong with them, and where."""
+"""Reading trees from files: their boundaries, and errors with line numbers."""
 
 import gzip
 import io
@@ -34,7 +34,7 @@ def read(text: str | bytes, **options: str) -> tuple[list[Tree], int]:
 
 
 def failure(text: str | bytes) -> str:
-    """The message that a file gives, which ought to be the same for a stream of its text."""
+    """The error message of a file."""
     with pytest.raises(TreebankError) as caught:
         read(text)
     return str(caught.value)
@@ -56,31 +56,31 @@ def damaged(line: str, damage: str, chance: random.Random) -> str:
     if damage == "has no bracket":
         return line.replace("(", "").replace(")", "")
     place = chance.choice(places[damage[-1]])
-    kept = line[:place] + line[place + 1 :]
-    return kept if damage.startswith("lacks") else line[:place] + damage[-1] + line[place:]
+    shorter = line[:place] + line[place + 1 :]
+    return shorter if damage.startswith("lacks") else line[:place] + damage[-1] + line[place:]
 
 
 @given(forests)
-def test_trees_come_back_one_a_line(forest: list[Tree]) -> None:
+def test_trees_with_one_line_each_are_read(forest: list[Tree]) -> None:
     assert read("".join(f"{tree}\n" for tree in forest)) == (forest, 0)
     assert read("\r\n\r\n".join(map(str, forest)).encode()) == (forest, 0)
 
 
 @given(forests)
-def test_trees_come_back_from_many_lines(forest: list[Tree]) -> None:
+def test_trees_over_many_lines_are_read(forest: list[Tree]) -> None:
     assert read("\n".join(map(indented, forest))) == (forest, 0)
     assert read("\n\n".join(map(indented, forest))) == (forest, 0)
 
 
 @given(forests)
-def test_trees_come_back_from_lines_without_indentation(forest: list[Tree]) -> None:
+def test_trees_without_indentation_are_read(forest: list[Tree]) -> None:
     assume(not any(node.label in ROOTS for tree in forest for child in tree.subtrees for node in child.walk()))
     lines = "\n".join(map(indented, forest)).split("\n")
     assert read("\n".join(line.lstrip(" ") for line in lines)) == (forest, 0)
 
 
 @given(forests)
-def test_trees_come_back_from_among_markup(forest: list[Tree]) -> None:
+def test_trees_between_markup_are_read(forest: list[Tree]) -> None:
     sentences = [f"<S ID={number}>\n{indented(tree)}\n</S>\n" for number, tree in enumerate(forest)]
     text = "<DOC>\n<DATE>\n1 May\n</DATE>\n<DOCID> x 1 </DOCID>\n" + "".join(sentences) + "</DOC>\n"
     assert read(text) == (forest, 0)
@@ -88,18 +88,18 @@ def test_trees_come_back_from_among_markup(forest: list[Tree]) -> None:
 
 
 @given(forests, st.data())
-def test_of_one_tree_a_line_only_damaged_ones_are_lost(forest: list[Tree], data: st.DataObject) -> None:
+def test_only_damaged_trees_are_skipped_with_one_line_each(forest: list[Tree], data: st.DataObject) -> None:
     chance = data.draw(st.randoms(use_true_random=False))
     harm = [data.draw(st.none() | bracket_damages | st.just("is empty")) for _ in forest]
     lines = [damaged(str(t), d, chance) if d else str(t) for t, d in zip(forest, harm, strict=True)]
     intact = [tree for tree, damage in zip(forest, harm, strict=True) if not damage]
-    found, skipped = read("\n".join(lines), on_error="skip")
-    assert found == intact
-    assert (skipped > 0) == any(harm)  # two damaged trees may run into one
+    readable, skipped = read("\n".join(lines), on_error="skip")
+    assert readable == intact
+    assert (skipped > 0) == any(harm)  # two damaged trees may be read as one
 
 
 @given(forests, st.data())
-def test_of_trees_over_many_lines_only_damaged_ones_are_lost(forest: list[Tree], data: st.DataObject) -> None:
+def test_only_damaged_trees_are_skipped_over_many_lines(forest: list[Tree], data: st.DataObject) -> None:
     chance = data.draw(st.randoms(use_true_random=False))
     harm = [data.draw(st.none() | bracket_damages) for _ in forest]
     texts = []
@@ -107,8 +107,8 @@ def test_of_trees_over_many_lines_only_damaged_ones_are_lost(forest: list[Tree],
         first, rest = indented(tree).split("\n", 1)
         texts.append(f"{first}\n{damaged(rest, damage, chance) if damage else rest}")
     intact = [tree for tree, damage in zip(forest, harm, strict=True) if not damage]
-    found, skipped = read("\n".join(texts), on_error="skip")
-    assert found == intact
+    readable, skipped = read("\n".join(texts), on_error="skip")
+    assert readable == intact
     assert (skipped > 0) == any(harm)
 
 
@@ -134,14 +134,14 @@ def test_the_error_names_the_damaged_line(forest: list[Tree], damage: str, chanc
         ("(A\n  (B b)\n  (C))\n", "3: 'C' is empty; expected a word or constituents in it"),
         ("(A a)\n()\n", "2: a constituent is empty; expected a word or constituents in it"),
         ("A a\n", "1: expected '(', found 'A'"),
-        ("(A a)\n(A a b)\n", "2: 'A' holds 2 words; expected one"),
+        ("(A a)\n(A a b)\n", "2: 'A' contains 2 words; expected one"),
     ],
 )
-def test_the_message_says_what_is_wrong_and_where(text: str, message: str) -> None:
+def test_the_message_has_the_line_and_the_reason(text: str, message: str) -> None:
     assert failure(text) == failure(text.encode()) == f"<stream>:{message}"
 
 
-def test_bytes_that_are_no_text_are_an_error_with_its_line(tmp_path: Path) -> None:
+def test_undecodable_bytes_are_an_error_with_a_line_number(tmp_path: Path) -> None:
     path = tmp_path / "bad.mrg"
     path.write_bytes("(NN é)\n".encode() + b"(NN \xff)\n" + "(NN ü)\n".encode())
     with pytest.raises(TreebankError, match=r"bad\.mrg:2: .*0xff.*encoding"):
@@ -171,17 +171,17 @@ def test_skipped_trees_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert "skipped <stream>:2: 1 ')' missing" in caplog.text
 
 
-def test_an_error_survives_pickling() -> None:
+def test_errors_can_be_pickled() -> None:
     error = TreebankError("a.mrg", 3, "reason")
     assert str(pickle.loads(pickle.dumps(error))) == "a.mrg:3: reason"
 
 
-def test_an_unknown_way_with_errors_is_refused() -> None:
+def test_an_unknown_on_error_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected 'raise' or 'skip'"):
         read_trees("x", on_error="ignore")  # type: ignore[arg-type]
 
 
-def test_our_small_treebank_is_read() -> None:
+def test_the_sample_treebanks_are_read() -> None:
     assert len(list(read_trees(DATA / "english.mrg"))) == 12
     chinese = list(read_trees(DATA / "chinese.fid"))
     assert [tree.words[-1] for tree in chinese] == ["早晨", "。", "？"]
@@ -221,10 +221,10 @@ def test_any_bytes_give_trees_or_the_error(raw: bytes, encoding: str | None, pac
 
 
 @given(soup, encodings)
-def test_with_skipping_only_broken_streams_fail(raw: bytes, encoding: str | None) -> None:
-    found, skipped = read(b"\n" + raw, on_error="skip", **({"encoding": encoding} if encoding else {}))
+def test_skipping_leaves_only_errors_of_the_stream(raw: bytes, encoding: str | None) -> None:
+    readable, skipped = read(b"\n" + raw, on_error="skip", **({"encoding": encoding} if encoding else {}))
     try:
-        assert read(b"\n" + raw, **({"encoding": encoding} if encoding else {})) == (found, 0)
+        assert read(b"\n" + raw, **({"encoding": encoding} if encoding else {})) == (readable, 0)
         assert not skipped
     except TreebankError:
         assert skipped
@@ -286,8 +286,8 @@ HOSTILE = {
     "tags after a tree": lambda n: b"(A a)" + b"</S> " * n,
     "brackets and spaces": lambda n: b") " * n + b">",
     "blank lines": lambda n: b"\n" * n,
-    "bytes that are no text": lambda n: b"\xff" * n,
-    "lines that are no text": lambda n: b"(A \xff)\n" * n,
+    "undecodable bytes": lambda n: b"\xff" * n,
+    "undecodable lines": lambda n: b"(A \xff)\n" * n,
 }
 
 
@@ -307,5 +307,5 @@ def test_memory_is_linear_in_the_file(raw: Iterator[bytes], caplog: pytest.LogCa
 
 
 @given(st.lists(trees(plain_text, max_words=4), min_size=1, max_size=3))
-def test_a_line_may_hold_several_trees(forest: list[Tree]) -> None:
+def test_a_line_may_contain_several_trees(forest: list[Tree]) -> None:
     assert read(" ".join(map(str, forest))) == (forest, 0)

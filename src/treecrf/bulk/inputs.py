@@ -1,4 +1,4 @@
-"""What a command reads: files, folders, patterns and standard input, line by line within limits."""
+"""Inputs of bulk parsing: files, folders, patterns and standard input, read line by line."""
 
 import glob
 import gzip
@@ -9,89 +9,94 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.bulk.records import Fields, Line, from_json, is_json, is_parquet, read_rows
-from treecrf.treebank.lines import name_of, opened
+from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet, parse_json_line, read_rows
+from treecrf.treebank.lines import open_stream, source_name
 
 STDIN = "-"
-_TEXT = Fields()
+_TEXT = RecordFields()
 
 
-class Source(NamedTuple):
-    """One input, and where its output goes below a folder."""
+class InputFile(NamedTuple):
+    """A file or standard input."""
 
     path: str  # or STDIN
-    relative: Path
+    relative: Path  # its path below the folder that was named; the output has the same place in the output folder
 
     @property
     def name(self) -> str:
-        return name_of(self.path)
+        """Its name in messages."""
+        return source_name(self.path)
 
     @property
     def size(self) -> int | None:
-        """Its bytes, if they tell how much there is to read."""
+        """Its size in bytes; None if it is compressed or cannot be known."""
         path = Path(self.path)
         return path.stat().st_size if path.is_file() and path.suffix != ".gz" and not is_parquet(path) else None
 
-
-def find_sources(inputs: Sequence[str], *, besides: Path | None = None) -> list[Source]:
-    """The files that arguments name: files, folders and patterns; but none in the folder `besides`, nor hidden ones."""
-    found: list[Source] = []
-    for given in inputs:
-        sources = list(_expand(given))
-        if not sources:
-            raise FileNotFoundError(f"there is nothing to read at {given}: no file, folder or pattern has that name")
-        found += sources
-    if besides is not None and besides.is_dir():
-        away = besides.resolve()
-        found = [source for source in found if away not in Path(source.path).resolve().parents]
-    return found
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the lines are typed at a terminal."""
+        return self.path == STDIN and sys.stdin.isatty()
 
 
-def _expand(given: str) -> Iterator[Source]:
-    path = Path(given)
-    if given == STDIN:
-        yield Source(given, Path("stdin"))
+def find_inputs(arguments: Sequence[str], *, exclude: Path | None = None) -> list[InputFile]:
+    """The files that arguments name (files, folders, patterns), without hidden files and the folder `exclude`."""
+    inputs: list[InputFile] = []
+    for argument in arguments:
+        files = list(_expand(argument))
+        if not files:
+            raise FileNotFoundError(f"nothing to read at {argument}: no file, folder or pattern has that name")
+        inputs += files
+    if exclude is not None and exclude.is_dir():
+        folder = exclude.resolve()
+        inputs = [file for file in inputs if folder not in Path(file.path).resolve().parents]
+    return inputs
+
+
+def _expand(argument: str) -> Iterator[InputFile]:
+    path = Path(argument)
+    if argument == STDIN:
+        yield InputFile(argument, Path("stdin"))
     elif path.is_dir():
-        yield from _files(path.rglob("*"), path)
-    elif path.exists() or not glob.has_magic(given):
-        if path.exists():
-            yield Source(given, Path(path.name))
-    else:
-        magic = next(place for place, part in enumerate(path.parts) if glob.has_magic(part))
-        base = Path(*path.parts[:magic])
-        matches = list(base.glob(str(Path(*path.parts[magic:]))))
-        yield from _files(chain(matches, *(match.rglob("*") for match in matches)), base)
+        yield from _visible_files(path.rglob("*"), path)
+    elif path.exists():
+        yield InputFile(argument, Path(path.name))
+    elif glob.has_magic(argument):
+        depth = next(depth for depth, part in enumerate(path.parts) if glob.has_magic(part))
+        base = Path(*path.parts[:depth])
+        matches = list(base.glob(str(Path(*path.parts[depth:]))))
+        yield from _visible_files(chain(matches, *(match.rglob("*") for match in matches)), base)
 
 
-def _files(paths: Iterable[Path], base: Path) -> Iterator[Source]:
+def _visible_files(paths: Iterable[Path], base: Path) -> Iterator[InputFile]:
     for path in sorted(set(paths)):
         relative = path.relative_to(base)
         if path.is_file() and not any(part.startswith(".") for part in relative.parts):
-            yield Source(str(path), relative)
+            yield InputFile(str(path), relative)
 
 
-def read_lines(source: Source, *, limit: int, fields: Fields = _TEXT) -> Generator[Line, None, None]:
-    """The lines or records of an input; of a line that is too long no more than `limit` bytes are kept."""
-    if is_parquet(source.path):
-        yield from read_rows(source.path, fields, limit=limit)
+def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> Generator[Line, None, None]:
+    """Reads the lines or records of an input; a line of more than `limit` bytes has a problem and no text."""
+    if is_parquet(file.path):
+        yield from read_rows(file.path, fields, limit=limit)
         return
-    with opened(source.path) as stream:
-        yield from lines_of(stream, source.path, limit=limit, fields=fields)
+    with open_stream(file.path) as stream:
+        yield from read_stream(stream, file.path, limit=limit, fields=fields)
 
 
-def lines_of(stream: Any, path: str, *, limit: int, fields: Fields, number: int = 0) -> Iterator[Line]:
-    """The lines of a stream, split at line feeds alone, or the records on them; `number` lines stand before them."""
-    has_records = is_json(path)
+def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, number: int = 0) -> Iterator[Line]:
+    """Reads the lines or records of an open stream, split at line feeds only, after `number` lines have been read."""
+    has_records = is_json_lines(path)
     try:
         while raw := stream.readline(limit + 2):
             number += 1
-            line = _line(raw, stream, number, limit)
-            yield from_json(line, fields) if has_records else line
+            line = _decode_line(raw, stream, number, limit)
+            yield parse_json_line(line, fields) if has_records else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{name_of(path)}:{number + 1}: the compressed data is damaged: {error}") from error
+        raise ValueError(f"{source_name(path)}:{number + 1}: the compressed data is damaged: {error}") from error
 
 
-def _line(raw: bytes, stream: Any, number: int, limit: int) -> Line:
+def _decode_line(raw: bytes, stream: Any, number: int, limit: int) -> Line:
     size, problem, text = len(raw), "", ""
     content = raw.removesuffix(b"\n").removesuffix(b"\r")
     if len(content) > limit:
@@ -107,8 +112,3 @@ def _line(raw: bytes, stream: Any, number: int, limit: int) -> Line:
             "convert the file to UTF-8 first"
         )
     return Line(text.removeprefix("\ufeff") if number == 1 else text, problem, size)
-
-
-def is_terminal(source: Source) -> bool:
-    """Whether somebody types the lines, and waits for an answer to each."""
-    return source.path == STDIN and sys.stdin.isatty()

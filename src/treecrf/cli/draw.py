@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from treecrf import viz
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
-from treecrf.treebank.lines import opened, read_lines
+from treecrf.treebank.lines import open_stream, read_lines
 from treecrf.viz.colors import THEMES, checked
 from treecrf.viz.text_metrics import visible
 
@@ -126,7 +126,7 @@ def _read(args: argparse.Namespace) -> Iterator[Drawn]:
     if args.model:
         yield from _parsed(args)
         return
-    with opened(args.input) as stream:
+    with open_stream(args.input) as stream:
         lines = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         start = lines.peek(1).removeprefix(b"\xef\xbb\xbf").lstrip()
         if start.startswith((b"{", b"null")):

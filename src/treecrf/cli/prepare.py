@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from treecrf.treebank import OnError, write_trees
-from treecrf.treebank.releases import CORPORA, PARTS, CleanTrees, Figures, Prepared, figures, prepare
+from treecrf.treebank.releases import RELEASES, SPLITS, CleanTrees, PreparedRelease, ReleaseSizes, count_sizes, prepare
 
 _EXAMPLES = """\
 corpora:
@@ -22,8 +22,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `treecrf prepare`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES.format(corpora="\n".join(f"  {name:7} {c.title}" for name, c in CORPORA.items()))
-    parser.add_argument("corpus", metavar="CORPUS", choices=[*CORPORA, "trees"], help="which treebank; see below")
+    parser.epilog = _EXAMPLES.format(corpora="\n".join(f"  {name:7} {c.title}" for name, c in RELEASES.items()))
+    parser.add_argument("corpus", metavar="CORPUS", choices=[*RELEASES, "trees"], help="which treebank; see below")
     parser.add_argument(
         "paths", metavar="PATH", nargs="+", help="SOURCE OUT: a release's folder, and a folder to write"
     )
@@ -44,11 +44,11 @@ def run(args: argparse.Namespace) -> None:
         return
     if len(sources) != 1 or args.keep_labels:
         raise ValueError(f"{args.corpus} takes one SOURCE folder, one OUT folder, and not --keep-labels")
-    corpus = CORPORA[args.corpus]
+    corpus = RELEASES[args.corpus]
     done = prepare(corpus, Path(sources[0]), Path(out), encoding=args.encoding, on_error=on_error)
     print(corpus.title)
-    print("\n".join(_table(done.parts, corpus.expected)))
-    print("\n".join([*_losses(done.parts), *_remarks(done, corpus.expected)]))
+    print("\n".join(_table(done.splits, corpus.expected)))
+    print("\n".join([*_losses(done.splits), *_remarks(done, corpus.expected)]))
 
 
 def _sources_and_output(args: argparse.Namespace) -> tuple[list[str], str]:
@@ -71,17 +71,17 @@ def _prepare_trees(trees: CleanTrees, out: str) -> None:
     print("\n".join([*_table({"all": trees}, None), *_losses({"all": trees})]), file=sys.stderr if out == "-" else None)
 
 
-def _table(parts: dict[str, CleanTrees], expected: Figures | None) -> list[str]:
+def _table(parts: dict[str, CleanTrees], expected: ReleaseSizes | None) -> list[str]:
     """What each part holds, beside the figures of the paper where there are any."""
     header = ["part", "sentences", "paper", "tokens", "labels", "paper", "binarized", "paper"]
     rows = [header]
     for name, part in parts.items():
         paper = [""] * 3
-        if expected and name in PARTS:
+        if expected and name in SPLITS:
             paper[0] = f"{getattr(expected, name):,}"
         if expected and name == "train":
-            paper[1:] = [f"{expected.labels:,}", f"{expected.binarized:,}"]
-        ours = [part.sentences, part.tokens, len(part.labels), len(part.binarized)]
+            paper[1:] = [f"{expected.labels:,}", f"{expected.binarized_labels:,}"]
+        ours = [part.sentences, part.tokens, len(part.labels), len(part.binarized_labels)]
         sentences, tokens, labels, binarized = (f"{number:,}" for number in ours)
         rows.append([name, sentences, paper[0], tokens, labels, paper[1], binarized, paper[2]])
     kept = [column for column in range(len(header)) if expected or header[column] != "paper"]
@@ -99,11 +99,11 @@ def _losses(parts: dict[str, CleanTrees]) -> list[str]:
     return lines + ([f"dropped, because no words were left: {wordless:,} trees"] if wordless else [])
 
 
-def _remarks(done: Prepared, expected: Figures | None) -> list[str]:
+def _remarks(done: PreparedRelease, expected: ReleaseSizes | None) -> list[str]:
     missing = [f"missing: {what}" for what in done.missing]
     if not expected:
         return missing
     names = ("sentences of train", "sentences of dev", "sentences of test", "labels", "binarized labels")
-    pairs = zip(names, figures(done.parts), expected, strict=True)
+    pairs = zip(names, count_sizes(done.splits), expected, strict=True)
     differences = [f"differs: {ours:,} {name}, {paper:,} in the paper" for name, ours, paper in pairs if ours != paper]
     return missing + (differences or ["all figures are those of the paper"])

@@ -19,10 +19,10 @@ except ImportError as error:
 
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import from_spans, to_spans
+from treecrf.treebank.escapes import escape_brackets
 
 _EXTENSION = ("._.", "treecrf")  # spaCy's keys of user data go on with the first character and, for spans, the last
-_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"})
-_SPELLED = re.compile(r"[][{}]")  # in a tree's text: also in the spelling of parentheses, which is \u{28}
+_BRACKETS = re.compile(r"[][{}]")  # in a tree's text: braces are also in the escapes of parentheses
 
 
 class NonConstituentException(ValueError):
@@ -110,9 +110,9 @@ def _parse_string(span: Span) -> str:
     if tree is None:
         return ""
     text = str(tree)
-    if not _SPELLED.search(text):
+    if not _BRACKETS.search(text):
         return text
-    leaves = [Tree(leaf.label.translate(_BRACKETS), (leaf.words[0].translate(_BRACKETS),)) for leaf in tree.leaves()]
+    leaves = [Tree(escape_brackets(leaf.label), (escape_brackets(leaf.words[0]),)) for leaf in tree.leaves()]
     return str(from_spans(to_spans(tree), leaves, tree.label))
 
 

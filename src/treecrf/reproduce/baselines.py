@@ -17,6 +17,7 @@ from treecrf.nn import Scores
 from treecrf.reproduce.timer import seconds
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import is_intermediate, to_spans
+from treecrf.treebank.escapes import penn_brackets
 
 Answer = tuple[Tensor, Tensor]  # log Z and marginals by fencepost
 Chart = Callable[[Tensor, Tensor], Answer]
@@ -90,7 +91,7 @@ def supar_speed(
     except ImportError as error:
         return f"{error}: pip install --no-deps supar dill nltk"
     for name, given in (("train", vocabulary), ("data", trees)):
-        (folder / f"{name}.pid").write_text(_penn("".join(f"{tree}\n" for tree in given)))
+        (folder / f"{name}.pid").write_text(penn_brackets("".join(f"{tree}\n" for tree in given)))
     options = {"feat": ["char"], "encoder": "lstm", "embed": None, "build": True, "verbose": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -110,7 +111,7 @@ def _gold_trees(trees: Sequence[Tree]) -> Iterator[None]:
     """Let SuPar build the gold tree of a sentence from its spans, whichever spans it has found."""
     kind = import_module("supar.utils.transform").Tree
     build = kind.build
-    spans = {tuple(_penn(str(leaf.children[0])) for leaf in tree.leaves()): _their_spans(tree) for tree in trees}
+    spans = {tuple(map(penn_brackets, tree.words)): _their_spans(tree) for tree in trees}
     kind.build = classmethod(lambda _, tree, found: build(tree, spans[tuple(tree.leaves())]))
     try:
         yield
@@ -125,8 +126,3 @@ def _their_spans(tree: Tree) -> list[tuple[int, int, str]]:
         span.label[1:-1] + "|<>" if is_intermediate(span.label) else span.label.replace(" ", "::") for span in spans
     ]
     return [(span.start, span.end, label) for span, label in zip(spans, labels, strict=True)]
-
-
-def _penn(text: str) -> str:
-    """Brackets without parentheses in words."""
-    return text.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-")

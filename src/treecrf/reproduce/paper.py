@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from treecrf.treebank.releases import CORPORA
+from treecrf.treebank.releases import RELEASES
 
 
 class Figure(NamedTuple):
@@ -69,7 +69,7 @@ def figures(table: str, corpus: str) -> dict[str, Figure]:
 def recognize(train: int, dev: int, test: int) -> str:
     """Which of the paper's treebanks has so many sentences, or none."""
     for name in TITLES:
-        expected = CORPORA[name].expected
+        expected = RELEASES[name].expected
         if expected is not None and expected[:3] == (train, dev, test):
             return name
     return ""

@@ -1,4 +1,4 @@
-"""Treebank files in and out, and the clean-up that the field gives its trees."""
+"""Treebanks: reading, writing, cleaning and binarizing trees."""
 
 from treecrf.treebank.cleaning import clean
 from treecrf.treebank.reader import OnError, TreebankError, TreeReader, read_trees

@@ -1,11 +1,10 @@
 from collections.abc import Callable, Sequence
 
-# the numbers of all sentences come as addresses of int32, for `total` words and 2n-1 spans of each sentence; see
-# `BracketWriter`
+# the arrays are addresses of int32: 2n-1 spans and n tags per sentence, for `words` words in all; see `BracketWriter`
 def write_lines(
     sentences: Sequence[Sequence[str]],
-    given: Sequence[Sequence[str | None] | None] | None,
-    total: int,
+    user_tags: Sequence[Sequence[str | None] | None] | None,
+    words: int,
     starts: int,
     ends: int,
     labels: int,
@@ -13,7 +12,7 @@ def write_lines(
     openings: tuple[str, ...],
     tag_names: tuple[str, ...],
     root: str,
-    bare: int,
-    spell: Callable[[str], str],
+    rootless: int,
+    escape: Callable[[str], str],
     /,
 ) -> list[str]: ...

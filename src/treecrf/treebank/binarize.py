@@ -1,23 +1,26 @@
-"""Trees as the 2n-1 labelled spans of a binary tree, and back.
+"""Binarization: a tree as the 2n-1 labeled spans of a binary tree, and back.
 
-A span's label is the chain of labels over it, outermost first, with spaces between (`S VP`), or, where binarization
-made the span, the label of the constituent that it is a part of, in parentheses (`(NP)`). Brackets allow neither in a
-label, so whatever else a treebank's labels hold, they are never mistaken for a chain or a part. The root's own label is
-no span's: a chart covers what is below the root.
+The label of a span is the unary chain of constituents over it, outermost first, joined by spaces (`S VP`). A span that
+binarization adds has an intermediate label: the label of its constituent in parentheses (`(NP)`). Labels in brackets
+contain neither spaces nor parentheses, so a treebank's labels are never mistaken for chains or intermediate labels. No
+span has the root's label: a chart covers the constituents below the root.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
+from treecrf.tree import Span, Tree, build_unchecked, escape, unescape
 
-from treecrf.tree import Span, Tree, escape, unchecked, unescape
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Span]:
-    """Labelled spans of the tree, binarized to the left or right, children before parents.
+    """The labeled spans of the tree after left or right binarization, children before parents.
 
     >>> to_spans(Tree.parse("(TOP (NP (DT the) (NN cat)))"))
     [Span(start=0, end=1, label='(NP)'), Span(start=1, end=2, label='(NP)'), Span(start=0, end=2, label='NP')]
@@ -28,31 +31,31 @@ def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Spa
         return [Span(0, 1, "")]
     spans: list[Span] = []
     position = 0
-    # a node to visit, the label of a span there that is only a part, and where the node and its siblings start; or the
-    # label of a constituent whose children are done, the label of its own parts, and where those children start
-    todo: list[tuple[Tree | str, str, list[int]]] = [(tree, "", [])]
-    while todo:
-        node, part, starts = todo.pop()
+    # a node, its parent's intermediate label, and the starts of the node and its siblings; or, after its children, the
+    # label of a constituent, its intermediate label, and the starts of its children
+    stack: list[tuple[Tree | str, str, list[int]]] = [(tree, "", [])]
+    while stack:
+        node, intermediate, starts = stack.pop()
         if isinstance(node, str):
-            spans += _parts(starts, position, part, side)
+            spans += _intermediate_spans(starts, position, intermediate, side)
             spans.append(Span(starts[0], position, node))
             continue
         starts.append(position)
         bottom, chain = _descend(node)
-        inner = f"({chain[-1]})" if chain else part
-        label = " ".join(chain[1:] if node is tree else chain) or part or inner
+        inner = f"({chain[-1]})" if chain else intermediate
+        label = " ".join(chain[1:] if node is tree else chain) or intermediate or inner
         if isinstance(bottom.children[0], str):
             spans.append(Span(position, position + 1, label))
             position += 1
         else:
             starts = []
-            todo.append((label, inner, starts))
-            todo += [(child, inner, starts) for child in bottom.children[::-1]]
+            stack.append((label, inner, starts))
+            stack += [(child, inner, starts) for child in bottom.children[::-1]]
     return spans
 
 
 def _descend(node: Tree) -> tuple[Tree, list[str]]:
-    """Follow only children to a branching node or a preterminal, with the labels of constituents on the way."""
+    """Follows only children down to a branching node or a preterminal; also returns the labels on the way."""
     chain: list[str] = []
     while not isinstance(child := node.children[0], str):
         chain.append(escape(node.label))
@@ -62,18 +65,18 @@ def _descend(node: Tree) -> tuple[Tree, list[str]]:
     return node, chain
 
 
-def _parts(starts: list[int], end: int, label: str, side: str) -> list[Span]:
-    """The spans that binarization makes inside a constituent whose children start there."""
+def _intermediate_spans(starts: list[int], end: int, label: str, side: str) -> list[Span]:
+    """The spans that binarization adds to a constituent, given the starts of its children."""
     if side == "left":
         return [Span(starts[0], stop, label) for stop in starts[2:]]
     return [Span(start, end, label) for start in starts[-2:0:-1]]
 
 
 def from_spans(spans: Iterable[Span], leaves: Sequence[Tree], root: str = "TOP") -> Tree:
-    """The tree that labelled spans make over preterminals: the inverse of `to_spans`.
+    """The tree of labeled spans over preterminals: the inverse of `to_spans`.
 
-    A span with a part's label is dissolved into whatever constituent holds it, as the paper does: predicted labels need
-    not agree with each other. Spans may come in any order; one over a single word may be missing.
+    A span with an intermediate label is dissolved into its parent, whatever the parent's label, as in the paper:
+    predicted labels need not agree with each other. Spans may be in any order. Spans of single words are optional.
 
     >>> cat = Tree.parse("(TOP (NP (DT the) (NN cat)))")
     >>> print(from_spans(to_spans(cat), cat.leaves()))
@@ -81,58 +84,56 @@ def from_spans(spans: Iterable[Span], leaves: Sequence[Tree], root: str = "TOP")
     """
     if not leaves:
         raise ValueError("no leaves; a tree needs at least one word")
-    stack: list[tuple[int, list[Tree]]] = []  # neighbouring stretches of the sentence: start, constituents
-    shifted = 0
-    whole = ""
-    # spans end where their last child ends, and hold it: by end, then from short to long, is children first
-    shortest_first = sorted(sorted(spans, key=itemgetter(0), reverse=True), key=itemgetter(1))
-    for start, end, label in shortest_first:
+    stack: list[tuple[int, list[Tree]]] = []  # adjacent segments of the sentence: start, constituents
+    shifted = 0  # leaves on the stack
+    sentence_label = ""
+    # a span ends where its last child ends: sorted by end, then from short to long, children come first
+    children_first = sorted(sorted(spans, key=itemgetter(0), reverse=True), key=itemgetter(1))
+    for start, end, label in children_first:
         if not 0 <= start < end <= len(leaves):
-            raise ValueError(f"{Span(start, end, label)} lies outside the sentence of {len(leaves)} words")
+            raise ValueError(f"{Span(start, end, label)} is outside the sentence of {len(leaves)} words")
         while shifted < end:
             stack.append((shifted, [leaves[shifted]]))
             shifted += 1
-        stack.append((start, _wrap(_take(stack, start, end), label)))
+        stack.append((start, _wrap(_pop_span(stack, start, end), label)))
         if end - start == len(leaves):
-            whole = label
-    if len(leaves) == 1 and stack and not whole:
+            sentence_label = label
+    if len(leaves) == 1 and stack and not sentence_label:
         return leaves[0]
     return Tree(root, (*(node for _, nodes in stack for node in nodes), *leaves[shifted:]))
 
 
-def _take(stack: list[tuple[int, list[Tree]]], start: int, end: int) -> list[Tree]:
-    """Remove the stretches that make up a span, and return their constituents."""
+def _pop_span(stack: list[tuple[int, list[Tree]]], start: int, end: int) -> list[Tree]:
+    """Removes the segments of a span from the stack and returns their constituents."""
     first, nodes = stack.pop()
     if first == start:
         return nodes
-    stretches = [nodes]
+    segments = [nodes]
     while first > start:
         first, nodes = stack.pop()
-        stretches.append(nodes)
+        segments.append(nodes)
     if first < start:
         raise ValueError(f"span {start}-{end} crosses another from {first}; expected the spans of one tree")
-    nodes = stretches.pop()
-    while stretches:
-        nodes += stretches.pop()
+    nodes = segments.pop()
+    while segments:
+        nodes += segments.pop()
     return nodes
 
 
 def _wrap(nodes: list[Tree], label: str) -> list[Tree]:
-    """Put a span's constituents over its nodes; a part has none."""
-    if not label or label.startswith("("):
-        return nodes
-    for name in reversed(label.split(" ")):
-        nodes = [unchecked(unescape(name), tuple(nodes))]
+    """Puts the constituents of a span's label over its nodes."""
+    for name in reversed(unary_chain(label)):
+        nodes = [build_unchecked(name, tuple(nodes))]
     return nodes
 
 
 def is_intermediate(label: str) -> bool:
-    """Whether a span was made by binarization, by its label."""
+    """Whether a label is the intermediate label of a span that binarization added."""
     return label.startswith("(")
 
 
 def unary_chain(label: str) -> tuple[str, ...]:
-    """The constituents that a span's label stands for, outermost first; none for an intermediate label.
+    """The constituents of a span's label, outermost first; none for an intermediate label.
 
     >>> unary_chain("S VP"), unary_chain("(NP)")
     (('S', 'VP'), ())
@@ -144,6 +145,8 @@ class LabelSet:
     """The span labels of a model, and the constituents that each contains."""
 
     def __init__(self, labels: Sequence[str]) -> None:
+        import numpy as np  # not at the top: reading and writing trees works without NumPy
+
         self.strings = tuple(labels)
         chains = [unary_chain(label) for label in labels]
         self.names = sorted({name for chain in chains for name in chain})
@@ -170,6 +173,8 @@ class LabelSet:
 
     def containing(self, start: int, end: int, name: str | None, *, length: int, root: str) -> npt.NDArray[np.bool_]:
         """Mask (labels,): the labels that make words[start:end] a constituent `name`, or any constituent if None."""
+        import numpy as np
+
         columns = range(len(self.names)) if name is None else [self.names.index(name)] if name in self.names else []
         mask = np.zeros(len(self.strings), dtype=np.bool_)
         mask[self.contains[:, list(columns)].any(axis=1)] = True

@@ -1,52 +1,52 @@
-"""Trees as parsers are trained on them."""
+"""Cleaning: traces, function tags and extra roots are removed from treebank trees."""
 
 import re
 
-from treecrf.tree import Tree, unchecked
+from treecrf.tree import Tree, build_unchecked
 from treecrf.treebank.splitter import ROOTS
 
-# -LRB- and its like are names; in others a function, an index or a second choice follows the first character or later
+# a label that starts with "-" (-LRB-) is kept; in others, function tags, indices and alternatives follow the name
 _BARE = re.compile(r"[^-][^-=|]*")
-# the functions that the Chinese Treebank marks; it has some on words as well, NN-SHORT
+# function tags of the Chinese Treebank, which also occur on part-of-speech tags: NN-SHORT
 _FUNCTIONS = "ADV|APP|BNF|CND|DIR|EXT|FOC|HLN|IJ|IMP|IND|IO|LGS|LOC|MNR|OBJ|PN|PRD|PRP|Q|SBJ|SHORT|TMP|TPC|TTL|VOC|WH"
 _TAG_FUNCTIONS = re.compile(rf"(?<=.)(?:-(?:{_FUNCTIONS}))+$")
 
 
 def clean(tree: Tree, *, keep_labels: bool = False, dissolve: frozenset[str] = frozenset()) -> Tree | None:
-    """The tree as parsers are trained on it, or None if no word is left.
+    """The tree as parsers are trained on it, or None if it has no words.
 
-    Empty elements go, and constituents left empty by that. Labels lose function tags and indices, and tags those
-    functions that the Chinese Treebank has on words, unless `keep_labels`. Constituents whose label is in `dissolve`
-    give way to their children. The root is one TOP.
+    Empty elements are removed, with the constituents that contain nothing else. Function tags and indices are removed
+    from labels, and function tags of the Chinese Treebank from part-of-speech tags, unless `keep_labels`. A constituent
+    whose label is in `dissolve` is replaced by its children. The root is always a single TOP.
 
     >>> print(clean(Tree.parse("( (S (NP-SBJ-1 (-NONE- *)) (VP=2 (VB Go))))")))
     (TOP (S (VP (VB Go))))
     """
-    kept: list[list[Tree]] = [[]]  # what stays of the children of each open constituent
-    todo: list[Tree | str] = [tree]  # or the label of a constituent whose children are done
-    while todo:
-        node = todo.pop()
+    siblings: list[list[Tree]] = [[]]  # the cleaned children of each open constituent
+    stack: list[Tree | str] = [tree]  # or, after its children, the label of a constituent
+    while stack:
+        node = stack.pop()
         if isinstance(node, str):
-            children = kept.pop()
+            children = siblings.pop()
             if children:
-                kept[-1] += children if node in dissolve else [unchecked(node, tuple(children))]
+                siblings[-1] += children if node in dissolve else [build_unchecked(node, tuple(children))]
         elif not isinstance(node.children[0], str):
-            todo.append(node.label if keep_labels else bare_label(node.label))
-            todo += node.children[::-1]
-            kept.append([])
+            stack.append(node.label if keep_labels else strip_label(node.label))
+            stack += node.children[::-1]
+            siblings.append([])
         elif node.label != "-NONE-":
             tag = node.label if keep_labels else _TAG_FUNCTIONS.sub("", node.label)
-            kept[-1].append(unchecked(tag, node.children))
-    children = kept[0]
+            siblings[-1].append(build_unchecked(tag, node.children))
+    children = siblings[0]
     while len(children) == 1 and not children[0].is_leaf and children[0].label in ROOTS:
         children = list(children[0].subtrees)
     return Tree("TOP", tuple(children)) if children else None
 
 
-def bare_label(label: str) -> str:
-    """A constituent's label without function tags, indices and second choices.
+def strip_label(label: str) -> str:
+    """A constituent's label without function tags, indices and alternatives.
 
-    >>> [bare_label(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")]
+    >>> [strip_label(label) for label in ("NP-SBJ-1", "NP=2", "PRT|ADVP", "-LRB-")]
     ['NP', 'NP', 'PRT', '-LRB-']
     """
     match = _BARE.match(label)

@@ -1,4 +1,4 @@
-"""Lines of text from files and streams, whatever their compression and encoding."""
+"""Lines of text from files and streams, compressed or not, with detection of the encoding."""
 
 import codecs
 import gzip
@@ -12,17 +12,16 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
-_SAMPLE = 1 << 20  # bytes to tell the encoding by
+_SAMPLE = 1 << 20  # bytes for the detection of the encoding
 _GZIP_MAGIC = b"\x1f\x8b"
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 
+Line = tuple[str, str]  # a line, and the decoding error, if any
 
-Line = tuple[str, str]  # a line, and what is wrong with its bytes if they are no text
 
-
-def name_of(source: Source) -> str:
-    """What messages call a source."""
+def source_name(source: Source) -> str:
+    """The name of a source in messages."""
     if source == "-":
         return "<stdin>"
     if isinstance(source, (str, os.PathLike)):
@@ -30,8 +29,8 @@ def name_of(source: Source) -> str:
     return str(getattr(source, "name", "<stream>"))
 
 
-def checked_encoding(encoding: str) -> str:
-    """Refuse an encoding that does not exist, or whose lines cannot be told apart before decoding."""
+def check_encoding(encoding: str) -> str:
+    """Returns the codec's name; an error if it does not exist, or if lines cannot be split before decoding."""
     try:
         name = codecs.lookup(encoding).name.removesuffix("-sig")
         has_lines = "\n(".encode(name) == b"\n("
@@ -43,10 +42,10 @@ def checked_encoding(encoding: str) -> str:
 
 
 def read_lines(source: Source, encoding: str | None) -> Iterator[Line]:
-    """Each line of a path, a stream or "-", split at line feeds alone; without `encoding`, UTF-8 or GB18030."""
-    with opened(source) as stream:
+    """Reads the lines of a path, a stream or "-", split only at line feeds; without `encoding`, detects it."""
+    with open_stream(source) as stream:
         is_text = isinstance(stream.read(0), str)
-        lines = ((text, "") for text in stream) if is_text else _decoded(stream, encoding)
+        lines = ((text, "") for text in stream) if is_text else _decode(stream, encoding)
         for text, problem in lines:
             yield (text.removeprefix("\ufeff"), problem)
             break
@@ -54,17 +53,17 @@ def read_lines(source: Source, encoding: str | None) -> Iterator[Line]:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[Any]:
-    """A stream of the source's text or unpacked bytes; one that the caller opened stays open."""
+def open_stream(source: Source) -> Iterator[Any]:
+    """Opens a source as a stream of text or decompressed bytes; a stream of the caller stays open."""
     if isinstance(source, (str, os.PathLike)) and source != "-":
         with Path(source).open("rb") as file:
-            yield _unpacked(file)
+            yield _decompress(file)
         return
     stream: Any = getattr(sys.stdin, "buffer", sys.stdin) if source == "-" else source
-    yield stream if isinstance(stream.read(0), str) else _unpacked(stream)
+    yield stream if isinstance(stream.read(0), str) else _decompress(stream)
 
 
-def _unpacked(stream: Any) -> Any:
+def _decompress(stream: Any) -> Any:
     if hasattr(stream, "peek"):
         magic = stream.peek(2)[:2]
     else:
@@ -73,32 +72,32 @@ def _unpacked(stream: Any) -> Any:
         stream.seek(position)
     if magic != _GZIP_MAGIC:
         return stream
-    unpacked: Any = gzip.GzipFile(fileobj=stream)
-    return io.BufferedReader(unpacked)  # GzipFile itself is slow line by line
+    decompressed: Any = gzip.GzipFile(fileobj=stream)
+    return io.BufferedReader(decompressed)  # GzipFile itself is slow line by line
 
 
-def _decoded(stream: Any, encoding: str | None) -> Iterator[Line]:
+def _decode(stream: Any, encoding: str | None) -> Iterator[Line]:
     head = stream.readlines(_SAMPLE)
-    encoding = encoding or detect(b"".join(head))
+    encoding = encoding or detect_encoding(b"".join(head))
     for raw in chain(head, stream):
         try:
             yield raw.decode(encoding), ""
         except UnicodeError as error:
-            # the brackets still tell where the tree ends
+            # the brackets are ASCII and still mark the end of the tree
             yield raw.decode("ascii", errors="replace"), f"{error}; if the file is in another encoding, name it"
 
 
-def detect(sample: bytes) -> str:
-    """GB18030 if bytes look like it, otherwise UTF-8; of a damaged file, what most of it is.
+def detect_encoding(sample: bytes) -> str:
+    """The encoding of a sample, GB18030 or UTF-8; for a damaged file, the encoding of most bytes.
 
-    >>> detect("(NN 树)".encode("gb18030")), detect("(NN 树)".encode())
+    >>> detect_encoding("(NN 树)".encode("gb18030")), detect_encoding("(NN 树)".encode())
     ('gb18030', 'utf-8')
     """
     text = sample.decode(errors="replace")
-    wrong = text.count("\ufffd")
-    if not wrong:
+    errors = text.count("\ufffd")
+    if not errors:
         return "utf-8"
-    right = len(re.findall(r"[^\x00-\x7f\ufffd]", text))
-    high = len(re.findall(rb"[\x80-\xff]", sample))
-    pairs = len(re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", sample))  # accented letters rarely come in pairs, Chinese does
-    return "gb18030" if wrong >= right and 2 * pairs > 0.8 * high else "utf-8"
+    decoded = len(re.findall(r"[^\x00-\x7f\ufffd]", text))
+    high_bytes = len(re.findall(rb"[\x80-\xff]", sample))
+    pairs = len(re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", sample))  # Chinese characters; accented letters are rarely pairs
+    return "gb18030" if errors >= decoded and 2 * pairs > 0.8 * high_bytes else "utf-8"

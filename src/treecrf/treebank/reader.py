@@ -1,4 +1,4 @@
-"""Trees from files, as a stream: no more than the tree at hand is in memory."""
+"""Reads trees from files as a stream, one tree in memory at a time."""
 
 import gzip
 import logging
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from treecrf.tree import BracketError, Tree, parse_trees
-from treecrf.treebank.lines import Line, Source, checked_encoding, name_of, read_lines
+from treecrf.treebank.lines import Line, Source, check_encoding, read_lines, source_name
 from treecrf.treebank.splitter import split_trees
 
 OnError = Literal["raise", "skip"]
@@ -29,21 +29,21 @@ class TreebankError(ValueError):
 
 
 class TreeReader(Iterator[Tree]):
-    """The trees of one file, read as they are asked for; `skipped` counts those left out so far."""
+    """Iterates over the trees of one file; `skipped` counts the unreadable trees so far."""
 
     def __init__(self, source: Source, *, encoding: str | None = None, on_error: OnError = "raise") -> None:
         if on_error not in ("raise", "skip"):
             raise ValueError(f"on_error is {on_error!r}; expected 'raise' or 'skip'")
-        self.name = name_of(source)
+        self.name = source_name(source)
         self.skipped = 0
         self._on_error = on_error
-        self._trees = self._read(read_lines(source, encoding and checked_encoding(encoding)))
+        self._trees = self._read(read_lines(source, encoding and check_encoding(encoding)))
 
     def __next__(self) -> Tree:
         return next(self._trees)
 
     def _read(self, lines: Iterator[Line]) -> Iterator[Tree]:
-        for first, text, problem in split_trees(self._guarded(lines)):
+        for first, text, problem in split_trees(self._wrap_errors(lines)):
             if problem:
                 self._fail(*problem)
                 continue
@@ -54,8 +54,8 @@ class TreeReader(Iterator[Tree]):
                 continue
             yield from trees
 
-    def _guarded(self, lines: Iterator[Line]) -> Iterator[Line]:
-        """The lines, with an error of ours for a stream that cannot go on, whatever the caller wants skipped."""
+    def _wrap_errors(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Passes lines on; damaged compressed data is a `TreebankError`, which cannot be skipped."""
         number = 0
         try:
             for line in lines:
@@ -75,11 +75,11 @@ class TreeReader(Iterator[Tree]):
 
 
 def read_trees(source: Source, *, encoding: str | None = None, on_error: OnError = "raise") -> TreeReader:
-    """The trees of a file: a path, an open stream, or "-" for standard input.
+    """Reads the trees of a file: a path, an open stream, or "-" for standard input.
 
-    Trees may fill one line or many, with the SGML lines of the Chinese Treebank between them. Compressed files are
-    known by their first bytes, and UTF-8 from GB18030 by what they hold unless `encoding` is given. A tree that cannot
-    be read raises `TreebankError`, or, by the caller's choice, is left out, logged and counted.
+    A tree may have one line or many, and the SGML lines of the Chinese Treebank may be between trees. Gzip files are
+    decompressed. The default encoding is UTF-8 or GB18030, detected from the bytes. An unreadable tree raises
+    `TreebankError`; with `on_error="skip"` it is logged and counted instead.
 
     >>> import io
     >>> trees = read_trees(io.StringIO("(TOP (NN cat))\\n(TOP (NN dog)\\n(TOP (NN cow))\\n"), on_error="skip")

@@ -1,6 +1,6 @@
-"""Treebank releases and their splits: from the folders that people have to train, dev and test.
+"""Treebank releases and their standard splits: from a release's folder to train, dev and test files.
 
-The figures to expect are those of the paper (Zhang, Zhou and Li, 2020, table 1).
+The expected sizes are those of the paper (Zhang, Zhou and Li, 2020, table 1).
 """
 
 import re
@@ -15,40 +15,40 @@ from treecrf.treebank import OnError, clean, read_trees, write_trees
 from treecrf.treebank.binarize import to_spans
 from treecrf.treebank.lines import Source
 
-PARTS = ("train", "dev", "test")
+SPLITS = ("train", "dev", "test")
 
 
-class Figures(NamedTuple):
-    """What a treebank holds: sentences of each part, and distinct labels of train, as they are and binarized."""
+class ReleaseSizes(NamedTuple):
+    """Sentences of each split, and distinct labels of train, before and after binarization."""
 
     train: int
     dev: int
     test: int
     labels: int
-    binarized: int
+    binarized_labels: int
 
 
-class Split(NamedTuple):
-    """The files of each part, and what belongs to the parts but is not there, in words."""
+class SplitFiles(NamedTuple):
+    """The files of each split, and descriptions of missing files."""
 
     files: dict[str, list[Path]]
     missing: list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Corpus:
-    """A release: how to find the files of its parts, and what is known about them."""
+class Release:
+    """A treebank release: how to find the files of its splits, and their expected sizes."""
 
     title: str
     layout: str
-    find: Callable[[Path], Split]
-    expected: Figures | None = None
-    dissolve: frozenset[str] = frozenset()
+    find: Callable[[Path], SplitFiles]
+    expected: ReleaseSizes | None = None
+    dissolve: frozenset[str] = frozenset()  # labels of constituents to replace by their children
 
 
 @dataclass(kw_only=True)
 class CleanTrees:
-    """The clean trees of some files, counted while they are read."""
+    """Iterates over the cleaned trees of files, and counts them."""
 
     files: Sequence[Source]
     dissolve: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class CleanTrees:
     skipped: int = 0
     wordless: int = 0
     labels: set[str] = field(default_factory=set)
-    binarized: set[str] = field(default_factory=set)
+    binarized_labels: set[str] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[Tree]:
         for file in self.files:
@@ -82,119 +82,121 @@ class CleanTrees:
         self.sentences += 1
         self.tokens += (len(spans) + 1) // 2
         self.labels.update(span.label for span in tree.spans()[1:])
-        self.binarized.update(span.label for span in spans)
+        self.binarized_labels.update(span.label for span in spans)
 
 
-class Prepared(NamedTuple):
-    """What `prepare` has written, and what the release lacked."""
+class PreparedRelease(NamedTuple):
+    """The trees that `prepare` wrote, and descriptions of missing files."""
 
-    parts: dict[str, CleanTrees]
+    splits: dict[str, CleanTrees]
     missing: list[str]
 
 
 def prepare(
-    corpus: Corpus, source: Path, out: Path, *, encoding: str | None = None, on_error: OnError = "raise"
-) -> Prepared:
-    """Write the clean trees of a release to train.mrg, dev.mrg and test.mrg in a folder."""
+    release: Release, source: Path, out: Path, *, encoding: str | None = None, on_error: OnError = "raise"
+) -> PreparedRelease:
+    """Writes the cleaned trees of a release to train.mrg, dev.mrg and test.mrg in the folder `out`."""
     if not source.is_dir():
-        raise ValueError(f"{source} is not a folder; expected {corpus.layout}")
-    split = corpus.find(source)
-    for part in PARTS:
-        if not split.files[part]:
-            raise ValueError(f"no files for {part} under {source}; expected {corpus.layout}")
+        raise ValueError(f"{source} is not a folder; expected {release.layout}")
+    files, missing = release.find(source)
+    for split in SPLITS:
+        if not files[split]:
+            raise ValueError(f"no files for {split} under {source}; expected {release.layout}")
     out.mkdir(parents=True, exist_ok=True)
-    parts: dict[str, CleanTrees] = {}
-    for part in PARTS:
-        files = split.files[part]
-        parts[part] = CleanTrees(files=files, dissolve=corpus.dissolve, encoding=encoding, on_error=on_error)
-        write_trees(out / f"{part}.mrg", parts[part])
-    return Prepared(parts, split.missing)
+    splits: dict[str, CleanTrees] = {}
+    for split in SPLITS:
+        splits[split] = CleanTrees(files=files[split], dissolve=release.dissolve, encoding=encoding, on_error=on_error)
+        write_trees(out / f"{split}.mrg", splits[split])
+    return PreparedRelease(splits, missing)
 
 
-def figures(parts: dict[str, CleanTrees]) -> Figures:
-    """The figures of what was prepared."""
-    train, dev, test = (parts[part].sentences for part in PARTS)
-    return Figures(train, dev, test, len(parts["train"].labels), len(parts["train"].binarized))
+def count_sizes(splits: dict[str, CleanTrees]) -> ReleaseSizes:
+    """The sizes of a prepared release."""
+    train, dev, test = (splits[split].sentences for split in SPLITS)
+    return ReleaseSizes(train, dev, test, len(splits["train"].labels), len(splits["train"].binarized_labels))
 
 
-def _numbers(ranges: str) -> set[int]:
-    """The numbers that text such as "1-3 7" lists."""
+def _parse_ranges(ranges: str) -> set[int]:
+    """The numbers in a text such as "1-3 7"."""
     numbers: set[int] = set()
-    for piece in ranges.split():
-        first, _, last = piece.partition("-")
+    for item in ranges.split():
+        first, _, last = item.partition("-")
         numbers.update(range(int(first), int(last or first) + 1))
     return numbers
 
 
-def _as_ranges(numbers: Iterable[int], among: Iterable[int]) -> str:
-    """List numbers, with runs of neighbours among all that there are as ranges."""
-    wanted = set(numbers)
+def _format_ranges(numbers: Iterable[int], universe: Iterable[int]) -> str:
+    """Numbers as text; numbers that are adjacent in the sorted `universe` form a range."""
+    members = set(numbers)
     runs: list[list[int]] = []
-    previous_wanted = False
-    for number in sorted(among):
-        if number in wanted:
-            if not previous_wanted:
+    in_run = False
+    for number in sorted(universe):
+        if number in members:
+            if not in_run:
                 runs.append([])
             runs[-1].append(number)
-        previous_wanted = number in wanted
+        in_run = number in members
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def _articles(source: Path, names: re.Pattern[str], folder: str) -> dict[int, Path]:
-    """Files by the number in their name; only those in folders of that name, where there are any."""
+    """Files by the number in their name; if any are in folders named `folder`, only those."""
     paths = [path for path in sorted(source.rglob("*")) if names.fullmatch(path.name) and path.is_file()]
-    found: dict[int, Path] = {}
+    articles: dict[int, Path] = {}
     for path in [path for path in paths if path.parent.name.lower() == folder] or paths:
         number = int(re.findall(r"\d+", path.name)[0])
-        if number in found:
-            raise ValueError(f"{found[number]} and {path} are the same article; name the folder that holds one of them")
-        found[number] = path
-    return found
+        if number in articles:
+            raise ValueError(f"{articles[number]} and {path} are the same article; name a folder with only one of them")
+        articles[number] = path
+    return articles
 
 
-def _find_sections(source: Path) -> Split:
-    """Sections of the Wall Street Journal, which are the hundreds of its articles' numbers."""
+def _find_sections(source: Path) -> SplitFiles:
+    """Finds sections of the Wall Street Journal: article 0213 is in section 02."""
     articles = _articles(source, re.compile(r"wsj_\d{4}\.mrg(\.gz)?", re.IGNORECASE), "")
-    parts = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
-    files = {part: [articles[n] for n in sorted(articles) if n // 100 in sections] for part, sections in parts.items()}
+    splits = {"train": range(2, 22), "dev": range(22, 23), "test": range(23, 24)}
+    files = {
+        split: [articles[n] for n in sorted(articles) if n // 100 in sections] for split, sections in splits.items()
+    }
     missing = set(range(2, 24)) - {number // 100 for number in articles}
-    return Split(files, [f"WSJ sections {_as_ranges(missing, range(2, 24))}"] if missing else [])
+    return SplitFiles(files, [f"WSJ sections {_format_ranges(missing, range(2, 24))}"] if missing else [])
 
 
-def _find_articles(source: Path, *, release: str, dev: str, test: str, train: str = "") -> Split:
-    """Articles of the Chinese Treebank; without its own numbers, train is all that is not dev or test."""
+def _find_articles(source: Path, *, release: str, dev: str, test: str, train: str = "") -> SplitFiles:
+    """Finds articles of the Chinese Treebank; the default for train is all articles outside dev and test."""
     pattern = re.compile(r"chtb_\d+\.(?!raw|seg|pos)[a-z]+(\.gz)?", re.IGNORECASE)
     articles = _articles(source, pattern, "bracketed")
-    numbers = {"dev": _numbers(dev), "test": _numbers(test)}
-    others = (_numbers(release) | set(articles)) - numbers["dev"] - numbers["test"]
-    numbers["train"] = _numbers(train) if train else others
-    files = {part: [articles[n] for n in sorted(articles) if n in numbers[part]] for part in PARTS}
-    used = _numbers(release) & (numbers["train"] | numbers["dev"] | numbers["test"])
-    missing = used - set(articles)
-    return Split(files, [f"CTB articles {_as_ranges(missing, used)}"] if missing else [])
+    numbers = {"dev": _parse_ranges(dev), "test": _parse_ranges(test)}
+    others = (_parse_ranges(release) | set(articles)) - numbers["dev"] - numbers["test"]
+    numbers["train"] = _parse_ranges(train) if train else others
+    files = {split: [articles[n] for n in sorted(articles) if n in numbers[split]] for split in SPLITS}
+    expected = _parse_ranges(release) & (numbers["train"] | numbers["dev"] | numbers["test"])
+    missing = expected - set(articles)
+    return SplitFiles(files, [f"CTB articles {_format_ranges(missing, expected)}"] if missing else [])
 
 
-def _find_listed(source: Path, listed: dict[str, list[str]], place: Callable[[str], Path]) -> Split:
-    """Documents that the release lists for each part."""
-    paths = {part: {name: source / place(name) for name in names} for part, names in listed.items()}
+def _find_listed(source: Path, documents: dict[str, list[str]], locate: Callable[[str], Path]) -> SplitFiles:
+    """Finds the documents that a release lists for each split."""
+    paths = {split: {name: source / locate(name) for name in names} for split, names in documents.items()}
     missing = [name for names in paths.values() for name, path in names.items() if not path.is_file()]
-    files = {part: [path for path in names.values() if path.is_file()] for part, names in paths.items()}
-    return Split(files, [f"documents {', '.join(missing)}"] if missing else [])
+    files = {split: [path for path in names.values() if path.is_file()] for split, names in paths.items()}
+    return SplitFiles(files, [f"documents {', '.join(missing)}"] if missing else [])
 
 
-def _find_gum(source: Path) -> Split:
-    listed: dict[str, list[str]] = {part: [] for part in PARTS}
-    part = ""
+def _find_gum(source: Path) -> SplitFiles:
+    documents: dict[str, list[str]] = {split: [] for split in SPLITS}
+    section = ""
     for line in (source / "splits.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
-            part = line[3:].strip()
-        elif part in listed and line.strip().startswith("* "):
-            listed[part].append(line.strip()[2:])
-    split = _find_listed(source, listed, lambda name: Path("const", f"{name}.ptb"))
-    masked = {path for paths in split.files.values() for path in paths if "reddit" in path.name and _is_masked(path)}
-    files = {part: [path for path in paths if path not in masked] for part, paths in split.files.items()}
-    withheld = [f"the words of {len(masked)} documents from Reddit, which this copy leaves blank"] if masked else []
-    return Split(files, split.missing + withheld)
+            section = line[3:].strip()
+        elif section in documents and line.strip().startswith("* "):
+            documents[section].append(line.strip()[2:])
+    files, missing = _find_listed(source, documents, lambda name: Path("const", f"{name}.ptb"))
+    masked = {path for paths in files.values() for path in paths if "reddit" in path.name and _is_masked(path)}
+    files = {split: [path for path in paths if path not in masked] for split, paths in files.items()}
+    if masked:
+        missing = [*missing, f"the words of {len(masked)} documents from Reddit, which this copy leaves blank"]
+    return SplitFiles(files, missing)
 
 
 def _is_masked(path: Path) -> bool:
@@ -202,28 +204,29 @@ def _is_masked(path: Path) -> bool:
     return first is not None and all(set(word) == {"_"} for word in first.words)
 
 
-def _find_craft(source: Path) -> Split:
-    ids = source / "articles" / "ids"
-    listed = {part: (ids / f"craft-ids-{part}.txt").read_text(encoding="utf-8").split() for part in PARTS}
-    return _find_listed(source, listed, lambda name: Path("structural-annotation", "treebank", "penn", f"{name}.tree"))
+def _find_craft(source: Path) -> SplitFiles:
+    folder = source / "articles" / "ids"
+    documents = {split: (folder / f"craft-ids-{split}.txt").read_text(encoding="utf-8").split() for split in SPLITS}
+    penn = Path("structural-annotation", "treebank", "penn")
+    return _find_listed(source, documents, lambda name: penn / f"{name}.tree")
 
 
 _CTB5_RELEASE = "1-325 400-454 500-554 590-596 600-885 900-931 1001-1078 1100-1151"
 
-CORPORA = {
-    "ptb": Corpus(
+RELEASES = {
+    "ptb": Release(
         title="Penn Treebank, Wall Street Journal (LDC99T42): train 02-21, dev 22, test 23",
         layout="the release, with parsed/mrg/wsj/NN/wsj_NNNN.mrg somewhere below",
         find=_find_sections,
-        expected=Figures(39832, 1700, 2416, 26, 138),
+        expected=ReleaseSizes(39832, 1700, 2416, 26, 138),
     ),
-    "ctb5": Corpus(
+    "ctb5": Release(
         title="Chinese Treebank 5.1 (LDC2005T01U01): train 001-270 and 440-1151, dev 301-325, test 271-300",
         layout="the release, with data/bracketed/chtb_NNN.fid somewhere below",
         find=partial(_find_articles, release=_CTB5_RELEASE, train="1-270 440-1151", dev="301-325", test="271-300"),
-        expected=Figures(18104, 352, 348, 26, 162),
+        expected=ReleaseSizes(18104, 352, 348, 26, 162),
     ),
-    "ctb7": Corpus(
+    "ctb7": Release(
         title="Chinese Treebank 7.0 (LDC2010T07), the split that its manual suggests",
         layout="the release, with data/utf-8/bracketed/chtb_NNNN.nw and others somewhere below",
         find=partial(
@@ -233,17 +236,17 @@ CORPORA = {
             test="1-40 900-931 1018 1020 1036 1044 1060-1061 1072 1118-1119 1132 1141-1142 1148"
             " 2165-2180 2295-2310 2570-2602 2800-2819 3110-3145",
         ),
-        expected=Figures(46572, 2079, 2796, 28, 265),
+        expected=ReleaseSizes(46572, 2079, 2796, 28, 265),
     ),
-    "gum": Corpus(
+    "gum": Release(
         title="Georgetown University Multilayer Corpus: the parts of its splits.md",
         layout="a copy of its repository, with splits.md and const/*.ptb",
         find=_find_gum,
     ),
-    "craft": Corpus(
+    "craft": Release(
         title="Colorado Richly Annotated Full-Text corpus: the parts of its articles/ids",
         layout="a copy of its repository, with articles/ids and structural-annotation/treebank/penn/*.tree",
         find=_find_craft,
-        dissolve=frozenset({"TITLE", "HEADING", "CAPTION"}),  # parts of the document, not of a sentence
+        dissolve=frozenset({"TITLE", "HEADING", "CAPTION"}),  # parts of the document, not of the sentence
     ),
 }

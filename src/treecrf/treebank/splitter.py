@@ -1,25 +1,25 @@
-"""Where trees begin and end in the lines of a file."""
+"""Splits the lines of a file into trees."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 from treecrf.treebank.lines import Line
 
-# a node with this label is never inside another
+# labels of roots: a node with such a label is never inside another tree
 ROOTS = frozenset({"", "ROOT", "S0", "S1", "TOP", "VROOT"})
 _TAGS = re.compile(r"\s*(?:<[^<>]+>\s*)+")
 _CLOSING_TAGS = re.compile(r"(?<=\))\s*(?:</[^<>()]+>\s*)+$")
 _LABEL = re.compile(r"\s*\(\s*([^\s()]*)")
 
-# the first line's number, the lines of one tree, or of several that share lines, and where and why they are no tree
+# the number of the first line; the lines of one tree, or of several that share a line; the line and reason of an error
 Chunk = tuple[int, str, tuple[int, str] | None]
 
 
 def split_trees(lines: Iterable[Line]) -> Iterator[Chunk]:
-    """Group lines into trees; lines of markup and headers between trees are left out.
+    """Groups lines into trees; lines of markup and headers between trees are dropped.
 
-    A tree goes on until its brackets are closed. In a file with mistakes the lines themselves tell more: a tree ends
-    before markup and before an opening bracket as far left as its own, and has the lines that are indented below it.
+    A tree ends when its brackets are closed. If brackets are unbalanced, the layout decides: a tree also ends before
+    markup, and before an opening bracket that is indented no more than its own; lines indented below it belong to it.
     """
     tree = _TreeLines()
     for number, (text, problem) in enumerate(lines, 1):
@@ -41,7 +41,7 @@ def split_trees(lines: Iterable[Line]) -> Iterator[Chunk]:
 
 
 class _TreeLines:
-    """The lines of the tree at hand."""
+    """The lines of the current tree."""
 
     def __init__(self) -> None:
         self._has_markup = False
@@ -51,11 +51,11 @@ class _TreeLines:
         self._lines: list[str] = []
         self._first = 0
         self._margin = 0  # the indentation of the first line
-        self._depth = 0  # of brackets after the last line
+        self._depth = 0  # open brackets after the last line
         self._problem: tuple[int, str] | None = None
         self._has_words = False
-        self._is_indented = False  # lines after the first stand further right
-        self._is_flat = False  # they do not, and are of the tree all the same
+        self._is_indented = False  # lines after the first are indented further
+        self._is_flat = False  # lines after the first are not indented further, but belong to the tree
         self._after_blank = False
 
     @property
@@ -64,11 +64,11 @@ class _TreeLines:
 
     @property
     def is_complete(self) -> bool:
-        """Whether no line that follows can belong to the tree."""
+        """Whether no later line can belong to the tree."""
         return bool(self._lines) and self._depth == 0 and not self._is_indented and self._lines[0].lstrip()[0] == "("
 
     def without_markup(self, line: str) -> str:
-        """What a line between trees holds of one."""
+        """The part of a line between trees that belongs to a tree."""
         if line.startswith("("):
             return line
         tags = _TAGS.match(line)
@@ -80,7 +80,7 @@ class _TreeLines:
         return "" if is_header or line.isspace() else line
 
     def ends_before(self, number: int, line: str) -> bool:
-        """Whether the tree at hand is over, and the line is not of it."""
+        """Whether the current tree ends before this line."""
         if not self._lines:
             return False
         text = line.lstrip()
@@ -93,27 +93,27 @@ class _TreeLines:
             return True
         if is_below or not text.startswith(("(", "<")):
             return False
-        is_over = after_blank or self._is_another_at(line) if text[0] == "(" else bool(_TAGS.fullmatch(line))
-        if is_over:
+        has_ended = after_blank or self._starts_another(line) if text[0] == "(" else bool(_TAGS.fullmatch(line))
+        if has_ended:
             self.end(f"line {number}")
-        return is_over
+        return has_ended
 
-    def _is_another_at(self, line: str) -> bool:
-        """Whether a bracket as far left as the tree's own opens another tree."""
+    def _starts_another(self, line: str) -> bool:
+        """Whether a bracket that is indented no more than the tree's own opens another tree."""
         label = _label(line)
         if label in ROOTS and label == _label(self._lines[0]):
             return True
         self._is_flat = self._is_flat or not self._has_words
         return not self._is_flat
 
-    def end(self, where: str) -> None:
-        """Note what a tree lacks that should have been closed by now."""
+    def end(self, position: str) -> None:
+        """Records an error if the tree has open brackets at its end."""
         if self._depth > 0 and not self._problem:
-            reason = f"{self._depth} ')' missing; the tree that starts here is still open at {where}"
+            reason = f"{self._depth} ')' missing; the tree that starts here is still open at {position}"
             self._problem = self._first, reason
 
     def add(self, number: int, line: str, problem: str) -> None:
-        """Take a line into the tree."""
+        """Adds a line to the tree."""
         indentation = len(line) - len(line.lstrip())
         if not self._lines:
             self._first, self._margin = number, indentation
@@ -129,7 +129,7 @@ class _TreeLines:
         self._depth += line.count("(") - closing
 
     def take(self) -> Chunk:
-        """The lines of the tree, which make room for the next."""
+        """Returns the lines of the tree, and starts the next tree."""
         chunk = self._first, "".join(self._lines), self._problem
         self._clear()
         return chunk
