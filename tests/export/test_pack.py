@@ -1,4 +1,4 @@
-"""From a run to an embedded model, and its card on the command line."""
+"""Packing a training run, model cards, and the commands `pack` and `models`."""
 
 import gzip
 import json
@@ -12,13 +12,13 @@ from toygrammar import toy_trees, write_trees
 from treecrf import models
 from treecrf.cli import main
 from treecrf.config import read_config
-from treecrf.export.model_card import Card, Purpose, Treebank, page, read_treebanks
+from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks, to_markdown
 from treecrf.export.pack import pack_model
 from treecrf.parser import Parser
 from treecrf.training import fit
 
-CARDS = Path(__file__).parent.parent / "recipes" / "cards"
-TREEBANK = Treebank(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
+CARDS = Path(__file__).parents[2] / "recipes" / "cards"
+TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
 PURPOSE = Purpose(
     summary="A toy.",
     language="English",
@@ -59,7 +59,7 @@ def packed(run_folder: Path, data: Path) -> Path:
     return folder
 
 
-def test_a_packed_model_is_smaller_and_parses_alike(run_folder: Path, packed: Path) -> None:
+def test_a_packed_model_is_smaller_and_gives_nearly_the_same_trees(run_folder: Path, packed: Path) -> None:
     size = (packed / "model.safetensors").stat().st_size
     assert size < 0.4 * (run_folder / "model.safetensors").stat().st_size
     one, other = Parser.load(run_folder, device="cpu"), Parser.load(packed, device="cpu")
@@ -69,12 +69,12 @@ def test_a_packed_model_is_smaller_and_parses_alike(run_folder: Path, packed: Pa
     assert other.normalization == "plain" and other.vocabulary.labels == one.vocabulary.labels
 
 
-def test_only_so_many_pretrained_vectors_are_kept(run_folder: Path, packed: Path) -> None:
+def test_packing_keeps_the_first_pretrained_vectors(run_folder: Path, packed: Path) -> None:
     assert Parser.load(run_folder, device="cpu").vocabulary.vectors == ("zebra", "yak", "xylophone")
     assert Parser.load(packed, device="cpu").vocabulary.vectors == ("zebra", "yak")
 
 
-def test_a_packed_model_is_saved_in_full_again(packed: Path, tmp_path: Path) -> None:
+def test_a_packed_model_can_be_saved_unpacked(packed: Path, tmp_path: Path) -> None:
     parser = Parser.load(packed, device="cpu")
     parser.save(tmp_path / "again")
     again = Parser.load(tmp_path / "again", device="cpu")
@@ -82,28 +82,28 @@ def test_a_packed_model_is_saved_in_full_again(packed: Path, tmp_path: Path) -> 
         assert weight.equal(again.model.state_dict()[name]), name
 
 
-def test_a_card_says_where_a_model_comes_from_and_what_it_scores(packed: Path) -> None:
-    card = Card.load(packed)
+def test_a_card_has_data_and_scores(packed: Path) -> None:
+    card = ModelCard.load(packed)
     assert (card.name, card.commit, card.data) == ("toy-model", "abc", (TREEBANK,))
     (score,) = card.scores
     assert score.sentences == 20 and score.interval[0] <= score.f1 <= score.interval[1]
     assert {"NP", "VP", "S"} <= set(card.labels) and "DT" in card.tags
     text = (packed / "README.md").read_text(encoding="utf-8")
-    assert text == page(card)
+    assert text == to_markdown(card)
     for part in ("CC0", "it is a toy", f"{score.f1:.2f}", f"{score.interval[0]:.2f} to", "Small.", "## Citation"):
         assert part in text
 
 
-def test_a_card_does_not_tell_where_files_were(packed: Path, data: Path) -> None:
+def test_a_packed_model_contains_no_paths(packed: Path, data: Path) -> None:
     for path in packed.iterdir():
         assert str(data).encode() not in path.read_bytes(), path.name
-    recipe = Card.load(packed).recipe
+    recipe = ModelCard.load(packed).recipe
     assert 'train = ["toy/train.mrg"]' in recipe and 'teachers = ["teacher"]' in recipe
 
 
-def test_a_part_of_which_no_sentence_can_be_scored_has_a_score_of_nothing(run_folder: Path, tmp_path: Path) -> None:
+def test_a_test_set_without_scorable_sentences_has_f1_0(run_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
-    tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # a word that the rules delete, tagged as no parser would
+    tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # the rules delete a word with this tag
     (tmp_path / "odd" / "test.mrg.gz").write_bytes(gzip.compress(tree))
     purpose = replace(PURPOSE, tests=("odd",))
     card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
@@ -111,46 +111,34 @@ def test_a_part_of_which_no_sentence_can_be_scored_has_a_score_of_nothing(run_fo
     assert (score.errors, score.f1, score.interval) == (1, 0.0, (0.0, 0.0))
 
 
-def test_an_unknown_treebank_is_named(run_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="was trained on toy, which no description of treebanks has"):
+def test_a_treebank_without_description_is_an_error(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="was trained on toy, which has no description"):
         pack_model(run_folder, tmp_path / "m", PURPOSE, {}, data=tmp_path)
 
 
-def test_a_damaged_card_is_named(packed: Path, tmp_path: Path) -> None:
+def test_a_damaged_card_is_an_error(packed: Path, tmp_path: Path) -> None:
     facts = json.loads((packed / "card.json").read_text())
     del facts["scores"]
     (tmp_path / "card.json").write_text(json.dumps(facts))
-    with pytest.raises(ValueError, match=r"card\.json is no card of a model"):
-        Card.load(tmp_path)
+    with pytest.raises(ValueError, match=r"card\.json is not a model card"):
+        ModelCard.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["en", "en-lstm", "zh"])
-def test_our_models_have_something_to_say(name: str) -> None:
+def test_the_embedded_models_have_card_texts(name: str) -> None:
     purpose = read_config(Purpose, CARDS / f"{name}.toml")
     assert purpose.limits and purpose.tests
     assert {"craft", "genia", "masc", "mctb", "gum", "sinica"} <= read_treebanks(CARDS / "treebanks.toml").keys()
 
 
-def test_the_command_packs_a_run(
-    run_folder: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    limits = "\n".join(f'{key} = "x"' for key in ("summary", "language", "licence", "licence_reason", "uses"))
-    (tmp_path / "toy.toml").write_text(f'{limits}\nlimits = ["y"]\ntests = ["toy"]')
+def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = "\n".join(f'{key} = "x"' for key in ("summary", "language", "licence", "licence_reason", "uses"))
+    (tmp_path / "toy.toml").write_text(f'{texts}\nlimits = ["y"]\ntests = ["toy"]')
     (tmp_path / "treebanks.toml").write_text(
         '[toy]\ntitle = "Toys"\nsource = "here"\nlicence = "CC0"\ncommercial = "yes"'
     )
     with pytest.raises(SystemExit) as exit_:
-        main(
-            [
-                "pack",
-                str(run_folder),
-                str(tmp_path / "small"),
-                "--card",
-                str(tmp_path / "toy.toml"),
-                "--data",
-                str(data),
-            ]
-        )
+        main(["pack", *map(str, (run_folder, tmp_path / "small", "--card", tmp_path / "toy.toml", "--data", data))])
     assert exit_.value.code is None and capsys.readouterr().out.startswith("# small\n")
     assert Parser.load(tmp_path / "small", device="cpu").parse(["the", "cat", "."]).words == ["the", "cat", "."]
 
@@ -166,14 +154,14 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     assert head.startswith("model") and row.startswith("toy-model  English") and "free" in row and "toy " in row
     with pytest.raises(SystemExit):
         main(["models", "toy-model"])
-    assert capsys.readouterr().out == page(Card.load(packed))
+    assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
     with pytest.raises(SystemExit, match="no model 'fr' came with treecrf; there are toy-model"):
         main(["models", "fr"])
-    with pytest.raises(FileNotFoundError, match="the models that came with treecrf are toy-model"):
+    with pytest.raises(FileNotFoundError, match="the embedded models are toy-model"):
         Parser.load("fr")
 
 
-def test_without_models_the_list_says_so(
+def test_models_command_without_embedded_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(models, "FOLDER", tmp_path)
@@ -182,8 +170,8 @@ def test_without_models_the_list_says_so(
     assert capsys.readouterr().out.startswith("No models came with this treecrf")
 
 
-def test_sentences_that_evalb_does_not_score_are_on_the_card(packed: Path) -> None:
-    card = Card.load(packed)
+def test_a_card_counts_sentences_that_evalb_does_not_score(packed: Path) -> None:
+    card = ModelCard.load(packed)
     (score,) = card.scores
-    text = page(replace(card, scores=(replace(score, errors=7),)))
-    assert "toy: 7 sentences with a wrong tag of punctuation" in text
+    text = to_markdown(replace(card, scores=(replace(score, errors=7),)))
+    assert "toy: with predicted tags, 7 sentences have a wrong punctuation tag" in text

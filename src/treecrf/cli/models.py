@@ -3,7 +3,7 @@
 import argparse
 
 from treecrf import models
-from treecrf.export.model_card import PAGE, Card, megabytes
+from treecrf.export.model_card import CARD_MARKDOWN, ModelCard, format_megabytes
 
 _HEAD = ("model", "language", "size", "licence", "EVALB's F, predicted tags (95% interval)")
 
@@ -19,20 +19,20 @@ def run(args: argparse.Namespace) -> None:
     if args.name:
         if args.name not in known:
             raise ValueError(f"no model '{args.name}' came with treecrf; there are {', '.join(known) or 'none'}")
-        print((models.FOLDER / args.name / PAGE).read_text(encoding="utf-8"), end="")
+        print((models.FOLDER / args.name / CARD_MARKDOWN).read_text(encoding="utf-8"), end="")
         return
     if not known:
         print("No models came with this treecrf; `treecrf train` makes one.")
         return
-    rows = [_HEAD, *(_row(Card.load(models.FOLDER / name)) for name in known)]
+    rows = [_HEAD, *(_row(ModelCard.load(models.FOLDER / name)) for name in known)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _row(card: Card) -> tuple[str, ...]:
+def _row(card: ModelCard) -> tuple[str, ...]:
     scores = [f"{score.name} {score.f1:.2f} ({_interval(score.interval)})" for score in card.scores]
-    return card.name, card.purpose.language, megabytes(card.size), card.purpose.licence, ", ".join(scores)
+    return card.name, card.purpose.language, format_megabytes(card.size), card.purpose.licence, ", ".join(scores)
 
 
 def _interval(bounds: tuple[float, float]) -> str:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Pack a model, score it, and print its card."""
     from treecrf.config import read_config
-    from treecrf.export.model_card import Purpose, page, read_treebanks
+    from treecrf.export.model_card import Purpose, read_treebanks, to_markdown
     from treecrf.export.pack import pack_model
 
     if args.vectors is not None and args.vectors < 0:
@@ -42,4 +42,4 @@ def run(args: argparse.Namespace) -> None:
         commit=args.commit,
         device=args.device,
     )
-    print(page(card), end="")
+    print(to_markdown(card), end="")

@@ -1,1 +1,1 @@
-"""Export: small models with model cards, made from training runs."""
+"""Export: packs training runs into small models with model cards."""

@@ -1,24 +1,24 @@
-"""A model's card: what it was made of and how well it does, as JSON for programs and Markdown for people."""
+"""Model cards: the data, the recipe and the scores of a model, as JSON and as Markdown."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from treecrf.config import tomllib
 
-FACTS, PAGE = "card.json", "README.md"
+CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
 
 _CITATION = """\
-If you use this model, please name treecrf and its version, the treebanks above, and the paper whose method it is: Yu
-Zhang, Houquan Zhou and Zhenghua Li (2020), *Fast and Accurate Neural CRF Constituency Parsing*, IJCAI.
+If you use this model, please name treecrf and its version, the treebanks above, and the paper that describes the
+method: Yu Zhang, Houquan Zhou and Zhenghua Li (2020), *Fast and Accurate Neural CRF Constituency Parsing*, IJCAI.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Purpose:
-    """What people have to say of a model; everything else on a card is found in its files, or measured."""
+    """The part of a card that people write; the rest is read from the model's files or measured."""
 
     summary: str
     language: str
@@ -26,100 +26,104 @@ class Purpose:
     licence_reason: str
     uses: str
     limits: tuple[str, ...]
-    tests: tuple[str, ...]  # treebanks of which the test part is parsed
-    encoder: str = ""  # the pretrained one that was fine-tuned, by its public name, and its licence
+    tests: tuple[str, ...]  # treebanks whose test sets are scored
+    encoder: str = ""  # public name of the pretrained encoder that was fine-tuned
     encoder_licence: str = ""
-    vectors: str = ""  # the pretrained word vectors, and theirs
+    vectors: str = ""  # pretrained word vectors
     vectors_licence: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Treebank:
+class TreebankInfo:
     """A treebank that a model was trained on."""
 
     name: str
     title: str
     source: str
     licence: str
-    commercial: str
+    commercial: str  # whether commercial use is allowed
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartScore:
-    """EVALB's scores on a test part: F with predicted and with gold tags, their 95% intervals, and tagging accuracy."""
+class TreebankScore:
+    """EVALB's scores on one test set, in percent, with 95% intervals."""
 
     name: str
     sentences: int
-    errors: int  # sentences that a wrong tag of punctuation keeps EVALB from scoring
-    f1: float
+    errors: int  # sentences that EVALB does not score, because a punctuation tag is wrong
+    f1: float  # with predicted tags, if the model predicts tags
     interval: tuple[float, float]
-    given_f1: float
+    given_f1: float  # with gold tags
     given_interval: tuple[float, float]
-    tagging: float
-    lower_f1: float  # of the same words in lower case
+    tagging: float  # tagging accuracy
+    lower_f1: float  # with the words in lower case
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
-    """All that a card says."""
+class ModelCard:
+    """A model card; the fields are the keys of card.json."""
 
     name: str
     purpose: Purpose
     version: str
     commit: str
-    size: int  # in bytes, all files together but the card's own
-    data: tuple[Treebank, ...]
-    scores: tuple[PartScore, ...]
+    size: int  # bytes of all files, without the card
+    data: tuple[TreebankInfo, ...]
+    scores: tuple[TreebankScore, ...]
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     recipe: str
 
     def save(self, folder: Path) -> None:
-        """Write both forms into a model's folder."""
-        facts = json.dumps(asdict(self), ensure_ascii=False, indent=1)
-        (folder / FACTS).write_text(facts + "\n", encoding="utf-8")
-        (folder / PAGE).write_text(page(self), encoding="utf-8")
+        """Writes the card as JSON and as Markdown into a model's folder."""
+        text = json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        (folder / CARD_JSON).write_text(text + "\n", encoding="utf-8")
+        (folder / CARD_MARKDOWN).write_text(to_markdown(self), encoding="utf-8")
 
     @staticmethod
-    def load(folder: Path) -> "Card":
-        """The card of a model's folder."""
-        path = folder / FACTS
+    def load(folder: Path) -> "ModelCard":
+        """Reads the card of a model's folder."""
+        path = folder / CARD_JSON
         try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-            facts["purpose"] = Purpose(**facts["purpose"])
-            facts["data"] = tuple(Treebank(**entry) for entry in facts["data"])
-            facts["scores"] = tuple(PartScore(**entry) for entry in facts["scores"])
-            return Card(**facts)
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            fields["purpose"] = Purpose(**fields["purpose"])
+            fields["data"] = tuple(TreebankInfo(**entry) for entry in fields["data"])
+            fields["scores"] = tuple(TreebankScore(**entry) for entry in fields["scores"])
+            return ModelCard(**fields)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} is no card of a model: {error}") from None
+            raise ValueError(f"{path} is not a model card: {error}") from None
 
 
-def read_treebanks(path: Path) -> dict[str, Treebank]:
-    """The treebanks that a TOML file describes, a table each."""
+def read_treebanks(path: Path) -> dict[str, TreebankInfo]:
+    """Reads the descriptions of treebanks from a TOML file with one table for each."""
     tables: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
-        return {name: Treebank(name=name, **table) for name, table in tables.items()}
+        return {name: TreebankInfo(name=name, **table) for name, table in tables.items()}
     except TypeError as error:
         raise ValueError(f"{path} does not describe treebanks: {error}") from None
 
 
-def megabytes(size: int) -> str:
-    """A size for people."""
+def format_megabytes(size: int) -> str:
+    """A number of bytes in megabytes.
+
+    >>> format_megabytes(33_800_000)
+    '33.8 MB'
+    """
     return f"{size / 1e6:.1f} MB"
 
 
-def page(card: Card) -> str:
+def to_markdown(card: ModelCard) -> str:
     """The card as Markdown."""
     return "\n".join(_lines(card)) + "\n"
 
 
-def _lines(card: Card) -> Iterator[str]:
+def _lines(card: ModelCard) -> Iterator[str]:
     purpose = card.purpose
     yield from (f"# {card.name}", "", purpose.summary, "")
     yield from ("| | |", "|---|---|")
     yield f"| language | {purpose.language} |"
-    yield f"| licence | {purpose.licence}: {purpose.licence_reason} |"
-    yield f"| size | {megabytes(card.size)}: large matrices in 8 bits, a scale for each row |"
+    yield f"| license | {purpose.licence}: {purpose.licence_reason} |"
+    yield f"| size | {format_megabytes(card.size)}: large matrices in 8 bits, with one scale for each row |"
     yield f"| made with | treecrf {card.version}, commit {card.commit or 'unknown'} |"
     yield from ("", "## Use", "", purpose.uses, "")
     yield from ("```console", f"$ treecrf parse --model {card.name} FILE", "```", "")
@@ -132,28 +136,32 @@ def _lines(card: Card) -> Iterator[str]:
     yield from ("## Citation", "", _CITATION.strip())
 
 
-def _score_lines(scores: tuple[PartScore, ...]) -> Iterator[str]:
-    yield "EVALB's F with its 95% interval (bootstrap over sentences), measured with the files of this folder."
+def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
+    yield "EVALB's F1 with its 95% interval (bootstrap over sentences), measured with the files of this folder."
     yield ""
-    yield "| test part | sentences | F, predicted tags | F, gold tags given | tagging accuracy | F, lower-cased |"
+    yield "| test set | sentences | F1, predicted tags | F1, gold tags | tagging accuracy | F1, lower-cased words |"
     yield "|---|---|---|---|---|---|"
     for score in scores:
-        own, given = (f"{low:.2f} to {high:.2f}" for low, high in (score.interval, score.given_interval))
-        yield (
-            f"| {score.name} | {score.sentences} | {score.f1:.2f} ({own}) | {score.given_f1:.2f} ({given}) | "
-            f"{score.tagging:.2f} | {score.lower_f1:.2f} |"
-        )
+        f1 = f"{score.f1:.2f} ({_format_interval(score.interval)})"
+        gold_f1 = f"{score.given_f1:.2f} ({_format_interval(score.given_interval)})"
+        yield f"| {score.name} | {score.sentences} | {f1} | {gold_f1} | {score.tagging:.2f} | {score.lower_f1:.2f} |"
     for score in scores:
         if score.errors:
+            sentences = "1 sentence has" if score.errors == 1 else f"{score.errors} sentences have"
             yield ""
             yield (
-                f"{score.name}: {score.errors} sentence{'s' * (score.errors > 1)} with a wrong tag of punctuation, "
-                "which EVALB does not score with predicted tags; with gold tags given it scores all."
+                f"{score.name}: with predicted tags, {sentences} a wrong punctuation tag, and EVALB does not score "
+                "such sentences. With gold tags it scores all sentences."
             )
 
 
-def _data_lines(card: Card) -> Iterator[str]:
-    yield from ("| treebank | source | licence | commercial use |", "|---|---|---|---|")
+def _format_interval(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}"
+
+
+def _data_lines(card: ModelCard) -> Iterator[str]:
+    yield from ("| treebank | source | license | commercial use |", "|---|---|---|---|")
     for treebank in card.data:
         yield f"| {treebank.title} | {treebank.source} | {treebank.licence} | {treebank.commercial} |"
     purpose = card.purpose
@@ -163,5 +171,5 @@ def _data_lines(card: Card) -> Iterator[str]:
         yield from ("", f"Word vectors: {purpose.vectors} ({purpose.vectors_licence}).")
 
 
-def _code(names: tuple[str, ...]) -> str:
+def _code(names: Sequence[str]) -> str:
     return " ".join(f"`` {name} ``" if "`" in name else f"`{name}`" for name in names)
