@@ -26,9 +26,9 @@ from unittest.mock import patch
 
 import torch
 
-from treecrf.bulk.inputs import Source, read_lines
+from treecrf.bulk.inputs import InputFile, read_lines
+from treecrf.bulk.line_parser import split_words
 from treecrf.cli import main as treecrf
-from treecrf.cli.parse import split_words
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.reproduce.baselines import supar_speed
@@ -51,7 +51,7 @@ def parts(parser: Parser, source: Path, target: Path) -> dict[str, float]:
     """Seconds of each part of a run."""
     clock = Clock(parser.device)
     with clock.time("read and split"):
-        lines = list(read_lines(Source(str(source), Path(source.name)), limit=1_000_000))
+        lines = list(read_lines(InputFile(str(source), Path(source.name)), limit=1_000_000))
         words = [split_words(line.text)[0] for line in lines]
     with target.open("wb") as stream:
         time_parts(parser, words, stream, clock)

@@ -1,4 +1,4 @@
-"""A small cluster on this machine, its workers and drivers killed."""
+"""Tests of the Ray engine on a small cluster, with workers and drivers that are killed."""
 
 import gzip
 import json
@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,15 +17,16 @@ import torch
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.bulk.manifest import NAME
-from treecrf.bulk.shards import STEP, Shard
-from treecrf.bulk.worker import PARTS, Worker, digest
+from treecrf.bulk.line_parser import LineOptions
+from treecrf.bulk.manifest import FILE_NAME
+from treecrf.bulk.shards import SHARD_STEP, Shard
+from treecrf.bulk.worker import PARTIAL_FOLDER, Worker, model_digest
 from treecrf.cli import main
 
 TREES = toy_trees(60, seed=3, longest=8)
-PATIENCE = 240.0  # seconds, on a machine that has much else to do
-LINES = 3 * STEP + 100
-# a cluster lets in only those who know its secret
+TIMEOUT = 240.0  # seconds, for a busy machine
+LINES = 3 * SHARD_STEP + 100
+# the cluster accepts only clients with its token
 ENVIRONMENT = {
     **os.environ,
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -43,13 +43,13 @@ sys.stdin.read()
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Where a cluster of two cores is, that ends with this process."""
+    """The address of a cluster with two cores, which ends with this process."""
     with subprocess.Popen(
         [sys.executable, "-c", HEAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as head:
         assert head.stdout is not None
         yield head.stdout.readline().strip()
-        head.communicate("", timeout=PATIENCE)
+        head.communicate("", timeout=TIMEOUT)
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +68,15 @@ def corpus() -> list[bytes]:
 def parse(model: Path, address: str, tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
     def start(path: Path, *options: str) -> "subprocess.Popen[str]":
         command = [sys.executable, "-m", "treecrf", "parse", "--tokens", str(path), "--model", str(model)]
-        command += ["--engine", "ray", "--address", address, "--workers", "2", "--shard-lines", str(STEP)]
+        command += ["--engine", "ray", "--address", address, "--workers", "2", "--shard-lines", str(SHARD_STEP)]
         command += ["-o", str(tmp_path / "out"), *options]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
 
     return start
 
 
-def whole(path: Path, model: Path, target: Path, *options: str) -> bytes:
-    """What one process writes."""
+def parse_in_one_process(path: Path, model: Path, target: Path, *options: str) -> bytes:
+    """The output of `treecrf parse` without Ray."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -90,18 +90,18 @@ def whole(path: Path, model: Path, target: Path, *options: str) -> bytes:
     return target.read_bytes()
 
 
-def joined(out: Path) -> bytes:
+def join_outputs(out: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(out.glob("*.mrg*")))
 
 
 def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert process.poll() is None and time.monotonic() < end, process.communicate()[1]
         time.sleep(0.02)
 
 
-def test_a_killed_worker_and_a_bad_line_lose_nothing(
+def test_no_line_is_lost_after_a_killed_worker_and_a_bad_line(
     model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     lines = corpus()
@@ -109,23 +109,26 @@ def test_a_killed_worker_and_a_bad_line_lose_nothing(
     path, out = tmp_path / "in.txt.gz", tmp_path / "out"
     path.write_bytes(gzip.compress(b"\n".join(lines)))
     run = parse(path)
-    wait_until(lambda: list(out.glob(f"{PARTS}/*/.*.part")), run)
-    os.kill(int(next(out.glob(f"{PARTS}/*")).name.split("-")[-2]), signal.SIGKILL)
-    told = run.communicate(timeout=PATIENCE)[1]
-    assert run.returncode == 1, told
-    assert f"4 shards: 3 done ({3 * STEP:,} lines), 1 of them retried, 1 failed" in told
-    assert f"in.txt.gz:{LINES}: byte 1 of the line, 0xff, is not UTF-8" in told and "the worker died" in told
-    states = [shard["progress"]["state"] for shard in json.loads((out / NAME).read_text())["shards"]]
+    wait_until(lambda: list(out.glob(f"{PARTIAL_FOLDER}/*/.*.part")), run)
+    os.kill(int(next(out.glob(f"{PARTIAL_FOLDER}/*")).name.split("-")[-2]), signal.SIGKILL)
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 1, messages
+    assert f"4 shards: 3 done ({3 * SHARD_STEP:,} lines), 1 of them retried, 1 failed" in messages
+    assert f"in.txt.gz:{LINES}: byte 1 of the line, 0xff, is not UTF-8" in messages and "the worker died" in messages
+    states = [shard["progress"]["state"] for shard in json.loads((out / FILE_NAME).read_text())["shards"]]
     assert states == ["done"] * 3 + ["failed"]
 
     run = parse(path, "--resume", "--skip-bad")
-    told = run.communicate(timeout=PATIENCE)[1]
-    assert run.returncode == 0 and "1 of 4 shards to do" in told and "1 bad lines left empty" in told, told
-    assert joined(out) == whole(path, model, tmp_path / "whole.mrg.gz", "--skip-bad")
-    assert sorted(each.name for each in out.iterdir()) == [*(f"in-00000{number}.mrg.gz" for number in range(4)), NAME]
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 0 and "1 of 4 shards to do" in messages and "1 bad lines left empty" in messages, messages
+    assert join_outputs(out) == parse_in_one_process(path, model, tmp_path / "whole.mrg.gz", "--skip-bad")
+    assert sorted(each.name for each in out.iterdir()) == [
+        *(f"in-00000{number}.mrg.gz" for number in range(4)),
+        FILE_NAME,
+    ]
 
 
-def test_a_killed_driver_is_gone_on_from(
+def test_a_run_with_a_killed_driver_can_be_resumed(
     model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
 ) -> None:
     path, out = tmp_path / "in.txt", tmp_path / "out"
@@ -133,44 +136,41 @@ def test_a_killed_driver_is_gone_on_from(
     run = parse(path)
     wait_until(lambda: list(out.glob("*.mrg")), run)
     run.kill()
-    run.communicate(timeout=PATIENCE)
-    done = {each: each.stat().st_mtime_ns for each in out.glob("*.mrg")}
-    assert 0 < len(done) < 4
+    run.communicate(timeout=TIMEOUT)
+    finished = {each: each.stat().st_mtime_ns for each in out.glob("*.mrg")}
+    assert 0 < len(finished) < 4
 
     run = parse(path, "--resume")
-    assert run.communicate(timeout=PATIENCE)[1] and run.returncode == 0
-    assert joined(out) == whole(path, model, tmp_path / "whole.mrg")
-    assert all(each.stat().st_mtime_ns == time for each, time in done.items())
+    assert run.communicate(timeout=TIMEOUT)[1] and run.returncode == 0
+    assert join_outputs(out) == parse_in_one_process(path, model, tmp_path / "whole.mrg")
+    assert all(each.stat().st_mtime_ns == time for each, time in finished.items())
 
-    # where a folder stands, no file can: every attempt fails, and says so
+    # a folder has the name of an output: every attempt fails
     (out / "in-000001.mrg").unlink()
     (out / "in-000001.mrg").mkdir()
     run = parse(path, "--resume", "--retries", "1")
-    told = run.communicate(timeout=PATIENCE)[1]
-    assert run.returncode == 1 and "failed after 2 attempts: in-000001.mrg" in told and "IsADirectoryError" in told
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 1 and "failed after 2 attempts: in-000001.mrg" in messages
+    assert "IsADirectoryError" in messages
 
 
-@pytest.fixture
-def args(model: Path, tmp_path: Path) -> Namespace:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / NAME).write_text("{}")
-    style = {"format": "brackets", "exact": False, "probs": False, "kbest": 0, "tokens": True, "no_mbr": False}
-    limits = {"skip_bad": True, "max_line_bytes": 1000, "max_words": 20, "cpus_per_worker": 1}
-    return Namespace(model=str(model), field=None, id="id", **style, **limits)
-
-
-def test_a_worker_tells_what_is_wrong_with_its_machine_or_its_shard(args: Namespace, tmp_path: Path) -> None:
-    out, settings = tmp_path / "out", {"model_sha256": digest(args.model)}
-    assert "all machines need to see the same files" in Worker().load(args, "cpu", tmp_path, settings).problem
-    assert "is another one here" in Worker().load(args, "cpu", out, {"model_sha256": ""}).problem
+def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp_path: Path) -> None:
+    out, settings = tmp_path / "out", {"model_sha256": model_digest(str(model))}
+    out.mkdir()
+    (out / FILE_NAME).write_text("{}")
+    options = LineOptions(model=str(model), tokens=True, skip_bad=True, max_line_bytes=1000, max_words=20)
+    without_manifest = Worker().load(options, "cpu", tmp_path, settings, threads=1)
+    assert "all machines need to see the same files" in without_manifest.problem
+    other_model = Worker().load(options, "cpu", out, {"model_sha256": ""}, threads=1)
+    assert "this machine has another version of the model" in other_model.problem
     threads = torch.get_num_threads()
     worker = Worker()
-    assert not worker.load(args, "cpu", out, settings).problem
+    assert not worker.load(options, "cpu", out, settings, threads=1).problem
     torch.set_num_threads(threads)
     (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
-    outcome = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
-    assert not outcome.problem and len(outcome.warnings) == 1
-    assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTS).iterdir())
+    result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
+    assert not result.problem and len(result.warnings) == 1
+    assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTIAL_FOLDER).iterdir())
     lost = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 3, 0, "in-000001.mrg"))
     assert lost.is_final and "has lost lines" in lost.problem
     absent = worker.parse(Shard(str(tmp_path / "absent.txt"), 0, 3, 0, "in-000001.mrg"))
@@ -184,13 +184,13 @@ def test_a_worker_tells_what_is_wrong_with_its_machine_or_its_shard(args: Namesp
         (["in.txt"], "reads files and writes to a folder"),
         (["in.txt", "-o", "in.txt"], "in.txt is a file"),
         (["in.txt", "-o", "out", "--shard-lines", "1000"], "--shard-lines is 1,000; expected a multiple of 8,192"),
-        (["in.txt", "-o", "out", "--device", "cuda:1"], "expected cpu or cuda, for Ray chooses"),
+        (["in.txt", "-o", "out", "--device", "cuda:1"], "expected cpu or cuda, because Ray assigns"),
         (["in.txt", "-o", "out", "--workers", "0"], "--workers is 0; expected 1 or more"),
         (["in.txt", "-o", "out", "--gpus-per-worker", "0"], "--gpus-per-worker is 0.0; expected more than 0"),
         (["in.txt", "-o", "out", "--model", "klingon"], "there is no model 'klingon'"),
     ],
 )
-def test_what_makes_no_sense_is_told(
+def test_invalid_arguments_are_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -200,9 +200,9 @@ def test_what_makes_no_sense_is_told(
     assert message in str(ended.value.code)
 
 
-def test_a_run_is_not_written_over(model: Path, tmp_path: Path) -> None:
+def test_a_run_is_not_overwritten(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("the cat\n")
-    (tmp_path / NAME).write_text("{}")
+    (tmp_path / FILE_NAME).write_text("{}")
     with pytest.raises(SystemExit) as ended:
         main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path), "--model", str(model)])
-    assert "there is a run in" in str(ended.value.code) and "--resume goes on with it" in str(ended.value.code)
+    assert "already has a run; continue it with --resume" in str(ended.value.code)

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.bulk.inputs import Line
+from treecrf.bulk.line_parser import line_batches
 from treecrf.bulk.outputs import FileSink
+from treecrf.bulk.records import Line
 from treecrf.cli import main
-from treecrf.cli.parse import _windows
 from treecrf.parser import Parser
-from treecrf.parser.inputs import DEFAULT_BATCHING, Reader
+from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
@@ -45,7 +45,7 @@ def parser(model: Path) -> Parser:
 
 @pytest.fixture(autouse=True)
 def loaded_once(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.cli.parse.Parser.load", lambda model, device: parser)
+    monkeypatch.setattr("treecrf.parser.Parser.load", lambda model, device: parser)
 
 
 def parse(*args: object, mode: str = "--tokens") -> object:
@@ -68,7 +68,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-def test_the_model_is_loaded_by_its_name(
+def test_a_model_is_loaded_by_its_name(
     model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
@@ -79,16 +79,14 @@ def test_the_model_is_loaded_by_its_name(
 
 
 @pytest.mark.parametrize("options", [[], ["--no-mbr"]])
-def test_a_file_of_sentences_becomes_a_file_of_trees(
-    parser: Parser, file: Path, tmp_path: Path, options: list[str]
-) -> None:
+def test_each_sentence_of_a_file_is_parsed(parser: Parser, file: Path, tmp_path: Path, options: list[str]) -> None:
     assert not parse(file, "-o", tmp_path / "new" / "out.mrg", *options)
     expected = parser.parse_many([tree.words for tree in TREES], mbr=not options)
     assert list(read_trees(tmp_path / "new" / "out.mrg")) == list(expected)
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["out.mrg"]
 
 
-def test_standard_input_goes_to_standard_output(
+def test_standard_input_is_parsed_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     stdin(monkeypatch, "the cat\r\nAda sang ☺\n".encode())
@@ -99,7 +97,7 @@ def test_standard_input_goes_to_standard_output(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), min_size=1))
-def test_each_line_gives_one_line_with_its_words(tmp_path: Path, lines: list[str]) -> None:
+def test_each_input_line_becomes_one_output_line_with_its_words(tmp_path: Path, lines: list[str]) -> None:
     path = write(tmp_path / "in.txt", *lines)
     lines[0] = lines[0].removeprefix("\ufeff")
     expected = [[word for word in re.split("[ \t\r\f\v]", line) if word] for line in lines]
@@ -108,8 +106,8 @@ def test_each_line_gives_one_line_with_its_words(tmp_path: Path, lines: list[str
     assert [Tree.parse(tree).words if tree else [] for tree in trees] == expected
     assert not parse(path, "-o", tmp_path / "out.mrg")
     for line, words in zip((tmp_path / "out.mrg").read_bytes().decode().splitlines(), expected, strict=True):
-        found = Tree.parse(line).words if line else []
-        assert found == [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words]
+        words_read = Tree.parse(line).words if line else []
+        assert words_read == [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in words]
     assert not parse(path, "-o", tmp_path / "json", "--format", "json")
     objects = [json.loads(line) for line in (tmp_path / "json").read_bytes().decode().splitlines()]
     assert [(object or {"words": []})["words"] for object in objects] == expected
@@ -122,18 +120,18 @@ def test_json_has_words_spans_probabilities_and_the_best_trees(parser: Parser, t
     assert not parse(path, "-o", tmp_path / "out", "--format", "json", "--probs", "--kbest", 3, mode=mode)
     first, empty = map(json.loads, (tmp_path / "out").read_text().splitlines())
     assert empty == (None if mode == "--tokens" else {"sentences": []})
-    found = first if mode == "--tokens" else first["sentences"][0]
-    assert [line[start:end] for start, end in found["offsets"]] == found["words"]
+    sentence = first if mode == "--tokens" else first["sentences"][0]
+    assert [line[start:end] for start, end in sentence["offsets"]] == sentence["words"]
     analysis = parser.analyze(line.split() if mode == "--tokens" else line, k=3)
-    assert found["words"] == analysis.tree.words and found["tags"] == analysis.tree.tags
-    assert found["tree"].replace("-LRB-", r"\u{28}").replace("-RRB-", r"\u{29}") == str(analysis.tree)
-    for span, c in zip(found["spans"], analysis.constituents, strict=True):
+    assert sentence["words"] == analysis.tree.words and sentence["tags"] == analysis.tree.tags
+    assert sentence["tree"].replace("-LRB-", r"\u{28}").replace("-RRB-", r"\u{29}") == str(analysis.tree)
+    for span, c in zip(sentence["spans"], analysis.constituents, strict=True):
         assert (span["start"], span["end"], span["label"]) == (c.start, c.end, c.label)
         assert span["probability"] == pytest.approx(c.probability, abs=1e-4)
         start, end = span["offsets"]
-        assert line[start:end].replace(" ", "") == "".join(found["words"][c.start : c.end])
-    assert found["log_prob"] == pytest.approx(analysis.log_prob, abs=1e-4)
-    assert [best["log_prob"] for best in found["kbest"]] == pytest.approx(
+        assert line[start:end].replace(" ", "") == "".join(sentence["words"][c.start : c.end])
+    assert sentence["log_prob"] == pytest.approx(analysis.log_prob, abs=1e-4)
+    assert [best["log_prob"] for best in sentence["kbest"]] == pytest.approx(
         [best.log_prob for best in analysis.alternatives], abs=1e-4
     )
 
@@ -147,7 +145,7 @@ def test_raw_text_of_several_sentences_stays_on_its_line(tmp_path: Path) -> None
     assert words == [["The", "cat", "sang", "."], ["Did", "n't", "Ada", "(", "we", "asked", ")", "?"]]
 
 
-def test_pretty_draws_trees_with_probabilities(parser: Parser, tmp_path: Path) -> None:
+def test_pretty_format_has_trees_and_probabilities(parser: Parser, tmp_path: Path) -> None:
     path = write(tmp_path / "in.txt", "the cat", "", "we sang")
     assert not parse(path, "-o", tmp_path / "out", "--format", "pretty", "--probs", "--kbest", 2)
     text = (tmp_path / "out").read_text()
@@ -181,7 +179,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("data", "message"), BAD.items(), ids=range(len(BAD)))
-def test_a_line_that_cannot_be_parsed_is_told_or_left_empty(
+def test_a_line_that_cannot_be_parsed_is_an_error_or_left_empty(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], data: bytes, message: str
 ) -> None:
     (tmp_path / "in.txt").write_bytes(data)
@@ -194,14 +192,14 @@ def test_a_line_that_cannot_be_parsed_is_told_or_left_empty(
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_limits_are_the_callers(tmp_path: Path) -> None:
+def test_limits_can_be_changed(tmp_path: Path) -> None:
     path = write(tmp_path / "in.txt", "x" * 10, "a b c")
     assert not parse(path, "-o", tmp_path / "out", "--max-line-bytes", 10, "--max-words", 3)
     assert "the limit is 9," in str(parse(path, "--max-line-bytes", 9))
     assert "in.txt:2: a sentence of 3 words; the limit is 2," in str(parse(path, "--max-words", 2))
 
 
-def test_folders_and_patterns_are_mirrored(file: Path, tmp_path: Path) -> None:
+def test_outputs_have_the_folder_structure_of_inputs(file: Path, tmp_path: Path) -> None:
     texts = tmp_path / "texts"
     (texts / "deep").mkdir(parents=True)
     (texts / "a.txt").write_text("the cat\n")
@@ -213,13 +211,13 @@ def test_folders_and_patterns_are_mirrored(file: Path, tmp_path: Path) -> None:
         names = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
         assert names == {"a.mrg", "deep/b.mrg.gz"}
         shutil.rmtree(out)
-    assert not parse(texts, "-o", out) and not parse(texts, "-o", out)  # the second time it is there, and no input
+    assert not parse(texts, "-o", out) and not parse(texts, "-o", out)  # outputs of the first are no inputs
     assert Tree.parse(gzip.decompress((out / "deep" / "b.mrg.gz").read_bytes()).decode()).words == ["we", "sang"]
     assert not parse(texts / "a.txt", "-o", f"{tmp_path}/one/", "--format", "json")
     assert json.loads((tmp_path / "one" / "a.jsonl").read_text())["words"] == ["the", "cat"]
 
 
-def test_several_inputs_follow_each_other_on_standard_output(
+def test_several_inputs_are_written_to_standard_output_in_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [write(tmp_path / name, name) for name in "ab"]
@@ -232,8 +230,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], window=4))
 
 
-def interrupted(after: int, *args: object) -> None:
-    """Run until some blocks are written, and stop after the next one."""
+def run_interrupted(after: int, *args: object) -> None:
+    """Runs until some blocks are written, and interrupts after the next one."""
     real, stops = FileSink.end_block, iter([*repeat(False, after), True])
 
     def end_block(sink: FileSink) -> None:
@@ -248,18 +246,20 @@ def interrupted(after: int, *args: object) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("after", [0, 1, 4])
-def test_an_interrupted_run_goes_on_where_it_stopped(
+def test_an_interrupted_run_can_be_resumed(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], after: int
 ) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert not parse(file, "-o", whole)
-    interrupted(after, file, "-o", out)
-    assert "interrupted; --resume goes on" in capsys.readouterr().err
+    run_interrupted(after, file, "-o", out)
+    assert "interrupted; --resume continues" in capsys.readouterr().err
     assert not out.exists() and (tmp_path / ".out.part").exists()
     parsed: list[int] = []
-    real = Reader.window
+    read_window = SentenceReader.window
     monkeypatch.setattr(
-        Reader, "window", lambda self, given, first: parsed.append(len(given)) or real(self, given, first)
+        SentenceReader,
+        "window",
+        lambda self, sentences: parsed.append(len(sentences)) or read_window(self, sentences),
     )
     assert not parse(file, "-o", out, "--resume")
     assert out.read_bytes() == whole.read_bytes()
@@ -270,40 +270,42 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
-def test_a_run_cut_at_any_byte_ends_the_same(file: Path, tmp_path: Path, name: str) -> None:
+def test_a_run_interrupted_at_any_byte_ends_with_the_same_output(file: Path, tmp_path: Path, name: str) -> None:
     out, part, settings = (tmp_path / form.format(name) for form in ("{}", ".{}.part", ".{}.settings"))
     assert not parse(file, "-o", out)
     whole = out.read_bytes()
-    interrupted(0, file, "-o", out)
-    told = settings.read_text()
+    run_interrupted(0, file, "-o", out)
+    settings_text = settings.read_text()
     for cut in [0, 1, len(whole) - 1, len(whole), *random.Random(1).sample(range(len(whole)), 12)]:
         out.unlink(missing_ok=True)
         part.write_bytes(whole[:cut])
-        settings.write_text(told)
+        settings.write_text(settings_text)
         assert not parse(file, "-o", out, "--resume")
         assert out.read_bytes() == whole
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_a_resumed_run_must_be_the_same_run(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupted(1, file, "-o", tmp_path / "out")
+def test_a_run_is_only_resumed_with_the_same_settings(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_interrupted(1, file, "-o", tmp_path / "out")
     message = str(parse(file, "-o", tmp_path / "out", "--resume", "--format", "json"))
-    assert "begun otherwise: format was 'brackets', not 'json'" in message
-    monkeypatch.setattr("treecrf.cli.parse.__version__", "9.9")
+    assert "started with other settings: format was 'brackets', not 'json'" in message
+    monkeypatch.setattr("treecrf.bulk.line_parser.__version__", "9.9")
     assert "treecrf was '0." in str(parse(file, "-o", tmp_path / "out", "--resume"))
     assert not parse(file, "-o", tmp_path / "out", "--format", "json")
     assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
 
 
-def test_a_line_feeds_a_pipe_as_it_is_parsed(tmp_path: Path, file: Path) -> None:
+def test_trees_are_written_to_a_pipe(tmp_path: Path, file: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with ThreadPoolExecutor() as pool:
-        read = pool.submit((tmp_path / "pipe").read_text)
+        text = pool.submit((tmp_path / "pipe").read_text)
         assert not parse(file, "-o", tmp_path / "pipe")
-    assert len(read.result().splitlines()) == len(SENTENCES)
+    assert len(text.result().splitlines()) == len(SENTENCES)
 
 
-def test_no_more_is_read_than_is_parsed_together() -> None:
+def test_only_one_batch_of_lines_is_read_ahead() -> None:
     read = 0
 
     def endless() -> Iterator[Line]:
@@ -312,29 +314,29 @@ def test_no_more_is_read_than_is_parsed_together() -> None:
             read += 1
             yield Line("a cat", "", 1 << 20)
 
-    windows = _windows(endless(), block=100, at_once=100)
-    sizes = [len(next(windows).lines) for _ in range(5)]
-    assert sizes == [4] * 5 and read == 20  # four megabytes at a time
-    assert len(next(_windows(endless(), block=100, at_once=1)).lines) == 1
+    batches = line_batches(endless(), block_lines=100, max_lines=100)
+    sizes = [len(next(batches).lines) for _ in range(5)]
+    assert sizes == [4] * 5 and read == 20  # four megabytes per batch
+    assert len(next(line_batches(endless(), block_lines=100, max_lines=1)).lines) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absent.txt"], "there is nothing to read at absent.txt"),
+        (["absent.txt"], "nothing to read at absent.txt"),
         (["*.absent"], r"nothing to read at \*.absent"),
         (["in.txt", "-o", "in.txt"], "in.txt is an input and would be overwritten"),
         (["in.txt", "in.txt", "-o", "out"], r"several inputs would be written to out/in.mrg"),
         (["in.txt", "other.txt", "-o", "in.txt"], "in.txt is a file; several inputs need a folder"),
-        (["in.txt", "--kbest", "2"], "brackets hold one tree and no numbers"),
-        (["in.txt", "--probs"], "brackets hold one tree and no numbers"),
-        (["in.txt", "--resume"], "--resume needs a file"),
-        (["in.txt", "-o", "x", "--resume", "--format", "pretty"], "--resume needs a file"),
+        (["in.txt", "--kbest", "2"], "--kbest and --probs need --format json or pretty"),
+        (["in.txt", "--probs"], "--kbest and --probs need --format json or pretty"),
+        (["in.txt", "--resume"], "--resume needs an output file"),
+        (["in.txt", "-o", "x", "--resume", "--format", "pretty"], "--resume needs an output file"),
         (["in.txt", "--max-words", "0"], "--max-words is 0; expected 1 or more"),
         (["in.txt", "--kbest", "-1", "--format", "json"], "--kbest is -1; expected 0 or more"),
     ],
 )
-def test_what_makes_no_sense_is_told(
+def test_invalid_arguments_are_errors(
     file: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -344,7 +346,7 @@ def test_what_makes_no_sense_is_told(
     assert file.read_bytes() == before
 
 
-def test_a_bar_is_drawn_on_a_terminal(
+def test_a_terminal_shows_a_progress_bar(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

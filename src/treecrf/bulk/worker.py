@@ -1,6 +1,5 @@
-"""Who parses shards: a parser in a process of its own, that takes one after the other."""
+"""A worker of the Ray engine: a parser in its own process that parses one shard after the other."""
 
-import argparse
 import gc
 import hashlib
 import os
@@ -14,69 +13,71 @@ from uuid import uuid4
 
 import torch
 
-from treecrf.atomic_io import MANIFEST
-from treecrf.bulk.manifest import NAME
+from treecrf.atomic_io import MANIFEST, rename_file
+from treecrf.bulk.line_parser import LineOptions, LineParser
+from treecrf.bulk.manifest import FILE_NAME
 from treecrf.bulk.outputs import FileSink
 from treecrf.bulk.shards import Shard, ShardReader
-from treecrf.cli.parse import Command
 from treecrf.parser import Parser
 from treecrf.parser.storage import find_folder
 
-PARTS = ".parts"  # where shards are written before they take their place
+PARTIAL_FOLDER = ".parts"  # of shards that are being written
 
 
-class Outcome(NamedTuple):
-    """What a worker has to say of a shard, or of its own start."""
+class WorkerResult(NamedTuple):
+    """The result of parsing a shard, or of starting a worker."""
 
     problem: str = ""
-    is_final: bool = False  # for another attempt would end the same
+    is_final: bool = False  # another attempt would fail in the same way
     warnings: Sequence[str] = ()
     seconds: float = 0.0
 
 
 class Worker:
-    """A parser in a process of its own, somewhere in the cluster."""
+    """Parses shards in its own process, on some machine of the cluster."""
 
-    def load(self, args: argparse.Namespace, device: str, folder: Path, settings: dict[str, Any]) -> Outcome:
-        """Get ready; what is wrong here may be right on another machine."""
+    def load(
+        self, options: LineOptions, device: str, folder: Path, settings: dict[str, Any], *, threads: int
+    ) -> WorkerResult:
+        """Loads the parser. A problem may be that of this machine only."""
         try:
-            if not (folder / NAME).exists():
-                raise FileNotFoundError(f"{folder / NAME} is not there; all machines need to see the same files")
-            if digest(args.model) != settings["model_sha256"]:
-                raise ValueError(f"the model {args.model} is another one here; install the same everywhere")
-            torch.set_num_threads(args.cpus_per_worker)
+            if not (folder / FILE_NAME).exists():
+                raise FileNotFoundError(f"{folder / FILE_NAME} is missing; all machines need to see the same files")
+            if model_digest(options.model) != settings["model_sha256"]:
+                raise ValueError(f"this machine has another version of the model {options.model}; install the same one")
+            torch.set_num_threads(threads)
             self.folder = folder
             self.warnings: list[str] = []
-            self.command = Command(Parser.load(args.model, device), args, self.warnings.append)
-            self.reader = ShardReader(self.command.fields, limit=args.max_line_bytes)
+            self.line_parser = LineParser(Parser.load(options.model, device), options, self.warnings.append)
+            self.reader = ShardReader(self.line_parser.fields, limit=options.max_line_bytes)
         except Exception as error:
-            return Outcome(f"{_here()}: {type(error).__name__}: {error}")
-        gc.freeze()
-        return Outcome()
+            return WorkerResult(f"{_process_name()}: {type(error).__name__}: {error}")
+        gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
+        return WorkerResult()
 
-    def parse(self, shard: Shard) -> Outcome:
-        """Write the output of a shard; it appears whole, and is the same whoever writes it."""
+    def parse(self, shard: Shard) -> WorkerResult:
+        """Writes the output of a shard; the file appears when it is complete. Every worker writes the same bytes."""
         started = time.monotonic()
         self.warnings.clear()
         target = self.folder / shard.output
-        part = self.folder / PARTS / f"{_here()}-{uuid4().hex[:8]}" / target.name
+        draft = self.folder / PARTIAL_FOLDER / f"{_process_name()}-{uuid4().hex[:8]}" / target.name
         try:
-            with FileSink(part, {}, block=self.command.block) as sink:
+            with FileSink(draft, {}, block_lines=self.line_parser.block_lines) as sink:
                 lines = self.reader.lines(shard)
-                self.command.write(lines, sink, lambda size: None, name=shard.source, first=shard.first + 1)
+                self.line_parser.write_trees(lines, sink, lambda size: None, name=shard.source, first=shard.first + 1)
             target.parent.mkdir(parents=True, exist_ok=True)
-            part.replace(target)
-            shutil.rmtree(part.parent, ignore_errors=True)
+            rename_file(draft, target)
+            shutil.rmtree(draft.parent, ignore_errors=True)
         except Exception as error:
             self.reader.close()
-            return Outcome(f"{type(error).__name__}: {error}", isinstance(error, ValueError))
-        return Outcome(warnings=list(self.warnings), seconds=round(time.monotonic() - started, 3))
+            return WorkerResult(f"{type(error).__name__}: {error}", isinstance(error, ValueError))
+        return WorkerResult(warnings=list(self.warnings), seconds=round(time.monotonic() - started, 3))
 
 
-def _here() -> str:
-    return f"{socket.gethostname()}-{os.getpid()}"
-
-
-def digest(model: str) -> str:
-    """What tells a model from another of the same name."""
+def model_digest(model: str) -> str:
+    """The checksum of a model's manifest, which has the checksums of its files."""
     return hashlib.sha256((find_folder(model) / MANIFEST).read_bytes()).hexdigest()
+
+
+def _process_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"

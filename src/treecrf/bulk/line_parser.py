@@ -1,0 +1,264 @@
+"""Parses lines: each line of the input becomes one line of the output."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+
+from treecrf import __version__
+from treecrf.bulk.inputs import InputFile, read_lines
+from treecrf.bulk.outputs import Sink, open_sink
+from treecrf.bulk.records import Line, RecordFields
+from treecrf.parser import Parser
+from treecrf.parser.formats import Formatter, ParsedSentence
+from treecrf.parser.inputs import Words
+
+if TYPE_CHECKING:
+    from treecrf.text import Token
+
+_BATCH_BYTES = 1 << 22  # of input, parsed at a time
+_WORD = re.compile(r"[^ \t\r\f\v]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineOptions:
+    """Options of `treecrf parse` that determine the output of a line."""
+
+    model: str = "en"
+    tokens: bool = False  # a line is the words of one sentence, not raw text
+    field: str | None = None  # of a record, its text or its words
+    id: str = "id"  # the field of a record that is copied into JSON
+    format: Literal["brackets", "json", "pretty"] = "brackets"
+    probs: bool = False
+    kbest: int = 0
+    exact: bool = False
+    mbr: bool = True
+    skip_bad: bool = False  # write an empty line and a warning for a line that cannot be parsed
+    max_line_bytes: int = 1_000_000
+    max_words: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.format == "brackets" and (self.kbest or self.probs):
+            raise ValueError("--kbest and --probs need --format json or pretty; brackets have one tree and no numbers")
+        for name, minimum in (("kbest", 0), ("max_line_bytes", 1), ("max_words", 1)):
+            if getattr(self, name) < minimum:
+                option = name.replace("_", "-")
+                raise ValueError(f"--{option} is {getattr(self, name)}; expected {minimum} or more")
+
+    def output_settings(self) -> dict[str, Any]:
+        """Settings that determine the output; `--resume` requires them to be unchanged."""
+        return {
+            "model": self.model,
+            "tokens": self.tokens,
+            "field": self.field,
+            "id": self.id,
+            "format": self.format,
+            "probs": self.probs,
+            "kbest": self.kbest,
+            "exact": self.exact,
+            "no_mbr": not self.mbr,
+            "skip_bad": self.skip_bad,
+            "max_line_bytes": self.max_line_bytes,
+            "max_words": self.max_words,
+            "treecrf": __version__,
+        }
+
+
+class LineBatch(NamedTuple):
+    """Lines that are parsed together."""
+
+    lines: list[Line]
+    ends_block: bool  # of the output
+
+
+class LineParser:
+    """Parses lines and writes their trees. `warn` gets a message for each line that is skipped."""
+
+    def __init__(self, parser: Parser, options: LineOptions, warn: Callable[[str], object]) -> None:
+        self.parser = parser
+        self.options = options
+        self.warn = warn
+        content_field = options.field or ("tokens" if options.tokens else "text")
+        self.fields = RecordFields(content_field, options.tokens, options.id)
+        self.block_lines = parser.batching.window
+        self._split = split_words if options.tokens else partial(split_text, language=parser.language)
+        self._formatter = Formatter(
+            format=options.format,
+            exact=options.exact,
+            probs=options.probs,
+            kbest=options.kbest,
+            is_text=not options.tokens,
+        )
+
+    def parse_file(
+        self, file: InputFile, target: Path | None, report_bytes: Callable[[int], object], *, resume: bool
+    ) -> None:
+        """Parses an input; with `resume`, after the lines that an interrupted run has written."""
+        lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
+        settings = self.options.output_settings() | {"block": self.block_lines}
+        with (
+            closing(lines),
+            open_sink(target, settings, resume=resume, block_lines=self.block_lines) as sink,
+        ):
+            for line in islice(lines, sink.lines_written):
+                report_bytes(line.size)
+            first = sink.lines_written + 1
+            self.write_trees(lines, sink, report_bytes, name=file.name, first=first, is_interactive=file.is_terminal)
+
+    def write_trees(
+        self,
+        lines: Iterator[Line],
+        sink: Sink,
+        report_bytes: Callable[[int], object],
+        *,
+        name: str,
+        first: int,
+        is_interactive: bool = False,
+    ) -> None:
+        """Parses lines and writes their trees. A thread writes while the next lines are parsed.
+
+        `name` is that of the input and `first` the number of the first line; messages have both. If the input is
+        interactive, each line is answered before the next line is read.
+        """
+        write: Future[None] | None = None
+        with ThreadPoolExecutor(1) as writer:
+            for batch, output in self._parse(lines, name, first, is_interactive):
+                if write is not None:
+                    write.result()
+                write = writer.submit(_write_batch, sink, output, batch.ends_block)
+                report_bytes(sum(line.size for line in batch.lines))
+            if write is not None:
+                write.result()
+
+    def _parse(
+        self, lines: Iterator[Line], name: str, first: int, is_interactive: bool
+    ) -> Iterator[tuple[LineBatch, list[str]]]:
+        """Batches of lines with the output of each line."""
+        max_lines = 1 if is_interactive else self.block_lines
+        batches = line_batches(lines, block_lines=self.block_lines, max_lines=max_lines)
+        if self.options.format != "brackets":
+            return self._format_trees(batches, name, first)
+        if not is_interactive:
+            return self._format_brackets(batches, name, first)
+        # one call per line: within a call, the parser may read more lines before it returns the first tree
+        return chain.from_iterable(
+            self._format_brackets([batch], name, number) for number, batch in enumerate(batches, first)
+        )
+
+    def _format_brackets(
+        self, batches: Iterable[LineBatch], name: str, first: int
+    ) -> Iterator[tuple[LineBatch, list[str]]]:
+        windows = self._windows(batches, name, first)
+        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=self.options.mbr)
+        for (batch, counts), brackets in parsed:
+            trees = iter(brackets)
+            yield batch, [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
+
+    def _windows(
+        self, batches: Iterable[LineBatch], name: str, first: int
+    ) -> Iterator[tuple[tuple[LineBatch, list[int]], list[Words]]]:
+        """The sentences of each batch. Their key is the batch and the number of sentences in each of its lines."""
+        for batch in batches:
+            sentences = self._sentences(batch, name, first)
+            first += len(batch.lines)
+            yield (batch, list(map(len, sentences))), list(chain.from_iterable(sentences))
+
+    def _format_trees(
+        self, batches: Iterable[LineBatch], name: str, first: int
+    ) -> Iterator[tuple[LineBatch, list[str]]]:
+        for batch in batches:
+            sentences = self._sentences(batch, name, first)
+            first += len(batch.lines)
+            sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
+            trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
+            output = [self._formatter.line(list(islice(trees, len(in_line)))) for in_line in sentences]
+            yield batch, list(map(self._add_id, output, batch.lines))
+
+    def _add_id(self, output: str, line: Line) -> str:
+        """Adds the id of a record to its JSON object."""
+        if self.options.format != "json" or not line.id_json:
+            return output
+        return f"{{{line.id_json}, {output[1:]}" if output != "null" else f'{{{line.id_json}, "tree": null}}'
+
+    def _sentences(self, batch: LineBatch, name: str, first: int) -> list[list[Words]]:
+        """The sentences of each line."""
+        return [self._line_sentences(line, f"{name}:{number}") for number, line in enumerate(batch.lines, first)]
+
+    def _line_sentences(self, line: Line, place: str) -> list[Words]:
+        problem, limit = line.problem, self.options.max_words
+        sentences: list[Words] = [] if problem else [line.words] if line.words else self._split(line.text)
+        longest = max(map(len, sentences), default=0)
+        if longest > limit:
+            problem = f"a sentence of {longest:,} words; the limit is {limit:,}, and --max-words raises it"
+        if not problem:
+            return sentences
+        if not self.options.skip_bad:
+            raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
+        self.warn(f"{place}: {problem}")
+        return []
+
+    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
+        offsets = map(word_offsets, sentences, lines)
+        if self.options.probs or self.options.kbest:
+            analyses = self.parser.analyze_many(sentences, k=self.options.kbest, mbr=self.options.mbr)
+            return (
+                ParsedSentence(analysis.tree, its_offsets, analysis)
+                for analysis, its_offsets in zip(analyses, offsets, strict=True)
+            )
+        return map(ParsedSentence, self.parser.parse_many(sentences, mbr=self.options.mbr), offsets)
+
+
+def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:
+    sink.write(lines)
+    if ends_block:
+        sink.end_block()
+
+
+def line_batches(lines: Iterator[Line], *, block_lines: int, max_lines: int) -> Iterator[LineBatch]:
+    """Cuts lines into batches of at most `max_lines` lines; a batch ends with each block of `block_lines` lines.
+
+    The batches of a block depend only on the lines of the block, and so do the rounding errors of its scores.
+    """
+    batch: list[Line] = []
+    size = lines_in_block = 0
+    for line in lines:
+        batch.append(line)
+        size += line.size
+        lines_in_block += 1
+        if lines_in_block == block_lines or size >= _BATCH_BYTES or len(batch) == max_lines:
+            yield LineBatch(batch, lines_in_block == block_lines)
+            batch, size, lines_in_block = [], 0, lines_in_block % block_lines
+    if batch:
+        yield LineBatch(batch, True)
+
+
+def split_words(text: str) -> list[Words]:
+    """Splits a line into the words of one sentence, at spaces, tabs and other ASCII white space."""
+    text = text.strip(" ")
+    if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
+        words = _WORD.findall(text)
+    else:
+        words = text.split(" ") if text else []
+    return [words] if words else []
+
+
+def split_text(text: str, language: str) -> list[Words]:
+    """Splits a line of raw text into sentences and tokens."""
+    from treecrf.text import sentences
+
+    return list(sentences(text, language=language))
+
+
+def word_offsets(words: Words, line: Line) -> list[tuple[int, int]]:
+    """The start and the end of each word in its line, in characters."""
+    if isinstance(words[0], tuple):
+        return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
+    if not line.words:
+        return [match.span() for match in _WORD.finditer(line.text)]
+    ends = list(accumulate(len(word) + 1 for word in line.words))
+    return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]
