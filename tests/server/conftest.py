@@ -1,4 +1,4 @@
-"""A small parser, the app that serves it, and a real server."""
+"""A small parser, a client of its app, and a server process."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from served import Served, serving
+from server_process import ServerProcess, start_server
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.parser import Parser
@@ -34,8 +34,8 @@ def client(parser: Parser) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-def server(model: Path) -> Iterator[Served]:
-    with serving(model, "--max-body-seconds", "2") as server:
+def server(model: Path) -> Iterator[ServerProcess]:
+    with start_server(model, "--max-body-seconds", "2") as server:
         yield server
-        assert server.end() == 0
+        assert server.stop() == 0
         assert "Traceback" not in "".join(server.log)

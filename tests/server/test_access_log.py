@@ -7,34 +7,34 @@ from fastapi.testclient import TestClient
 from treecrf.server.access_log import JsonFormatter
 
 
-def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
+def log_entries(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
     return [
         json.loads(JsonFormatter().format(record)) for record in caplog.records if record.name.startswith("treecrf")
     ]
 
 
-def test_a_request_leaves_a_line_without_its_text(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_request_is_logged_without_its_text(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         client.post("/parse", json={"text": "Secret cats sing."}, headers={"X-Request-ID": "mine-1"})
-    (line,) = lines(caplog)
-    assert (line["message"], line["request_id"], line["status"]) == ("request", "mine-1", 200)
-    assert (line["method"], line["path"], line["sentences"], line["words"]) == ("POST", "/parse", 1, 4)
-    assert "ecret" not in json.dumps(line)
+    (entry,) = log_entries(caplog)
+    assert (entry["message"], entry["request_id"], entry["status"]) == ("request", "mine-1", 200)
+    assert (entry["method"], entry["path"], entry["sentences"], entry["words"]) == ("POST", "/parse", 1, 4)
+    assert "ecret" not in json.dumps(entry)
 
 
-@pytest.mark.parametrize("given", ["", "a b", "x" * 65, "{}", "é"])
-def test_an_odd_request_id_is_replaced(client: TestClient, given: str) -> None:
-    answer = client.get("/models", headers={"X-Request-ID": given.encode()})
-    assert len(answer.headers["x-request-id"]) == 32
+@pytest.mark.parametrize("client_id", ["", "a b", "x" * 65, "{}", "é"])
+def test_an_invalid_request_id_is_replaced(client: TestClient, client_id: str) -> None:
+    response = client.get("/models", headers={"X-Request-ID": client_id.encode()})
+    assert len(response.headers["x-request-id"]) == 32
 
 
 def test_health_is_not_logged(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         client.get("/health")
-    assert not lines(caplog)
+    assert not log_entries(caplog)
 
 
-def test_a_failure_is_logged_with_its_traceback() -> None:
+def test_an_exception_is_logged_with_its_traceback() -> None:
     try:
         raise ValueError("no\nway")
     except ValueError as error:
@@ -44,7 +44,7 @@ def test_a_failure_is_logged_with_its_traceback() -> None:
     assert "ValueError: no\nway" in json.loads(text)["traceback"]
 
 
-def test_requests_are_counted_by_what_became_of_them(client: TestClient) -> None:
+def test_requests_are_counted_by_method_path_and_status(client: TestClient) -> None:
     client.post("/parse", json={"tokens": ["a"]})
     client.post("/parse", json={"tokens": 1})
     client.get("/made-up-path-1")

@@ -11,13 +11,13 @@ TOKEN = "s3cret-ü"
 
 
 @pytest.fixture
-def guarded(parser: Parser) -> Iterator[TestClient]:
+def client_without_token(parser: Parser) -> Iterator[TestClient]:
     with TestClient(create_app({"small": parser}, token=TOKEN)) as client:
         yield client
 
 
-def basic(name: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
+def basic_credentials(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 @pytest.mark.parametrize(
@@ -25,18 +25,18 @@ def basic(name: str, password: str) -> str:
     ["/", "/parse", "/parse/batch", "/models", "/metrics", "/docs", "/openapi.json", "/no", "/health/", "//health"],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD", "OPTIONS"])
-def test_without_the_token_nothing_but_health_answers(guarded: TestClient, method: str, path: str) -> None:
-    answer = guarded.request(method, f"http://testserver{path}")
-    assert answer.status_code == 401
-    assert "Bearer" in answer.headers["www-authenticate"]
+def test_every_path_except_health_needs_the_token(client_without_token: TestClient, method: str, path: str) -> None:
+    response = client_without_token.request(method, f"http://testserver{path}")
+    assert response.status_code == 401
+    assert "Bearer" in response.headers["www-authenticate"]
 
 
-def test_health_answers_everyone(guarded: TestClient) -> None:
-    assert guarded.get("/health").json() == {"status": "ok"}
+def test_health_needs_no_token(client_without_token: TestClient) -> None:
+    assert client_without_token.get("/health").json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(
-    "given",
+    "credentials",
     [
         "",
         "Bearer",
@@ -50,18 +50,21 @@ def test_health_answers_everyone(guarded: TestClient) -> None:
         "Basic é",
     ],
 )
-def test_other_tokens_are_refused(guarded: TestClient, given: str) -> None:
-    assert guarded.get("/models", headers={"Authorization": given.encode()}).status_code == 401
+def test_a_wrong_token_is_rejected(client_without_token: TestClient, credentials: str) -> None:
+    assert client_without_token.get("/models", headers={"Authorization": credentials.encode()}).status_code == 401
 
 
-@pytest.mark.parametrize("given", [f"Bearer {TOKEN}", f"bearer  {TOKEN}", basic("", TOKEN), basic("Ada", TOKEN)])
-def test_the_token_is_taken_from_programs_and_from_browsers(guarded: TestClient, given: str) -> None:
-    headers = {"Authorization": given.encode()}
-    assert guarded.get("/models", headers=headers).status_code == 200
-    assert guarded.post("/parse", headers=headers, json={"tokens": ["a"]}).status_code == 200
+@pytest.mark.parametrize(
+    "credentials",
+    [f"Bearer {TOKEN}", f"bearer  {TOKEN}", basic_credentials("", TOKEN), basic_credentials("Ada", TOKEN)],
+)
+def test_the_token_may_be_a_bearer_token_or_a_password(client_without_token: TestClient, credentials: str) -> None:
+    headers = {"Authorization": credentials.encode()}
+    assert client_without_token.get("/models", headers=headers).status_code == 200
+    assert client_without_token.post("/parse", headers=headers, json={"tokens": ["a"]}).status_code == 200
 
 
-def test_a_stranger_s_name_is_refused(parser: Parser) -> None:
+def test_a_host_header_that_is_not_allowed_is_rejected(parser: Parser) -> None:
     with TestClient(create_app({"small": parser}, hosts=["localhost", "[::1]"])) as client:
         for host in ("localhost", "LOCALHOST:8000", "[::1]", "[::1]:8000"):
             assert client.get("/models", headers={"Host": host}).status_code == 200, host
@@ -70,7 +73,7 @@ def test_a_stranger_s_name_is_refused(parser: Parser) -> None:
             assert client.get("/health", headers={"Host": host}).status_code == 200
 
 
-def test_answers_may_not_be_read_or_framed_by_other_sites(client: TestClient) -> None:
+def test_other_sites_cannot_read_or_frame_responses(client: TestClient) -> None:
     for path in ("/", "/models", "/nowhere"):
         headers = client.get(path, headers={"Origin": "https://evil.example"}).headers
         assert "access-control-allow-origin" not in headers

@@ -5,38 +5,38 @@ from typing import Any
 
 import pytest
 
-from treecrf.parser.formats import Style
-from treecrf.server.batcher import Batcher, FullError, Job
+from treecrf.parser.formats import Formatter
+from treecrf.server.batcher import Batcher, Job, QueueFullError
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
-from treecrf.server.parse_batch import Answer, Item, Wish
+from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult
 
-WISH = Wish(model="small", style=Style())
-_PATIENCE = 60.0
+OPTIONS = ParseOptions(model="small", formatter=Formatter())
+TIMEOUT = 60.0  # seconds
 
 
-class Stub:
-    """Answers a sentence with its words, when it may."""
+class StubParser:
+    """Returns the words of each sentence as its result, once `may_finish` is set."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
-        self.may_go = threading.Event()
-        self.has_begun = threading.Event()
-        self.may_go.set()
+        self.may_finish = threading.Event()
+        self.has_started = threading.Event()
+        self.may_finish.set()
 
-    def __call__(self, wish: Wish, items: Sequence[Item]) -> list[Answer]:
-        self.batches.append(["".join(map(str, item.words)) for item in items])
-        self.has_begun.set()
-        assert self.may_go.wait(_PATIENCE)
+    def __call__(self, options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+        self.batches.append(["".join(map(str, sentence.words)) for sentence in sentences])
+        self.has_started.set()
+        assert self.may_finish.wait(TIMEOUT)
         return list(self.batches[-1])
 
 
-def job(*sentences: str, wish: Wish = WISH) -> Job:
-    return Job(wish, [Item(list(sentence), []) for sentence in sentences])
+def job(*sentences: str, options: ParseOptions = OPTIONS) -> Job:
+    return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences])
 
 
-def with_batcher(
-    parse: Callable[[Wish, Sequence[Item]], Sequence[Answer]],
+def run_with_batcher(
+    parse: Callable[[ParseOptions, Sequence[SentenceInput]], Sequence[SentenceResult]],
     test: Callable[[Batcher], Coroutine[Any, Any, None]],
     **limits: Any,
 ) -> Metrics:
@@ -46,7 +46,7 @@ def with_batcher(
     async def run() -> None:
         batcher.start()
         try:
-            await asyncio.wait_for(test(batcher), _PATIENCE)
+            await asyncio.wait_for(test(batcher), TIMEOUT)
         finally:
             await asyncio.to_thread(batcher.close)
 
@@ -54,123 +54,125 @@ def with_batcher(
     return metrics
 
 
-async def held(stub: Stub, batcher: Batcher) -> "asyncio.Task[list[Answer]]":
-    """A job that the thread works on until the stub may go."""
-    stub.may_go.clear()
-    first = asyncio.ensure_future(batcher.run(job("first")))
-    assert await asyncio.to_thread(stub.has_begun.wait, _PATIENCE)
-    return first
+async def start_blocking_job(stub: StubParser, batcher: Batcher) -> "asyncio.Task[list[SentenceResult]]":
+    """A job that occupies the thread until the stub may finish."""
+    stub.may_finish.clear()
+    task = asyncio.ensure_future(batcher.run(job("first")))
+    assert await asyncio.to_thread(stub.has_started.wait, TIMEOUT)
+    return task
 
 
-async def queued(*jobs: Coroutine[Any, Any, list[Answer]]) -> "list[asyncio.Task[list[Answer]]]":
+async def enqueue(
+    *jobs: Coroutine[Any, Any, list[SentenceResult]],
+) -> "list[asyncio.Task[list[SentenceResult]]]":
     tasks = [asyncio.ensure_future(job) for job in jobs]
     await asyncio.sleep(0)
     return tasks
 
 
-def test_every_job_gets_its_own_answers_in_order() -> None:
+def test_every_job_gets_its_own_results_in_order() -> None:
     async def test(batcher: Batcher) -> None:
-        jobs = [job(*(f"{number}-{place}" for place in range(number % 5))) for number in range(200)]
-        answers = await asyncio.gather(*map(batcher.run, jobs))
-        assert answers == [[f"{number}-{place}" for place in range(number % 5)] for number in range(200)]
+        jobs = [job(*(f"{number}-{index}" for index in range(number % 5))) for number in range(200)]
+        results = await asyncio.gather(*map(batcher.run, jobs))
+        assert results == [[f"{number}-{index}" for index in range(number % 5)] for number in range(200)]
 
-    with_batcher(Stub(), test)
+    run_with_batcher(StubParser(), test)
 
 
-def test_what_came_meanwhile_is_parsed_together() -> None:
-    stub = Stub()
+def test_jobs_that_arrive_during_a_batch_are_parsed_together() -> None:
+    stub = StubParser()
 
     async def test(batcher: Batcher) -> None:
-        first = await held(stub, batcher)
-        tasks = await queued(*(batcher.run(job(name)) for name in "abc"))
-        stub.may_go.set()
+        first = await start_blocking_job(stub, batcher)
+        tasks = await enqueue(*(batcher.run(job(name)) for name in "abc"))
+        stub.may_finish.set()
         assert await asyncio.gather(first, *tasks) == [["first"], ["a"], ["b"], ["c"]]
 
-    with_batcher(stub, test)
+    run_with_batcher(stub, test)
     assert stub.batches == [["first"], ["a", "b", "c"]]
 
 
 def test_a_long_job_shares_each_batch_with_short_ones() -> None:
-    stub = Stub()
+    stub = StubParser()
 
     async def test(batcher: Batcher) -> None:
-        await held(stub, batcher)
-        tasks = await queued(batcher.run(job(*"abcdef")), batcher.run(job("x")), batcher.run(job("y")))
-        stub.may_go.set()
+        await start_blocking_job(stub, batcher)
+        tasks = await enqueue(batcher.run(job(*"abcdef")), batcher.run(job("x")), batcher.run(job("y")))
+        stub.may_finish.set()
         await asyncio.gather(*tasks)
 
-    with_batcher(stub, test, batch_words=4)
+    run_with_batcher(stub, test, batch_words=4)
     assert stub.batches == [["first"], ["a", "x", "y", "b"], ["c", "d", "e", "f"]]
 
 
-def test_a_full_queue_refuses_and_recovers() -> None:
-    stub = Stub()
+def test_a_full_queue_raises_an_error_and_recovers() -> None:
+    stub = StubParser()
 
     async def test(batcher: Batcher) -> None:
-        await held(stub, batcher)
-        tasks = await queued(batcher.run(job("a", "b")), batcher.run(job("c")))
-        with pytest.raises(FullError) as full:
+        await start_blocking_job(stub, batcher)
+        tasks = await enqueue(batcher.run(job("a", "b")), batcher.run(job("c")))
+        with pytest.raises(QueueFullError) as error:
             await batcher.run(job("d", "e"))
-        assert 1 <= full.value.seconds <= 60
-        tasks += await queued(batcher.run(job("f")))
-        stub.may_go.set()
+        assert 1 <= error.value.retry_seconds <= 60
+        tasks += await enqueue(batcher.run(job("f")))
+        stub.may_finish.set()
         assert await asyncio.gather(*tasks) == [["a", "b"], ["c"], ["f"]]
         assert await batcher.run(job("d", "e")) == ["d", "e"]
 
-    with_batcher(stub, test, queue=4, sentences=4)
+    run_with_batcher(stub, test, queue=4, sentences=4)
 
 
-def test_who_leaves_is_not_parsed() -> None:
-    stub = Stub()
+def test_a_cancelled_job_is_not_parsed() -> None:
+    stub = StubParser()
 
     async def test(batcher: Batcher) -> None:
-        await held(stub, batcher)
-        gone, stays = await queued(batcher.run(job("a", "b")), batcher.run(job("c")))
-        gone.cancel()
-        await asyncio.wait({gone})
-        stub.may_go.set()
-        assert await stays == ["c"]
+        await start_blocking_job(stub, batcher)
+        cancelled, active = await enqueue(batcher.run(job("a", "b")), batcher.run(job("c")))
+        cancelled.cancel()
+        await asyncio.wait({cancelled})
+        stub.may_finish.set()
+        assert await active == ["c"]
 
-    metrics = with_batcher(stub, test)
+    metrics = run_with_batcher(stub, test)
     assert stub.batches == [["first"], ["c"]]
     assert metrics.registry.get_sample_value("treecrf_dropped_sentences_total") == 2
     assert metrics.registry.get_sample_value("treecrf_queue_sentences") == 0
 
 
-def test_a_failed_batch_leaves_the_others_alone() -> None:
-    def parse(wish: Wish, items: Sequence[Item]) -> list[Answer]:
-        if not wish.mbr:
+def test_an_error_in_one_group_does_not_affect_others() -> None:
+    def parse(options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+        if not options.mbr:
             raise RuntimeError("no")
-        return ["yes"] * len(items)
+        return ["yes"] * len(sentences)
 
     async def test(batcher: Batcher) -> None:
-        bad = Wish(model="small", style=Style(), mbr=False)
-        (failed,), good = await asyncio.gather(batcher.run(job("a", wish=bad)), batcher.run(job("b")))
-        assert isinstance(failed, RuntimeError) and good == ["yes"]
+        failing = ParseOptions(model="small", formatter=Formatter(), mbr=False)
+        (error,), results = await asyncio.gather(batcher.run(job("a", options=failing)), batcher.run(job("b")))
+        assert isinstance(error, RuntimeError) and results == ["yes"]
         assert await batcher.run(job("c")) == ["yes"]
 
-    with_batcher(parse, test)
+    run_with_batcher(parse, test)
 
 
-def test_closing_finishes_what_waits() -> None:
-    stub = Stub()
+def test_close_finishes_queued_jobs() -> None:
+    stub = StubParser()
 
     async def test(batcher: Batcher) -> None:
-        first = await held(stub, batcher)
-        tasks = await queued(*(batcher.run(job(name)) for name in "abc"))
+        first = await start_blocking_job(stub, batcher)
+        tasks = await enqueue(*(batcher.run(job(name)) for name in "abc"))
         closing = asyncio.ensure_future(asyncio.to_thread(batcher.close))
-        stub.may_go.set()
+        stub.may_finish.set()
         await closing
         assert await asyncio.gather(first, *tasks) == [["first"], ["a"], ["b"], ["c"]]
 
-    with_batcher(stub, test)
+    run_with_batcher(stub, test)
 
 
 def test_batches_are_counted() -> None:
     async def test(batcher: Batcher) -> None:
         await batcher.run(job("a", "b", "c"))
 
-    metrics = with_batcher(Stub(), test)
+    metrics = run_with_batcher(StubParser(), test)
     value = metrics.registry.get_sample_value
     assert value("treecrf_sentences_total") == value("treecrf_batch_sentences_sum") == 3
     assert value("treecrf_batch_requests_sum") == value("treecrf_batch_seconds_count") == 1

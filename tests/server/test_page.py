@@ -1,4 +1,4 @@
-"""The page in a real browser, asking a real server."""
+"""The web page, in a browser and with a server process."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from browsed import Visit, browsing, playwright
-from served import Served, serving
+from browser_session import PageSession, launch_browser, playwright
+from server_process import ServerProcess, start_server
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf import viz
@@ -23,46 +23,46 @@ expect = playwright.expect
 TEXT = "The old cat sees a garden. She slept!"
 FIRST, SECOND = ["The", "old", "cat", "sees", "a", "garden", "."], ["She", "slept", "!"]
 VIEWS = ("tree", "heat", "outline")
-DESK = {"viewport": {"width": 1280, "height": 800}}
+DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
-HOSTILE = '<img src=x onerror=hit=1> </svg><script>hit=1</script> "&amp; <b>bold</b> {{1}} \\x -- 5%'
-Opener = Callable[..., Visit]
+MARKUP = '<img src=x onerror=hit=1> </svg><script>hit=1</script> "&amp; <b>bold</b> {{1}} \\x -- 5%'
+OpenSession = Callable[..., PageSession]
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A second model, which knows no tags."""
+    """The folder of a second model, which predicts no tags."""
     folder = tmp_path_factory.mktemp("models") / "other"
     random_parser(toy_trees(20, seed=9)).save(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def served(model: Path, other: Path) -> Iterator[Served]:
-    with serving(model, "--model", str(model), str(other)) as server:
+def page_server(model: Path, other: Path) -> Iterator[ServerProcess]:
+    with start_server(model, "--model", str(model), str(other)) as server:
         yield server
-        assert server.end() == 0
+        assert server.stop() == 0
         assert "Traceback" not in "".join(server.log)
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with browsing() as browser:
+    with launch_browser() as browser:
         yield browser
 
 
 @pytest.fixture
-def visit(browser: Any, request: pytest.FixtureRequest) -> Iterator[Opener]:
-    """Opens pages, of the server of this module if no other is given."""
-    visits: list[Visit] = []
+def open_session(browser: Any, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
+    """Opens sessions, by default with the server of this module."""
+    sessions: list[PageSession] = []
 
-    def make(url: str | None = None, **options: Any) -> Visit:
-        visits.append(Visit(browser, url or request.getfixturevalue("served").url, **options))
-        return visits[-1]
+    def open_one(url: str | None = None, **options: Any) -> PageSession:
+        sessions.append(PageSession(browser, url or request.getfixturevalue("page_server").url, **options))
+        return sessions[-1]
 
-    yield make
-    for each in visits:
-        each.end()
+    yield open_one
+    for session in sessions:
+        session.close()
 
 
 @pytest.fixture(scope="module")
@@ -70,146 +70,152 @@ def analysis(parser: Parser) -> Analysis:
     return parser.analyze(FIRST, k=10)
 
 
-def percent(text: str) -> float:
-    """The percentage that ends a text, or the one in so many."""
+def read_percentage(text: str) -> float:
+    """Reads the probability at the end of a text, as in "42 %" or "1 in 2,000", as a percentage."""
     if " in " in text:
         return 100 / float(text.split(" in ")[1].replace(",", ""))
     return float(text.removesuffix(" %").split()[-1])
 
 
-def test_typed_text_becomes_its_tree(visit: Opener, parser: Parser) -> None:
-    seen = visit().open()
-    seen.page.fill("#text", "")
-    seen.page.locator("#text").press_sequentially("she sees a wall .")
-    expect(seen.page.locator("#view svg")).to_have_attribute("aria-label", "Tree of: she sees a wall .")
-    seen.settled()
-    assert seen.texts("#words > *") == ["she", "sees", "a", "wall", "."]
-    assert seen.copied("brackets") == str(parser.parse(["she", "sees", "a", "wall", "."]))
+def test_typed_text_is_parsed(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open()
+    session.page.fill("#text", "")
+    session.page.locator("#text").press_sequentially("she sees a wall .")
+    expect(session.page.locator("#view svg")).to_have_attribute("aria-label", "Tree of: she sees a wall .")
+    session.wait()
+    assert session.texts("#words > *") == ["she", "sees", "a", "wall", "."]
+    assert session.copy("brackets") == str(parser.parse(["she", "sees", "a", "wall", "."]))
 
 
-def test_pasted_text_is_parsed_by_the_button(visit: Opener, parser: Parser) -> None:
-    seen = visit().open()
-    seen.page.fill("#text", TEXT)
-    seen.page.click("#form button")
-    expect(seen.page.locator("#count")).to_have_text("Sentence 1 of 2")
-    seen.settled()
-    assert seen.copied("brackets") == str(parser.parse(FIRST))
-    seen.page.fill("#text", " ")
-    seen.page.click("#form button")
-    expect(seen.page.locator("#result")).to_be_hidden()
+def test_the_button_parses_pasted_text(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open()
+    session.page.fill("#text", TEXT)
+    session.page.click("#form button")
+    expect(session.page.locator("#count")).to_have_text("Sentence 1 of 2")
+    session.wait()
+    assert session.copy("brackets") == str(parser.parse(FIRST))
+    session.page.fill("#text", " ")
+    session.page.click("#form button")
+    expect(session.page.locator("#result")).to_be_hidden()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_constituents_have_the_colours_of_their_probabilities(visit: Opener, analysis: Analysis, theme: str) -> None:
-    seen = visit(color_scheme=theme).open(text=TEXT)
-    fills = seen.attributes("#view g.label > rect", "fill")
+def test_constituents_have_the_colors_of_their_probabilities(
+    open_session: OpenSession, analysis: Analysis, theme: str
+) -> None:
+    session = open_session(color_scheme=theme).open(text=TEXT)
+    fills = session.attributes("#view g.label > rect", "fill")
     assert len(fills) == len(analysis.constituents)
     for fill, constituent in zip(fills, analysis.constituents, strict=True):
         expected = THEMES[theme].fill(constituent.probability)
         assert [int(fill[at : at + 2], 16) for at in (1, 3, 5)] == pytest.approx(expected, abs=1)
 
 
-def test_hovering_and_focusing_tell_a_probability(visit: Opener, analysis: Analysis) -> None:
-    seen = visit().open(text=TEXT)
-    tip = seen.page.locator("#tip")
+def test_hovering_and_focusing_show_a_probability(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
+    tooltip = session.page.locator("#tooltip")
     for number, constituent in enumerate(analysis.constituents):
-        seen.page.locator("#view g.label").nth(number).hover()
-        title, words = (tip.locator(part).inner_text() for part in ("strong", "span"))
+        session.page.locator("#view g.label").nth(number).hover()
+        title, words = (tooltip.locator(part).inner_text() for part in ("strong", "span"))
         assert title.split()[0] == constituent.label
         assert words == " ".join(FIRST[constituent.start : constituent.end])
-        assert percent(title) == pytest.approx(100 * constituent.probability, abs=0.6)
-        assert seen.texts("#words > .hinted") == FIRST[constituent.start : constituent.end]
-    seen.page.mouse.move(1, 1)
-    expect(tip).to_be_hidden()
-    seen.page.locator("#view [role=treeitem]").first.focus()
-    expect(tip).to_be_visible()
-    seen.page.keyboard.press("ArrowDown")
-    focused = seen.page.evaluate("[document.activeElement.ariaLevel, document.activeElement.ariaLabel]")
+        assert read_percentage(title) == pytest.approx(100 * constituent.probability, abs=0.6)
+        assert session.texts("#words > .highlighted") == FIRST[constituent.start : constituent.end]
+    session.page.mouse.move(1, 1)
+    expect(tooltip).to_be_hidden()
+    session.page.locator("#view [role=treeitem]").first.focus()
+    expect(tooltip).to_be_visible()
+    session.page.keyboard.press("ArrowDown")
+    focused = session.page.evaluate("[document.activeElement.ariaLevel, document.activeElement.ariaLabel]")
     assert focused[0] == "2" and focused[1].startswith(f"{analysis.constituents[1].label}, probability")
-    seen.page.keyboard.press("Enter")
-    expect(seen.page.locator("#span")).to_be_visible()
+    session.page.keyboard.press("Enter")
+    expect(session.page.locator("#span")).to_be_visible()
 
 
-def test_alternatives_are_flipped_through_by_buttons_and_arrow_keys(visit: Opener, analysis: Analysis) -> None:
-    seen = visit().open(text=TEXT)
-    rest = [other for other in analysis.alternatives if other.tree != analysis.tree]
-    assert len(seen.texts("#ranks label")) == 1 + len(rest)
-    for number, other in enumerate(rest[:3]):
+def test_buttons_and_arrow_keys_go_through_alternatives(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
+    alternatives = [other for other in analysis.alternatives if other.tree != analysis.tree]
+    assert len(session.texts("#tree-list label")) == 1 + len(alternatives)
+    for number, other in enumerate(alternatives[:3]):
         if number:
-            seen.page.locator("#ranks input:checked").press("ArrowDown")
+            session.page.locator("#tree-list input:checked").press("ArrowDown")
         else:
-            seen.page.click("#next")
-        expect(seen.page.locator("#which")).to_contain_text(f"Tree {number + 2} of {1 + len(rest)}:")
-        assert percent(seen.page.inner_text("#which")) == pytest.approx(100 * math.exp(other.log_prob), abs=0.6)
-        assert seen.copied("brackets") == str(other.tree)
-        ratings = [percent(label) for label in seen.attributes("#view g.label", "aria-label")]
+            session.page.click("#next-tree")
+        expect(session.page.locator("#tree-number")).to_contain_text(f"Tree {number + 2} of {1 + len(alternatives)}:")
+        assert read_percentage(session.page.inner_text("#tree-number")) == pytest.approx(
+            100 * math.exp(other.log_prob), abs=0.6
+        )
+        assert session.copy("brackets") == str(other.tree)
+        percentages = [read_percentage(label) for label in session.attributes("#view g.label", "aria-label")]
         expected = [100 * c.probability for c in other.constituents]
-        assert ratings == pytest.approx(expected, abs=0.6)
-    seen.page.click("#previous")
-    assert seen.copied("brackets") == str(rest[1].tree)
+        assert percentages == pytest.approx(expected, abs=0.6)
+    session.page.click("#previous-tree")
+    assert session.copy("brackets") == str(alternatives[1].tree)
 
 
-def drag(seen: Visit, start: int, end: int) -> None:
+def drag(session: PageSession, start: int, end: int) -> None:
     """Select words[start:end] with the mouse."""
-    words = seen.page.locator("#words > *")
+    words = session.page.locator("#words > *")
     words.nth(start).hover()
-    seen.page.mouse.down()
+    session.page.mouse.down()
     words.nth(end - 1).hover()
-    seen.page.mouse.up()
+    session.page.mouse.up()
 
 
-def test_constraints_change_the_tree_at_once_and_go_again(visit: Opener, parser: Parser, analysis: Analysis) -> None:
+def test_constraints_change_the_tree_and_can_be_removed(
+    open_session: OpenSession, parser: Parser, analysis: Analysis
+) -> None:
     start, end = next(
         (i, j) for i in range(7) for j in range(i + 2, 8) if not any(s[:2] == (i, j) for s in analysis.tree.spans())
     )
-    seen = visit().open(text=TEXT)
-    drag(seen, start, end)
-    assert seen.texts("#words > [aria-selected=true]") == FIRST[start:end]
-    seen.page.select_option("#label", "NP")
-    seen.page.click("#must")
-    chip = seen.page.locator("#constraints li")
+    session = open_session().open(text=TEXT)
+    drag(session, start, end)
+    assert session.texts("#words > [aria-selected=true]") == FIRST[start:end]
+    session.page.select_option("#label", "NP")
+    session.page.click("#require")
+    chip = session.page.locator("#constraints li")
     expect(chip).to_contain_text(f"{' '.join(FIRST[start:end])} must be NP")
     required = parser.parse(FIRST, constraints=Constraints(require=[(start, end, "NP")]))
-    assert seen.settled().copied("brackets") == str(required) != str(analysis.tree)
-    drag(seen, start, end)
-    seen.page.select_option("#label", "")
-    seen.page.click("#never")
-    expect(chip).to_contain_text("must not be a phrase")
+    assert session.wait().copy("brackets") == str(required) != str(analysis.tree)
+    drag(session, start, end)
+    session.page.select_option("#label", "")
+    session.page.click("#forbid")
+    expect(chip).to_contain_text("must not be a constituent")
     forbidden = parser.parse(FIRST, constraints=Constraints(forbid=[(start, end)]))
-    assert seen.settled().copied("brackets") == str(forbidden)
+    assert session.wait().copy("brackets") == str(forbidden)
     chip.locator("button").click()
     expect(chip).to_have_count(0)
-    assert seen.settled().copied("brackets") == str(analysis.tree)
+    assert session.wait().copy("brackets") == str(analysis.tree)
 
 
-def test_constraints_are_set_by_keys_alone(visit: Opener, parser: Parser) -> None:
-    seen = visit().open(text=TEXT)
-    seen.page.locator("#words > *").first.focus()
+def test_the_keyboard_is_enough_to_add_constraints(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT)
+    session.page.locator("#words > *").first.focus()
     for key in ("ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Tab", "Enter"):
-        seen.page.keyboard.press(key)
-    expect(seen.page.locator("#constraints li")).to_contain_text("old cat sees must be a phrase")
-    assert seen.page.evaluate("document.activeElement.role") == "option"
+        session.page.keyboard.press(key)
+    expect(session.page.locator("#constraints li")).to_contain_text("old cat sees must be a constituent")
+    assert session.page.evaluate("document.activeElement.role") == "option"
     required = parser.parse(FIRST, constraints=Constraints(require=[(1, 4)]))
-    assert seen.settled().copied("brackets") == str(required)
+    assert session.wait().copy("brackets") == str(required)
 
 
-def test_constraints_that_cannot_be_are_told_and_removable(visit: Opener, analysis: Analysis) -> None:
-    seen = visit().open(text=TEXT, must="1:0-3")
-    drag(seen, 1, 5)
-    seen.page.click("#must")
-    expect(seen.page.locator("#note")).to_contain_text("these cross, and no tree has both")
-    assert seen.page.locator("#answer").get_attribute("inert") is not None
+def test_impossible_constraints_show_an_error_and_can_be_removed(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT, must="1:0-3")
+    drag(session, 1, 5)
+    session.page.click("#require")
+    expect(session.page.locator("#message")).to_contain_text("these cross, and no tree has both")
+    assert session.page.locator("#analysis").get_attribute("inert") is not None
     for _ in range(2):
-        seen.page.locator("#constraints button").first.click()
-    expect(seen.page.locator("#note")).to_be_hidden()
-    assert seen.settled().copied("brackets") == str(analysis.tree)
-    assert seen.complaints.pop().startswith("Failed to load resource")  # as the browser says of every 422
+        session.page.locator("#constraints button").first.click()
+    expect(session.page.locator("#message")).to_be_hidden()
+    assert session.wait().copy("brackets") == str(analysis.tree)
+    assert session.messages.pop().startswith("Failed to load resource")  # the browser logs every status 422
 
 
-def test_the_heat_map_shows_every_span(visit: Opener, parser: Parser) -> None:
-    seen = visit().open(text=TEXT, view="heat")
+def test_the_heat_map_shows_every_span(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT, view="heat")
     marginals = parser.crf(FIRST).marginals[0]
-    cells = seen.page.locator("#view .cell")
+    cells = session.page.locator("#view .cell")
     assert cells.count() == 7 * 8 // 2
     number = 0
     for start in range(7):
@@ -219,116 +225,120 @@ def test_the_heat_map_shows_every_span(visit: Opener, parser: Parser) -> None:
             assert [int(fill[at : at + 2], 16) for at in (1, 3, 5)] == pytest.approx(expected, abs=1)
             number += 1
     cells.nth(2).click()
-    expect(seen.page.locator("#tip")).to_contain_text("The old cat")
-    assert seen.texts("#words > [aria-selected=true]") == FIRST[:3]
+    expect(session.page.locator("#tooltip")).to_contain_text("The old cat")
+    assert session.texts("#words > [aria-selected=true]") == FIRST[:3]
 
 
-def test_the_outline_says_the_tree_in_text(visit: Opener, analysis: Analysis) -> None:
-    seen = visit().open(text=TEXT)
-    seen.page.click("#tab-tree")
-    seen.page.keyboard.press("ArrowLeft")
-    assert seen.texts("#view li > .name") == [c.label for c in analysis.constituents]
-    assert seen.texts("#view .brackets") == [str(analysis.tree)]
+def test_the_outline_shows_the_tree_as_text(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
+    session.page.click("#tab-tree")
+    session.page.keyboard.press("ArrowLeft")
+    assert session.texts("#view li > .name") == [c.label for c in analysis.constituents]
+    assert session.texts("#view .brackets") == [str(analysis.tree)]
 
 
-def test_sentences_of_a_text_are_gone_through(visit: Opener, parser: Parser) -> None:
-    seen = visit().open(text=TEXT)
-    seen.page.click("#after")
-    expect(seen.page.locator("#words > *")).to_have_text(SECOND)
-    assert seen.settled().copied("brackets") == str(parser.parse(SECOND))
-    seen.page.select_option("#sentence", "0")
-    expect(seen.page.locator("#words > *")).to_have_text(FIRST)
+def test_buttons_go_through_the_sentences_of_a_text(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT)
+    session.page.click("#next-sentence")
+    expect(session.page.locator("#words > *")).to_have_text(SECOND)
+    assert session.wait().copy("brackets") == str(parser.parse(SECOND))
+    session.page.select_option("#sentence", "0")
+    expect(session.page.locator("#words > *")).to_have_text(FIRST)
 
 
-def test_constraints_stay_with_their_sentence_while_others_change(visit: Opener) -> None:
-    seen = visit().open(text=TEXT, sentence="2", must="2:0-2")
-    seen.page.fill("#text", "Boris sang. The cat slept. She slept!")
-    expect(seen.page.locator("#count")).to_have_text("Sentence 2 of 3")
-    seen.settled().page.click("#after")
-    expect(seen.page.locator("#constraints li")).to_contain_text("She slept must be")
-    seen.page.fill("#text", "She sang!")
-    expect(seen.page.locator("#note")).to_contain_text("Constraints are gone")
+def test_constraints_stay_with_their_sentence_when_the_text_changes(open_session: OpenSession) -> None:
+    session = open_session().open(text=TEXT, sentence="2", must="2:0-2")
+    session.page.fill("#text", "Boris sang. The cat slept. She slept!")
+    expect(session.page.locator("#count")).to_have_text("Sentence 2 of 3")
+    session.wait().page.click("#next-sentence")
+    expect(session.page.locator("#constraints li")).to_contain_text("She slept must be")
+    session.page.fill("#text", "She sang!")
+    expect(session.page.locator("#message")).to_contain_text("Some constraints were removed")
 
 
-def test_models_are_chosen(visit: Opener, other: Path) -> None:
-    seen = visit().open(text=TEXT, model="small")
-    assert seen.texts("#model option") == ["small (en)", "other (en)"]
-    seen.page.select_option("#model", "other")
-    seen.settled()
-    assert seen.copied("brackets") == str(Parser.load(other, "cpu").parse(FIRST))
-    seen.open(text=TEXT, model="gone")
-    expect(seen.page.locator("#note")).to_have_text("This server has no model gone; here is what small says.")
+def test_the_menu_chooses_the_model(open_session: OpenSession, other: Path) -> None:
+    session = open_session().open(text=TEXT, model="small")
+    assert session.texts("#model option") == ["small (en)", "other (en)"]
+    session.page.select_option("#model", "other")
+    session.wait()
+    assert session.copy("brackets") == str(Parser.load(other, "cpu").parse(FIRST))
+    session.open(text=TEXT, model="gone")
+    expect(session.page.locator("#message")).to_have_text(
+        "This server has no model gone; the page shows the trees of small."
+    )
 
 
-def test_exports_are_those_of_treecrf_draw(visit: Opener, analysis: Analysis) -> None:
-    seen = visit().open(text=TEXT)
+def test_exports_equal_those_of_treecrf_draw(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
     probabilities = [round(c.probability, 6) for c in analysis.constituents]
-    assert seen.copied("latex") == viz.latex(analysis.tree, probabilities)
+    assert session.copy("latex") == viz.latex(analysis.tree, probabilities)
     names = "{http://www.w3.org/2000/svg}"
-    ours, theirs = (
-        ElementTree.fromstring(seen.copied("svg")),
+    page_svg, draw_svg = (
+        ElementTree.fromstring(session.copy("svg")),
         ElementTree.fromstring(viz.svg(analysis.tree, probabilities)),
     )
-    assert sorted(t.text for t in ours.iter(f"{names}text")) == sorted(t.text for t in theirs.iter(f"{names}text"))
-    assert ours.find(f"{names}desc").text == theirs.find(f"{names}desc").text
-    kinds = {name for element in ours.iter() for name in element.attrib}
-    assert not [name for name in kinds if name.startswith(("on", "data-", "tabindex", "style", "class"))]
-    assert seen.copied("link") == seen.page.url
+    assert sorted(t.text for t in page_svg.iter(f"{names}text")) == sorted(
+        t.text for t in draw_svg.iter(f"{names}text")
+    )
+    assert page_svg.find(f"{names}desc").text == draw_svg.find(f"{names}desc").text
+    names_of_attributes = {name for element in page_svg.iter() for name in element.attrib}
+    assert not [name for name in names_of_attributes if name.startswith(("on", "data-", "tabindex", "style", "class"))]
+    assert session.copy("link") == session.page.url
 
 
-def test_pictures_are_copied_and_saved(visit: Opener) -> None:
-    seen = visit().open(text=TEXT)
-    seen.page.click("[data-copy=png]")
-    expect(seen.page.locator("#status")).to_have_text("PNG copied.")
-    kinds = seen.page.evaluate("navigator.clipboard.read().then(([item]) => item.types)")
+def test_pictures_are_copied_and_saved(open_session: OpenSession) -> None:
+    session = open_session().open(text=TEXT)
+    session.page.click("[data-copy=png]")
+    expect(session.page.locator("#status")).to_have_text("PNG copied.")
+    kinds = session.page.evaluate("navigator.clipboard.read().then(([item]) => item.types)")
     assert kinds == ["image/png"]
-    for kind, beginning in (("png", b"\x89PNG\r\n"), ("svg", b"<svg ")):
-        with seen.page.expect_download() as download:
-            seen.page.click(f"[data-save={kind}]")
+    for kind, prefix in (("png", b"\x89PNG\r\n"), ("svg", b"<svg ")):
+        with session.page.expect_download() as download:
+            session.page.click(f"[data-save={kind}]")
         assert download.value.suggested_filename == f"tree.{kind}"
         content = Path(download.value.path()).read_bytes()
-        assert content.startswith(beginning) and len(content) > 1000
+        assert content.startswith(prefix) and len(content) > 1000
 
 
-def test_what_cannot_be_copied_is_saved(visit: Opener, analysis: Analysis) -> None:
-    seen = visit()
-    seen.page.add_init_script("delete Navigator.prototype.clipboard")  # as on addresses that are not secure
-    seen.open(text=TEXT)
-    with seen.page.expect_download() as download:
-        seen.page.click("[data-copy=brackets]")
+def test_without_clipboard_access_copies_are_saved(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session()
+    session.page.add_init_script("delete Navigator.prototype.clipboard")  # as on pages without TLS
+    session.open(text=TEXT)
+    with session.page.expect_download() as download:
+        session.page.click("[data-copy=brackets]")
     assert Path(download.value.path()).read_text() == str(analysis.tree)
 
 
-def test_a_link_reproduces_the_view(visit: Opener) -> None:
-    seen = visit().open(text=TEXT, model="other")
-    seen.page.click("#after")
-    seen.settled()
-    drag(seen, 0, 2)
-    seen.page.click("#never")
-    expect(seen.page.locator("#constraints li")).to_have_count(1)
-    seen.settled().page.click("#next")
-    seen.page.click("#tab-outline")
-    link, outline = seen.copied("link"), seen.texts("#view")
-    again = visit()
-    again.page.goto(link)
-    assert again.settled().texts("#view") == outline
-    for part in ("#count", "#which", "#constraints", "#words"):
-        assert again.texts(part) == seen.texts(part)
-    assert again.page.input_value("#model") == "other" and again.page.input_value("#text") == TEXT
-    again.page.reload()
-    assert again.settled().texts("#view") == outline
+def test_a_link_restores_the_view(open_session: OpenSession) -> None:
+    session = open_session().open(text=TEXT, model="other")
+    session.page.click("#next-sentence")
+    session.wait()
+    drag(session, 0, 2)
+    session.page.click("#forbid")
+    expect(session.page.locator("#constraints li")).to_have_count(1)
+    session.wait().page.click("#next-tree")
+    session.page.click("#tab-outline")
+    link, outline = session.copy("link"), session.texts("#view")
+    second = open_session()
+    second.page.goto(link)
+    assert second.wait().texts("#view") == outline
+    for part in ("#count", "#tree-number", "#constraints", "#words"):
+        assert second.texts(part) == session.texts(part)
+    assert second.page.input_value("#model") == "other" and second.page.input_value("#text") == TEXT
+    second.page.reload()
+    assert second.wait().texts("#view") == outline
 
 
-def test_what_looks_like_html_stays_text(visit: Opener) -> None:
-    seen = visit().open(text=HOSTILE, must="1:0-2:<b>", model="<i>")
-    seen.page.locator("#constraints button").click()
-    expect(seen.page.locator("#view > *")).to_be_visible()
-    seen.settled()
+def test_markup_in_the_input_stays_text(open_session: OpenSession) -> None:
+    session = open_session().open(text=MARKUP, must="1:0-2:<b>", model="<i>")
+    session.page.locator("#constraints button").click()
+    expect(session.page.locator("#view > *")).to_be_visible()
+    session.wait()
     for view in VIEWS:
-        seen.page.click(f"#tab-{view}")
-        assert seen.page.locator(":is(main, #tip) :is(img, script, i, b b), #words *:has(*)").count() == 0
-        assert "<script" in "".join(seen.texts("#words > *")) and "&amp;" in "".join(seen.texts("#words > *"))
-    svg = ElementTree.fromstring(seen.copied("svg"))
+        session.page.click(f"#tab-{view}")
+        assert session.page.locator(":is(main, #tooltip) :is(img, script, i, b b), #words *:has(*)").count() == 0
+        assert "<script" in "".join(session.texts("#words > *")) and "&amp;" in "".join(session.texts("#words > *"))
+    svg = ElementTree.fromstring(session.copy("svg"))
     assert {element.tag.split("}")[1] for element in svg.iter()} <= {
         "svg",
         "title",
@@ -338,82 +348,82 @@ def test_what_looks_like_html_stays_text(visit: Opener) -> None:
         "line",
         "text",
     }
-    assert seen.page.evaluate("typeof hit") == "undefined"
-    seen.complaints = [line for line in seen.complaints if not line.startswith("Failed to load resource")]
+    assert session.page.evaluate("typeof hit") == "undefined"
+    session.messages = [line for line in session.messages if not line.startswith("Failed to load resource")]
 
 
-def test_the_policy_of_the_page_is_strict(served: Served) -> None:
-    answer = httpx.get(served.url)
-    policy = answer.headers["content-security-policy"]
+def test_the_content_security_policy_is_strict(page_server: ServerProcess) -> None:
+    response = httpx.get(page_server.url)
+    policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
-    assert " style=" not in answer.text and "<style" not in answer.text and "<script>" not in answer.text
+    assert " style=" not in response.text and "<style" not in response.text and "<script>" not in response.text
 
 
-def test_themes_follow_the_system_and_then_the_button(visit: Opener) -> None:
-    ground = "getComputedStyle(document.body).backgroundColor"
-    seen = visit(color_scheme="dark").open(text=TEXT)
-    dark = seen.page.evaluate(ground)
-    seen.page.click("#theme")
-    light = seen.page.evaluate(ground)
+def test_themes_follow_the_system_and_then_the_button(open_session: OpenSession) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    session = open_session(color_scheme="dark").open(text=TEXT)
+    dark = session.page.evaluate(background)
+    session.page.click("#theme")
+    light = session.page.evaluate(background)
     assert dark == "rgb(16, 18, 22)" and light == "rgb(247, 246, 243)"
-    seen.page.reload()
-    assert seen.settled().page.evaluate(ground) == light
-    expect(seen.page.locator("#theme")).to_have_attribute("aria-pressed", "false")
+    session.page.reload()
+    assert session.wait().page.evaluate(background) == light
+    expect(session.page.locator("#theme")).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_phone_shows_everything_without_scrolling_sideways(visit: Opener) -> None:
-    seen = visit(**PHONE).open(text=TEXT)
-    words = seen.page.locator("#words > *")
+def test_a_phone_needs_no_horizontal_scrolling(open_session: OpenSession) -> None:
+    session = open_session(**PHONE).open(text=TEXT)
+    words = session.page.locator("#words > *")
     words.nth(1).tap()
     words.nth(3).tap()
-    assert seen.texts("#words > [aria-selected=true]") == FIRST[1:4]
+    assert session.texts("#words > [aria-selected=true]") == FIRST[1:4]
     for view in VIEWS:
-        seen.page.locator(f"#tab-{view}").tap()
-        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 360
-    seen.page.locator("#must").tap()
-    expect(seen.page.locator("#constraints li")).to_contain_text("old cat sees")
-    seen.settled()
+        session.page.locator(f"#tab-{view}").tap()
+        assert session.page.evaluate("document.documentElement.scrollWidth") <= 360
+    session.page.locator("#require").tap()
+    expect(session.page.locator("#constraints li")).to_contain_text("old cat sees")
+    session.wait()
 
 
-def test_long_sentences_scroll_and_zoom(visit: Opener) -> None:
-    seen = visit().open(text=" ".join(["the old cat sees a garden and"] * 8 + ["she sleeps here ."]))
+def test_long_sentences_scroll_and_zoom(open_session: OpenSession) -> None:
+    session = open_session().open(text=" ".join(["the old cat sees a garden and"] * 8 + ["she sleeps here ."]))
     sizes = "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.getElementById('view'))"
-    wide, room = seen.page.evaluate(sizes)
-    assert wide > room
-    seen.page.click("#larger")
-    assert seen.page.evaluate(sizes)[0] > wide
-    seen.page.click("#fit")
-    assert seen.page.evaluate(sizes)[0] <= room
-    seen.page.locator("#view").hover()
-    seen.page.keyboard.down("Control")
-    seen.page.mouse.wheel(0, -600)
-    seen.page.wait_for_function(f"{sizes}[0] > {room}")
+    picture_width, view_width = session.page.evaluate(sizes)
+    assert picture_width > view_width
+    session.page.click("#zoom-in")
+    assert session.page.evaluate(sizes)[0] > picture_width
+    session.page.click("#zoom-fit")
+    assert session.page.evaluate(sizes)[0] <= view_width
+    session.page.locator("#view").hover()
+    session.page.keyboard.down("Control")
+    session.page.mouse.wheel(0, -600)
+    session.page.wait_for_function(f"{sizes}[0] > {view_width}")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(visit: Opener, theme: str) -> None:
+def test_axe_finds_no_serious_accessibility_problems(open_session: OpenSession, theme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed").AXE_FILE_PATH.read_text()
-    seen = visit(color_scheme=theme, reduced_motion="reduce").open(text=TEXT, must="1:0-3:NP")
-    seen.page.locator("#words > *").nth(4).focus()
-    seen.page.keyboard.press("Space")
-    seen.page.click("#next")
-    seen.page.evaluate(axe)
-    for size in (DESK, PHONE):
-        seen.page.set_viewport_size(size["viewport"])
+    session = open_session(color_scheme=theme, reduced_motion="reduce").open(text=TEXT, must="1:0-3:NP")
+    session.page.locator("#words > *").nth(4).focus()
+    session.page.keyboard.press("Space")
+    session.page.click("#next-tree")
+    session.page.evaluate(axe)
+    for size in (DESKTOP, PHONE):
+        session.page.set_viewport_size(size["viewport"])
         for view in VIEWS:
-            seen.page.click(f"#tab-{view}")
-            found = seen.page.evaluate("axe.run()")
-            assert len(found["passes"]) > 20
-            assert [one for one in found["violations"] if one["impact"] in ("serious", "critical")] == []
+            session.page.click(f"#tab-{view}")
+            report = session.page.evaluate("axe.run()")
+            assert len(report["passes"]) > 20
+            assert [one for one in report["violations"] if one["impact"] in ("serious", "critical")] == []
 
 
-def test_a_guarded_server_with_small_limits_has_a_page(visit: Opener, model: Path) -> None:
-    with serving(model, "--max-k", "0", "--max-marginal-words", "3", token="s3cret") as server:
-        seen = visit(server.url, http_credentials={"username": "any", "password": "s3cret"})
-        seen.open(text=TEXT, view="heat")
-        expect(seen.page.locator("#view")).to_have_text("This server gives heat maps of at most 3 words.")
-        expect(seen.page.locator("#which")).to_contain_text("Tree 1 of 1")
-        assert server.end() == 0
-        seen.page.click("#form button")
-        expect(seen.page.locator("#note")).to_have_text("The server does not answer. Is it still running?")
-        assert seen.complaints.pop().startswith("Failed to load resource")
+def test_the_page_works_with_a_token_and_small_limits(open_session: OpenSession, model: Path) -> None:
+    with start_server(model, "--max-k", "0", "--max-marginal-words", "3", token="s3cret") as server:
+        session = open_session(server.url, http_credentials={"username": "any", "password": "s3cret"})
+        session.open(text=TEXT, view="heat")
+        expect(session.page.locator("#view")).to_have_text("This server shows heat maps of at most 3 words.")
+        expect(session.page.locator("#tree-number")).to_contain_text("Tree 1 of 1")
+        assert server.stop() == 0
+        session.page.click("#form button")
+        expect(session.page.locator("#message")).to_have_text("The server does not answer. Is it still running?")
+        assert session.messages.pop().startswith("Failed to load resource")

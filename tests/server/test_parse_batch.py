@@ -2,30 +2,30 @@ import json
 
 from treecrf.decoding.constraints import Constraints, ImpossibleError
 from treecrf.parser import Parser
-from treecrf.parser.formats import Style
-from treecrf.server.parse_batch import Item, Wish, parse_items
+from treecrf.parser.formats import Formatter
+from treecrf.server.parse_batch import ParseOptions, SentenceInput, parse_sentences
 
 
-def item(*words: str, constraints: Constraints | None = None) -> Item:
-    return Item(words, [(0, 0)] * len(words), None, constraints)
+def sentence(*words: str, constraints: Constraints | None = None) -> SentenceInput:
+    return SentenceInput(words, [(0, 0)] * len(words), None, constraints)
 
 
-def test_one_impossible_sentence_fails_alone(parser: Parser) -> None:
-    good = Constraints(require=[(0, 2)])
-    bad = Constraints(require=[(0, 2), (1, 3)])
-    wish = Wish(model="small", style=Style(format="json", probs=True, kbest=2))
-    items = [item("a", "cat", "sang", constraints=known) for known in (good, bad, good)]
-    first, second, third = parse_items({"small": parser}, wish, items)
+def test_a_sentence_with_impossible_constraints_fails_alone(parser: Parser) -> None:
+    possible = Constraints(require=[(0, 2)])
+    impossible = Constraints(require=[(0, 2), (1, 3)])
+    options = ParseOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2))
+    sentences = [sentence("a", "cat", "sang", constraints=one) for one in (possible, impossible, possible)]
+    first, second, third = parse_sentences({"small": parser}, options, sentences)
     assert isinstance(first, str) and first == third
     assert isinstance(second, ImpossibleError) and "these cross" in str(second)
 
 
-def test_answers_are_written_in_the_style_that_was_wanted(parser: Parser) -> None:
-    items = [item("we", "sang"), item("she", "paints", "the", "wall")]
-    trees = [parser.parse(list(one.words)) for one in items]
-    brackets = parse_items({"small": parser}, Wish(model="small", style=Style()), items)
+def test_results_have_the_format_of_the_options(parser: Parser) -> None:
+    sentences = [sentence("we", "sang"), sentence("she", "paints", "the", "wall")]
+    trees = [parser.parse(list(one.words)) for one in sentences]
+    brackets = parse_sentences({"small": parser}, ParseOptions(model="small", formatter=Formatter()), sentences)
     assert brackets == [str(tree) for tree in trees]
-    wish = Wish(model="small", style=Style(format="json"), marginals=True)
-    (answer, _) = parse_items({"small": parser}, wish, items)
-    assert isinstance(answer, str)
-    assert json.loads(answer)["marginals"] == [[1.0, 1.0], [1.0]]
+    options = ParseOptions(model="small", formatter=Formatter(format="json"), marginals=True)
+    (result, _) = parse_sentences({"small": parser}, options, sentences)
+    assert isinstance(result, str)
+    assert json.loads(result)["marginals"] == [[1.0, 1.0], [1.0]]

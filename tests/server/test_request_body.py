@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.server.errors import Refusal
+from treecrf.server.errors import ApiError
 from treecrf.server.request_body import parse_json
 
 VALUES = st.recursive(
@@ -14,8 +14,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 MALFORMED = {
-    "nothing": b"",
-    "no JSON": b"{",
+    "an empty body": b"",
+    "an incomplete object": b"{",
     "a bare word": b"hello",
     "more than one value": b'{"text": "a"} {}',
     "deep lists": b"[" * 200_000,
@@ -26,9 +26,9 @@ MALFORMED = {
     "infinity": b'{"text": "a", "k": -Infinity}',
     "a name twice": b'{"text": "a", "text": "b"}',
     "a name twice inside": b'{"text": "a", "constraints": {"require": [], "require": []}}',
-    "half a pair": b'{"text": "\\ud800"}',
-    "half a pair the other way": b'{"text": "\\uDE00\\uD83D"}',
-    "half a pair in a name": b'{"\\udfff": 1}',
+    "a lone surrogate": b'{"text": "\\ud800"}',
+    "a reversed surrogate pair": b'{"text": "\\uDE00\\uD83D"}',
+    "a lone surrogate in a name": b'{"\\udfff": 1}',
     "a null byte": b'{"text": "a\0b"}',
     "a control character": b'{"text": "a\nb"}',
     "Latin-1": '{"text": "é"}'.encode("latin-1"),
@@ -37,7 +37,7 @@ MALFORMED = {
     "a surrogate in UTF-8": b'{"text": "\xed\xa0\x80"}',
     "an overlong character": b'{"text": "\xc0\xaf"}',
 }
-MISTAKEN = {
+INVALID = {
     "null": b"null",
     "a number": b"1",
     "a list": b'[{"text": "a"}]',
@@ -46,7 +46,7 @@ MISTAKEN = {
     "a float": b'{"text": "a", "k": 1e999}',
     "a fraction": b'{"text": "a", "k": 1.5}',
     "a string for a number": b'{"text": "a", "k": "2"}',
-    "a number for a truth": b'{"text": "a", "mbr": 1}',
+    "a number for a boolean": b'{"text": "a", "mbr": 1}',
     "an object for text": b'{"text": {"a": 1}}',
     "nested tokens": b'{"tokens": [["a"]]}',
     "null among tokens": b'{"tokens": ["a", null]}',
@@ -59,56 +59,60 @@ MISTAKEN = {
 
 
 def post(client: TestClient, body: bytes, **headers: str) -> int:
-    sent = {"Content-Type": "application/json", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    answer = client.post("/parse", content=body, headers=sent)
-    assert answer.status_code == 200 or set(answer.json()) == {"detail", "request_id"}
-    return int(answer.status_code)
+    all_headers = {
+        "Content-Type": "application/json",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    response = client.post("/parse", content=body, headers=all_headers)
+    assert response.status_code == 200 or set(response.json()) == {"detail", "request_id"}
+    return int(response.status_code)
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_what_is_no_json_is_refused(client: TestClient, name: str) -> None:
+def test_a_malformed_body_is_status_400(client: TestClient, name: str) -> None:
     assert post(client, MALFORMED[name]) == 400
-    assert post(client, b'{"text": "It lives."}') == 200
+    assert post(client, b'{"text": "It works."}') == 200
 
 
-@pytest.mark.parametrize("name", MISTAKEN)
-def test_json_of_another_kind_is_refused(client: TestClient, name: str) -> None:
-    assert post(client, MISTAKEN[name]) == 422
+@pytest.mark.parametrize("name", INVALID)
+def test_json_that_does_not_match_the_schema_is_status_422(client: TestClient, name: str) -> None:
+    assert post(client, INVALID[name]) == 422
 
 
 @pytest.mark.parametrize(
-    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json5", "*/*"]
+    "media_type",
+    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/json5", "*/*"],
 )
-def test_other_types_are_refused(client: TestClient, kind: str) -> None:
-    assert post(client, b'{"text": "a"}', Content_Type=kind) == 415
+def test_other_media_types_are_status_415(client: TestClient, media_type: str) -> None:
+    assert post(client, b'{"text": "a"}', Content_Type=media_type) == 415
 
 
-@pytest.mark.parametrize("kind", ["application/json", "Application/JSON; charset=utf-8", "application/json;x"])
-def test_json_is_taken_under_its_name(client: TestClient, kind: str) -> None:
-    assert post(client, b'{"text": "a"}', Content_Type=kind) == 200
+@pytest.mark.parametrize("media_type", ["application/json", "Application/JSON; charset=utf-8", "application/json;x"])
+def test_the_media_type_of_json_is_accepted(client: TestClient, media_type: str) -> None:
+    assert post(client, b'{"text": "a"}', Content_Type=media_type) == 200
 
 
-def test_nothing_is_unpacked(client: TestClient) -> None:
+def test_a_compressed_body_is_rejected(client: TestClient) -> None:
     bomb = gzip.compress(b'{"text": "' + b"a" * 10_000_000 + b'"}')
     assert post(client, bomb, Content_Encoding="gzip") == 415
     assert post(client, bomb) == 400
 
 
-def test_bodies_end_at_the_limit(client: TestClient) -> None:
-    frame = len(b'{"text": ""}')
-    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_000 - frame))) == 200
-    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_001 - frame))) == 413
+def test_a_body_over_the_limit_is_status_413(client: TestClient) -> None:
+    overhead = len(b'{"text": ""}')
+    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_000 - overhead))) == 200
+    assert post(client, b'{"text": "%s"}' % (b" " * (1_000_001 - overhead))) == 413
 
 
 @given(VALUES)
-def test_every_value_of_json_is_read_as_it_was_written(value: object) -> None:
+def test_every_json_value_survives_a_round_trip(value: object) -> None:
     for is_ascii in (True, False):
         assert parse_json(json.dumps(value, ensure_ascii=is_ascii).encode()) == value
 
 
 @given(st.binary(max_size=50))
-def test_bytes_are_json_or_refused(data: bytes) -> None:
+def test_arbitrary_bytes_are_json_or_status_400(data: bytes) -> None:
     try:
         parse_json(data)
-    except Refusal as refusal:
-        assert refusal.status_code == 400
+    except ApiError as error:
+        assert error.status_code == 400

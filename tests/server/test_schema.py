@@ -1,4 +1,4 @@
-"""What the OpenAPI document says is what a server does, whatever is thrown at it."""
+"""Property-based tests: the responses of a server match its OpenAPI document."""
 
 import pytest
 import schemathesis
@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi import checks
 
-from served import Served
+from server_process import ServerProcess
 
 ROUTES = {"/parse": "POST", "/parse/batch": "POST", "/models": "GET", "/health": "GET", "/metrics": "GET"}
 CHECKS = [
@@ -16,7 +16,7 @@ CHECKS = [
     checks.response_schema_conformance,
     checks.status_code_conformance,
 ]
-BOUNDED = settings(
+SETTINGS = settings(
     max_examples=60,
     derandomize=True,
     deadline=None,
@@ -27,27 +27,27 @@ BOUNDED = settings(
 
 
 @pytest.fixture(scope="module")
-def document(server: Served) -> schemathesis.BaseSchema:
+def document(server: ServerProcess) -> schemathesis.BaseSchema:
     return schemathesis.openapi.from_url(f"{server.url}/openapi.json")
 
 
 def test_every_route_is_tested(document: schemathesis.BaseSchema) -> None:
-    found = {operation.ok().path: operation.ok().method.upper() for operation in document.get_all_operations()}
-    assert found == ROUTES
+    routes = {operation.ok().path: operation.ok().method.upper() for operation in document.get_all_operations()}
+    assert routes == ROUTES
 
 
 @pytest.mark.parametrize(
     ("path", "mode"),
     [(path, mode) for path in ROUTES for mode in GenerationMode if mode.is_positive or ROUTES[path] == "POST"],
 )
-def test_no_request_makes_the_server_fail(document: schemathesis.BaseSchema, path: str, mode: GenerationMode) -> None:
+def test_no_request_causes_a_server_error(document: schemathesis.BaseSchema, path: str, mode: GenerationMode) -> None:
     operation = document[path][ROUTES[path]]
 
-    @BOUNDED
+    @SETTINGS
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: schemathesis.Case) -> None:
         case.call_and_validate(checks=CHECKS)
         if isinstance(case.body, dict) and case.body.pop("model", None) is not None:
-            case.call_and_validate(checks=CHECKS)  # which may now come as far as to be parsed
+            case.call_and_validate(checks=CHECKS)  # without an unknown model, the request may reach the parser
 
     run()

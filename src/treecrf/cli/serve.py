@@ -1,4 +1,4 @@
-"""`treecrf serve`: parses over HTTP, and a page to see them."""
+"""`treecrf serve`: the HTTP server and its web page."""
 
 import argparse
 import os
@@ -7,33 +7,41 @@ from pathlib import Path
 
 from treecrf.server.limits import Limits
 
-_LOCAL = ("localhost", "127.0.0.1", "[::1]")
-_TOKEN = "TREECRF_TOKEN"
+_LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_TOKEN_VARIABLE = "TREECRF_TOKEN"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `treecrf serve`."""
+    """Declares the arguments of `treecrf serve`."""
     add = parser.add_argument
-    add(
-        "--host", default="127.0.0.1", metavar="H", help="the address to listen at (default: %(default)s, this machine)"
-    )
-    add("--port", type=int, default=8000, metavar="P", help="the port; 0 takes a free one (default: %(default)s)")
+    add("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: %(default)s, local only)")
+    add("--port", type=int, default=8000, metavar="P", help="port to listen on; 0: a free port (default: %(default)s)")
     add(
         "--model",
         nargs="+",
         default=["en"],
         metavar="M",
-        help="models that came with treecrf, or folders (default: en)",
+        help="names of embedded models, or folders (default: en)",
     )
-    add("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
-    add("--token", metavar="T", help="answer only who has this token; other users of the machine may see it here")
+    add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    add(
+        "--token",
+        metavar="T",
+        help="require this token from clients; other users of this machine can see it in the process list",
+    )
     add(
         "--token-file",
         type=Path,
         metavar="FILE",
-        help=f"answer only who has the token in FILE; without it, in the environment variable {_TOKEN}",
+        help=f"require the token in FILE from clients (default: the environment variable {_TOKEN_VARIABLE}, if set)",
     )
-    add("--allow-host", nargs="+", default=[], metavar="NAME", help="names by which clients call this server")
+    add(
+        "--allow-host",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="accept only requests whose Host header is one of these names or a local name",
+    )
     limits = parser.add_argument_group("limits")
     for limit in fields(Limits):
         limits.add_argument(
@@ -41,14 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=type(limit.default),
             default=limit.default,
             metavar="N",
-            help=f"{limit.metadata['about']} (default: %(default)s)",
+            help=f"{limit.metadata['description']} (default: %(default)s)",
         )
 
 
 def run(args: argparse.Namespace) -> None:
-    """Load the models and serve until a signal ends it."""
+    """Loads the models and serves until SIGTERM or SIGINT."""
     limits = Limits(**{limit.name: getattr(args, f"max_{limit.name}") for limit in fields(Limits)})
-    token = _token(args)
+    token = _read_token(args)
     try:
         from treecrf.server.app import create_app
         from treecrf.server.process import serve
@@ -57,17 +65,19 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.server.models import load_parsers
 
     is_local = args.host in ("localhost", "127.0.0.1", "::1")
-    hosts = [*args.allow_host, *_LOCAL] if is_local or args.allow_host else []
+    hosts = [*args.allow_host, *_LOCAL_NAMES] if is_local or args.allow_host else []
     app = create_app(load_parsers(args.model, args.device), limits=limits, token=token, hosts=hosts)
     serve(app, host=args.host, port=args.port)
 
 
-def _token(args: argparse.Namespace) -> str | None:
+def _read_token(args: argparse.Namespace) -> str | None:
     if args.token is not None and args.token_file:
-        raise ValueError("both --token and --token-file; expected one of them")
-    token: str | None = os.environ.get(_TOKEN) if args.token is None else args.token
+        raise ValueError("--token and --token-file are both given; expected one of them")
+    token: str | None = os.environ.get(_TOKEN_VARIABLE) if args.token is None else args.token
     if args.token_file:
         token = args.token_file.read_text(encoding="utf-8").strip()
     if token is not None and not token.strip():
-        raise ValueError(f"the token of --token, --token-file or {_TOKEN} is empty; expected some characters")
+        raise ValueError(
+            f"the token in --token, --token-file or {_TOKEN_VARIABLE} is empty; expected a non-empty token"
+        )
     return token

@@ -1,1 +1,1 @@
-"""Parses over HTTP: `treecrf serve`, and `server.app.create_app` for those who run the app themselves."""
+"""The HTTP server: `treecrf serve`, and `server.app.create_app` for other ASGI servers."""

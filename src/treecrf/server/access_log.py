@@ -1,4 +1,4 @@
-"""What a server says about its work: a line of JSON for each request and event."""
+"""The access log: one line of JSON per request or event."""
 
 import json
 import logging
@@ -11,30 +11,35 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treecrf.server.errors import problem
+from treecrf.server.errors import error_response
 from treecrf.server.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
+# other paths and methods are counted as "other": clients must not be able to add metrics
 _PATHS = ("/parse", "/parse/batch", "/models", "/health", "/metrics", "/docs", "/openapi.json")
 _METHODS = ("GET", "HEAD", "POST")
+_POLLED_PATHS = ("/health", "/metrics")
 _REQUEST_ID = re.compile(r"[\w.:/+=-]{1,64}", re.ASCII)
 
 
 class JsonFormatter(logging.Formatter):
-    """Log records as JSON, one a line; texts and tokens of users are never in them."""
+    """Formats log records as JSON, one per line. The records never contain text or tokens of users."""
 
     def format(self, record: logging.LogRecord) -> str:
-        when = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        found: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "message": record.getMessage()}
-        found |= getattr(record, "fields", {})
+        timestamp = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
+        entry: dict[str, Any] = {"time": timestamp, "level": record.levelname.lower(), "message": record.getMessage()}
+        entry |= getattr(record, "fields", {})
         if record.exc_info:
-            found["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(found)
+            entry["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(entry)
 
 
-class Journal:
-    """Gives each request an id, and writes down how it was answered."""
+class AccessLog:
+    """Middleware that gives each request an id, and logs and counts its response.
+
+    Handlers add fields to the log entry through `scope["log_fields"]`.
+    """
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
         self.app = app
@@ -44,12 +49,12 @@ class Journal:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began = time.perf_counter()
+        start = time.perf_counter()
         status = 0
-        given = Headers(scope=scope).get("x-request-id", "")
-        scope["request_id"] = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        client_id = Headers(scope=scope).get("x-request-id", "")
+        scope["request_id"] = client_id if _REQUEST_ID.fullmatch(client_id) else uuid.uuid4().hex
 
-        async def send_noted(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -60,20 +65,21 @@ class Journal:
             await send(message)
 
         try:
-            await self.app(scope, receive, send_noted)
+            await self.app(scope, receive, send_with_id)
         except Exception:
-            log.exception("a request failed", extra={"fields": {"request_id": scope["request_id"]}})
+            log.exception("request failed", extra={"fields": {"request_id": scope["request_id"]}})
             if not status:
-                answer = problem(scope["request_id"], 500, "the server failed; its log says more under this request_id")
-                await answer(scope, receive, send_noted)
-        self._note(scope, status, time.perf_counter() - began)
+                message = "internal server error; the server's log has more under this request_id"
+                response = error_response(scope["request_id"], 500, message)
+                await response(scope, receive, send_with_id)
+        self._record(scope, status, time.perf_counter() - start)
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _record(self, scope: Scope, status: int, seconds: float) -> None:
         path = scope["path"] if scope["path"] in _PATHS else "other"
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.record_request(method, path, status, seconds)
-        if path in ("/health", "/metrics") and status == 200:
-            return  # which are asked every few seconds
+        if path in _POLLED_PATHS and status == 200:
+            return  # monitoring polls these every few seconds
         client = scope.get("client") or ("",)
         fields = {
             "request_id": scope["request_id"],
@@ -82,6 +88,6 @@ class Journal:
             "path": scope["path"][:200],
             "status": status,
             "milliseconds": round(1000 * seconds, 1),
-            **scope.get("noted", {}),
+            **scope.get("log_fields", {}),
         }
         log.info("request", extra={"fields": fields})

@@ -1,4 +1,4 @@
-"""Who may ask: the token, the Host header, and what a browser may do with an answer."""
+"""Access control: the token, the Host header, and security headers for browsers."""
 
 import base64
 import hashlib
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treecrf.server.errors import problem
+from treecrf.server.errors import error_response
 
-OPEN = "/health"  # which anyone may ask
-_HEADERS = {
+PUBLIC_PATH = "/health"  # needs neither the token nor an allowed Host header
+_SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -20,21 +20,22 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
 }
 
 
-class Guard:
-    """Lets in who has the token, if there is one, and names the server by one of its names, if it has any.
+class AuthMiddleware:
+    """Checks the token and the Host header of each request, and adds security headers to each response.
 
-    A browser can be made to ask a server on its own machine under a stranger's name; so a server on the local machine
-    wants to be called by a local name.
+    A token of None allows requests without a token. Empty `hosts` allow every Host header. A server on the local
+    machine should list its hosts: a web page can reach such a server by DNS rebinding, but with its own Host header.
     """
 
     def __init__(self, app: ASGIApp, *, token: str | None = None, hosts: Sequence[str] = ()) -> None:
         if token is not None and not token.strip():
-            raise ValueError("the token is empty; expected some characters, or None for no token at all")
+            raise ValueError("the token is empty; expected a non-empty token, or None for a server without a token")
         self.app = app
-        self._token = None if token is None else _digest(token.encode())
+        self._token_digest = None if token is None else _digest(token.encode())
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,52 +43,56 @@ class Guard:
             await self.app(scope, receive, send)
             return
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        headers = Headers(scope=scope)
-        app = self.app
-        if scope["path"] != OPEN and not self._is_named(headers):
-            app = problem(
-                scope["request_id"], 421, "the Host header names another server; --allow-host lets its name in"
-            )
-        elif scope["path"] != OPEN and not self._is_known(headers):
-            app = answer = problem(
-                scope["request_id"], 401, "the token is missing or wrong; expected Authorization: Bearer TOKEN"
-            )
-            for scheme in ("Bearer", "Basic"):
-                answer.headers.append("www-authenticate", f'{scheme} realm="treecrf", charset="UTF-8"')
-        await app(scope, receive, send_guarded)
+        app = self._rejection(scope) or self.app
+        await app(scope, receive, send_with_headers)
 
-    def _is_named(self, headers: Headers) -> bool:
+    def _rejection(self, scope: Scope) -> ASGIApp | None:
+        """The error response to a request without access, or None for a request with access."""
+        headers = Headers(scope=scope)
+        if scope["path"] == PUBLIC_PATH:
+            return None
+        if not self._is_host_allowed(headers):
+            message = "the Host header is not a name of this server; start the server with --allow-host to allow it"
+            return error_response(scope["request_id"], 421, message)
+        if not self._is_token_correct(headers):
+            message = "the token is missing or wrong; expected Authorization: Bearer TOKEN"
+            response = error_response(scope["request_id"], 401, message)
+            for scheme in ("Bearer", "Basic"):
+                response.headers.append("www-authenticate", f'{scheme} realm="treecrf", charset="UTF-8"')
+            return response
+        return None
+
+    def _is_host_allowed(self, headers: Headers) -> bool:
         if not self._hosts:
             return True
         host, _, port = headers.get("host", "").lower().rpartition(":")
         name = host if port.isdecimal() and host else headers.get("host", "").lower()
         return name in self._hosts
 
-    def _is_known(self, headers: Headers) -> bool:
-        if self._token is None:
+    def _is_token_correct(self, headers: Headers) -> bool:
+        if self._token_digest is None:
             return True
-        scheme, _, given = headers.get("authorization", "").partition(" ")
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            return hmac.compare_digest(_digest(given.strip().encode("latin-1")), self._token)
-        if scheme.lower() == "basic":  # how a browser asks its user, under any name
-            return hmac.compare_digest(_digest(_password(given)), self._token)
+            return hmac.compare_digest(_digest(credentials.strip().encode("latin-1")), self._token_digest)
+        if scheme.lower() == "basic":  # browsers ask for a user name, which may be anything, and a password
+            return hmac.compare_digest(_digest(_basic_password(credentials)), self._token_digest)
         return False
 
 
 def _digest(token: bytes) -> bytes:
-    return hashlib.sha256(token).digest()  # of one length, so that the time of a comparison tells nothing
+    return hashlib.sha256(token).digest()  # of fixed length: the comparison time does not depend on the token's length
 
 
-def _password(given: str) -> bytes:
+def _basic_password(credentials: str) -> bytes:
     try:
-        return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+        return base64.b64decode(credentials.strip(), validate=True).partition(b":")[2]
     except ValueError:
         return b""

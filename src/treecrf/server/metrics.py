@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus."""
+"""Prometheus metrics of the server."""
 
 from prometheus_client import (
     CollectorRegistry,
@@ -10,48 +10,54 @@ from prometheus_client import (
     generate_latest,
 )
 
-_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+_SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_SECONDS_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 
 
 class Metrics:
-    """The numbers of one app."""
+    """The metrics of one app, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.registry = own = CollectorRegistry()
-        ProcessCollector(registry=own)
-        PlatformCollector(registry=own)
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
         self._requests = Counter(
-            "treecrf_requests", "Requests by path and status.", ("method", "path", "status"), registry=own
+            "treecrf_requests", "Requests by path and status.", ("method", "path", "status"), registry=registry
         )
-        self._seconds = Histogram(
-            "treecrf_request_seconds", "From a request's head to its answer.", ("path",), buckets=_SECONDS, registry=own
+        self._request_seconds = Histogram(
+            "treecrf_request_seconds",
+            "Seconds from a request's headers to its response.",
+            ("path",),
+            buckets=_SECONDS_BUCKETS,
+            registry=registry,
         )
-        self._sentences = Counter("treecrf_sentences", "Sentences that were parsed.", registry=own)
+        self._sentences = Counter("treecrf_sentences", "Parsed sentences.", registry=registry)
         self._batch_sentences = Histogram(
-            "treecrf_batch_sentences", "Sentences parsed together.", buckets=_SIZES, registry=own
+            "treecrf_batch_sentences", "Sentences per batch.", buckets=_SIZE_BUCKETS, registry=registry
         )
         self._batch_requests = Histogram(
-            "treecrf_batch_requests", "Requests answered together.", buckets=_SIZES, registry=own
+            "treecrf_batch_requests", "Requests per batch.", buckets=_SIZE_BUCKETS, registry=registry
         )
         self._batch_seconds = Histogram(
-            "treecrf_batch_seconds", "How long a batch takes.", buckets=_SECONDS, registry=own
+            "treecrf_batch_seconds", "Seconds per batch.", buckets=_SECONDS_BUCKETS, registry=registry
         )
-        self.queue = Gauge("treecrf_queue_sentences", "Sentences that wait.", registry=own)
-        self.dropped = Counter("treecrf_dropped_sentences", "Sentences whose client left first.", registry=own)
+        self.queue = Gauge("treecrf_queue_sentences", "Queued sentences.", registry=registry)
+        self.dropped = Counter(
+            "treecrf_dropped_sentences", "Queued sentences whose client disconnected.", registry=registry
+        )
 
     def record_request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count a request that was answered."""
+        """Counts a request that has its response."""
         self._requests.labels(method, path, str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
+        self._request_seconds.labels(path).observe(seconds)
 
     def record_batch(self, sentences: int, requests: int, seconds: float) -> None:
-        """Count what was parsed together."""
+        """Counts a parsed batch."""
         self._sentences.inc(sentences)
         self._batch_sentences.observe(sentences)
         self._batch_requests.observe(requests)
         self._batch_seconds.observe(seconds)
 
     def text(self) -> bytes:
-        """All numbers, in the format of Prometheus."""
+        """All metrics in the Prometheus text format."""
         return generate_latest(self.registry)

@@ -1,4 +1,4 @@
-"""Sentences that are parsed together: what is wanted of them, and what came of it."""
+"""Parses the sentences of a batch and writes each result in the format of its request."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.parser.formats import Parsed, Style
+from treecrf.parser.formats import Formatter, ParsedSentence
 from treecrf.text import Token
 
-# words of a turn that a CPU parses at once: it gains more from sentences alike in length than from many
-_ALIKE = 500
+_CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than from large batches
+_GPU_BATCH_WORDS = 5000
 
 
-class Item(NamedTuple):
+class SentenceInput(NamedTuple):
     """A sentence of a request."""
 
     words: Sequence[str] | Sequence[Token]
@@ -23,51 +23,56 @@ class Item(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
-    """What a request wants of each of its sentences."""
+class ParseOptions:
+    """The options of a request, which hold for all of its sentences."""
 
     model: str
-    style: Style
+    formatter: Formatter
     mbr: bool = True
     marginals: bool = False
 
 
-Answer = str | Exception  # a sentence as it is written in its style, or why it cannot be parsed
+SentenceResult = str | Exception  # the parsed sentence in the request's format, or an error
 
 
-def parse_items(parsers: Mapping[str, Parser], wish: Wish, items: Sequence[Item]) -> list[Answer]:
-    """The answers to sentences that have tags or none, constraints or none, all alike.
+def parse_sentences(
+    parsers: Mapping[str, Parser], options: ParseOptions, sentences: Sequence[SentenceInput]
+) -> list[SentenceResult]:
+    """Parses sentences together and returns one result per sentence.
 
-    Where one of them cannot be parsed, only that one gets an error: the others are parsed without it.
+    Either all sentences have tags or none has, and the same for constraints. If the batch fails, each sentence is
+    parsed by itself, so that only the sentences at fault have errors.
     """
-    parser = parsers[wish.model]
     try:
-        return [wish.style.sentence(parsed) for parsed in _parsed(parser, wish, items)]
+        return [options.formatter.sentence(parsed) for parsed in _parse(parsers[options.model], options, sentences)]
     except Exception as error:
-        if len(items) == 1:
+        if len(sentences) == 1:
             return [error]
-    return [answer for item in items for answer in parse_items(parsers, wish, [item])]
+    return [result for sentence in sentences for result in parse_sentences(parsers, options, [sentence])]
 
 
-def _parsed(parser: Parser, wish: Wish, items: Sequence[Item]) -> Iterator[Parsed]:
-    words = [item.words for item in items]
-    tags = [item.tags for item in items if item.tags is not None] or None
-    constraints = [item.constraints for item in items] if items[0].constraints else None
-    style = wish.style
-    size = _ALIKE if parser.device.type == "cpu" else 5000
-    if style.probs or style.kbest:
-        found = parser.analyze_many(
-            words, k=style.kbest, tags=tags, constraints=constraints, batch_words=size, mbr=wish.mbr
+def _parse(parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput]) -> Iterator[ParsedSentence]:
+    words = [sentence.words for sentence in sentences]
+    tags = [sentence.tags for sentence in sentences if sentence.tags is not None] or None
+    constraints = [sentence.constraints for sentence in sentences] if sentences[0].constraints else None
+    batch_words = _CPU_BATCH_WORDS if parser.device.type == "cpu" else _GPU_BATCH_WORDS
+    k = options.formatter.kbest
+    if options.formatter.probs or k:
+        analyses = parser.analyze_many(
+            words, k=k, tags=tags, constraints=constraints, batch_words=batch_words, mbr=options.mbr
         )
-        for item, analysis in zip(items, found, strict=True):
-            yield Parsed(analysis.tree, item.offsets, analysis, _marginals(parser, item) if wish.marginals else None)
+        for sentence, analysis in zip(sentences, analyses, strict=True):
+            yield ParsedSentence(analysis.tree, sentence.offsets, analysis, _marginals(parser, options, sentence))
         return
-    trees = parser.parse_many(words, tags=tags, constraints=constraints, batch_words=size, mbr=wish.mbr)
-    for item, tree in zip(items, trees, strict=True):
-        yield Parsed(tree, item.offsets, None, _marginals(parser, item) if wish.marginals else None)
+    trees = parser.parse_many(words, tags=tags, constraints=constraints, batch_words=batch_words, mbr=options.mbr)
+    for sentence, tree in zip(sentences, trees, strict=True):
+        yield ParsedSentence(tree, sentence.offsets, None, _marginals(parser, options, sentence))
 
 
-def _marginals(parser: Parser, item: Item) -> list[list[float]]:
-    crf = parser.crf(item.words, tags=item.tags, constraints=item.constraints)
+def _marginals(parser: Parser, options: ParseOptions, sentence: SentenceInput) -> list[list[float]] | None:
+    """The probability of words[i:j], in row i for every j > i, if the options ask for it."""
+    if not options.marginals:
+        return None
+    crf = parser.crf(sentence.words, tags=sentence.tags, constraints=sentence.constraints)
     chart = crf.marginals[0].clamp(0.0, 1.0).tolist()
     return [row[start + 1 :] for start, row in enumerate(chart[:-1])]

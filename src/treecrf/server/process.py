@@ -1,4 +1,4 @@
-"""The process of a server: connections that may not dawdle, and an end that loses nothing."""
+"""The server process: timeouts for idle connections, and graceful shutdown."""
 
 import asyncio
 import logging
@@ -16,70 +16,71 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from treecrf.server.access_log import JsonFormatter
-from treecrf.server.errors import problem
+from treecrf.server.errors import error_response
 from treecrf.server.limits import Limits
 
-_LINGER = 0.5  # seconds in which requests that are on their way still arrive after the end was announced
+_SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
 _Protocol: Any = AutoHTTPProtocol
 
 
-class PatientProtocol(_Protocol):  # type: ignore[misc]
-    """A connection with an end to its patience, and a refusal where there are too many of them.
+class TimeoutProtocol(_Protocol):  # type: ignore[misc]
+    """The HTTP protocol with timeouts, and with an error response above the limit on connections.
 
-    Uvicorn itself waits for ever for the head of a request, and for its answer to be read. Here both may take as long
-    as a body, twice at most.
+    Uvicorn has no timeout for the headers of a request, or for a client that does not read its response. Here both
+    have the timeout of a body; since it is checked periodically, closing the connection may take twice as long.
     """
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         if len(self.connections) > self.config.app.state.limits.connections:
-            self.app = _crowded
-        self._idle_since: Any = None
-        self._watch()
+            self.app = _too_many_connections
+        self._idle_cycle: Any = None  # the request cycle of the last check, in a tuple, if it was idle
+        self._check_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._watcher.cancel()
+        self._idle_timer.cancel()
         super().connection_lost(exc)
 
-    def _watch(self) -> None:
+    def _check_idle(self) -> None:
         is_idle = self.cycle is None or self.cycle.response_complete
         if self.transport.is_closing():
-            self.transport.abort()  # what was written to it is never read
-        elif is_idle and self._idle_since == (self.cycle,):
+            self.transport.abort()  # the client does not read the rest of its response
+        elif is_idle and self._idle_cycle == (self.cycle,):
             self.transport.close()
-        self._idle_since = (self.cycle,) if is_idle else None
+        self._idle_cycle = (self.cycle,) if is_idle else None
         seconds = self.config.app.state.limits.body_seconds
-        self._watcher = self.loop.call_later(seconds, self._watch)
+        self._idle_timer = self.loop.call_later(seconds, self._check_idle)
 
 
-async def _crowded(scope: Scope, receive: Receive, send: Send) -> None:
+async def _too_many_connections(scope: Scope, receive: Receive, send: Send) -> None:
     headers = {"retry-after": "1", "connection": "close"}
-    answer = problem(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
-    await answer(scope, receive, send)
+    response = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
+    await response(scope, receive, send)
 
 
 class Server(uvicorn.Server):
-    """A server that at SIGTERM or SIGINT accepts no more, answers what it accepted, and ends well."""
+    """A server that, at SIGTERM or SIGINT, stops listening, answers all accepted requests, and exits with status 0."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.config.app.state.is_closing = True  # type: ignore[union-attr]
         for server in self.servers:
             server.close()
-        await asyncio.sleep(_LINGER)
+        await asyncio.sleep(_SHUTDOWN_DELAY)
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        """Handles signals as Uvicorn does, but without raising them again at the end."""
+        handlers = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
 
 def serve(app: FastAPI, *, host: str, port: int) -> None:
-    """Run an app until a signal ends it."""
+    """Runs an app until SIGTERM or SIGINT."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -88,7 +89,7 @@ def serve(app: FastAPI, *, host: str, port: int) -> None:
         app,
         host=host,
         port=port,
-        http=PatientProtocol,
+        http=TimeoutProtocol,
         ws="none",
         log_config=None,
         access_log=False,

@@ -1,4 +1,4 @@
-"""Bodies of requests: read within limits, and taken for JSON only if they are."""
+"""Request bodies: reads them within the limits and parses strict JSON."""
 
 import asyncio
 import json
@@ -10,14 +10,14 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
-from treecrf.server.errors import Refusal
+from treecrf.server.errors import ApiError
 from treecrf.server.limits import Limits
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class JsonRoute(APIRoute):
-    """A route whose requests have a body of JSON."""
+    """A route whose requests have a JSON body."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -29,7 +29,7 @@ class JsonRoute(APIRoute):
 
 
 class JsonRequest(Request):
-    """A request that is refused where its body is too long, too slow, or not what it should be."""
+    """A request whose body is checked: its media type, its size, its arrival time and its JSON."""
 
     async def body(self) -> bytes:
         if not hasattr(self, "_content"):
@@ -40,67 +40,66 @@ class JsonRequest(Request):
         return parse_json(await self.body())
 
     async def _read(self, limits: Limits) -> bytes:
-        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise Refusal(415, f"the body is {kind or 'of no type'!r}; expected Content-Type: application/json")
-        coding = self.headers.get("content-encoding", "identity").lower()
-        if coding != "identity":
-            raise Refusal(415, f"the body is compressed ({coding!r:.40}); expected it as it is")
+        media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
+            raise ApiError(415, f"the body's media type is {media_type!r}; expected Content-Type: application/json")
+        encoding = self.headers.get("content-encoding", "identity").lower()
+        if encoding != "identity":
+            raise ApiError(415, f"the body is compressed ({encoding!r:.40}); expected an uncompressed body")
         if self.headers.get("content-length", "").isdecimal():
             _check_size(int(self.headers["content-length"][:20]), limits)
         try:
-            return await asyncio.wait_for(self._collect(limits), limits.body_seconds)
+            return await asyncio.wait_for(self._receive_body(limits), limits.body_seconds)
         except asyncio.TimeoutError:
-            raise Refusal(408, f"the body took more than {limits.body_seconds} seconds to arrive") from None
+            raise ApiError(408, f"the body took more than {limits.body_seconds} seconds to arrive") from None
         except ClientDisconnect:
-            raise Refusal(400, "the client left before its body had arrived") from None
+            raise ApiError(400, "the client disconnected before the end of the body") from None
 
-    async def _collect(self, limits: Limits) -> bytes:
+    async def _receive_body(self, limits: Limits) -> bytes:
         content = bytearray()
-        async for part in self.stream():
-            content += part
+        async for chunk in self.stream():
+            content += chunk
             _check_size(len(content), limits)
         if not content:
-            raise Refusal(400, "the body is empty; expected JSON")
+            raise ApiError(400, "the body is empty; expected JSON")
         return bytes(content)
 
 
 def _check_size(size: int, limits: Limits) -> None:
     if size > limits.body_bytes:
-        raise Refusal(
-            413,
-            f"the body has more than {limits.body_bytes:,} bytes, the limit of this server; expected several requests",
+        raise ApiError(
+            413, f"the body is too long; this server's limit is {limits.body_bytes:,} bytes; send several requests"
         )
 
 
 def parse_json(data: bytes) -> Any:
-    """The value that bytes are the JSON of, and nothing that only some readers take for JSON."""
+    """Parses UTF-8 JSON. Repeated names, NaN, infinity and lone surrogates are errors."""
     try:
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        value = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_reject_constant)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError:
-        raise Refusal(400, "the body has half of a surrogate pair, which is no character") from None
+        raise ApiError(400, "the body is not valid JSON: a surrogate has no partner") from None
     except UnicodeDecodeError as error:
-        raise Refusal(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
+        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
     except json.JSONDecodeError as error:
-        raise Refusal(400, f"the body is no JSON: {error.msg} (character {error.pos + 1})") from None
+        raise ApiError(400, f"the body is not valid JSON: {error.msg} (character {error.pos + 1})") from None
     except RecursionError:
-        raise Refusal(400, "the body nests too deeply") from None
+        raise ApiError(400, "the body is nested too deeply") from None
     except ValueError as error:
-        raise Refusal(400, f"the body is no JSON: {error}") from None
+        raise ApiError(400, f"the body is not valid JSON: {error}") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ValueError(f"the name {twice!r:.80} stands twice in one object")
-    return found
+        repeated = next(name for index, name in enumerate(names) if name in names[:index])
+        raise ValueError(f"an object has the name {repeated!r:.80} twice")
+    return value
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of JSON")
+def _reject_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is not a JSON number")

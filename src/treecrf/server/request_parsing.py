@@ -1,95 +1,112 @@
-"""From a request's inputs to the sentences that are parsed."""
+"""Request parsing: from the validated JSON of a request to its options and sentences."""
 
 from collections.abc import Sequence
 
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.parser.formats import Style
-from treecrf.server.errors import Refusal
+from treecrf.parser.formats import Formatter
+from treecrf.server.errors import ApiError
 from treecrf.server.limits import Limits
-from treecrf.server.parse_batch import Item, Wish
-from treecrf.server.schema import Bracket, Input, Known, Wanted
+from treecrf.server.parse_batch import ParseOptions, SentenceInput
+from treecrf.server.schema import ConstraintsIn, Input, OptionsIn, SpanIn
 from treecrf.text import sentences
 
 
-def read_wish(wanted: Wanted, models: Sequence[str], limits: Limits) -> Wish:
-    """What a request wants of each sentence."""
-    model = wanted.model if wanted.model is not None else models[0]
+def read_options(request: OptionsIn, models: Sequence[str], limits: Limits) -> ParseOptions:
+    """Checks the options of a request."""
+    model = request.model if request.model is not None else models[0]
     if model not in models:
-        raise Refusal(422, f"model: there is no {model!r:.80} here; expected one of {', '.join(models)}")
-    if wanted.k > limits.k:
-        raise Refusal(422, f"k: {wanted.k} alternatives; the limit of this server is {limits.k}")
-    style = Style(format=wanted.format, probs=wanted.probabilities, kbest=wanted.k, is_text=True)
-    return Wish(model=model, style=style, mbr=wanted.mbr, marginals=wanted.marginals)
+        raise ApiError(422, f"model: this server has no model {model!r:.80}; expected one of {', '.join(models)}")
+    if request.k > limits.k:
+        raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {limits.k}")
+    formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k, is_text=True)
+    return ParseOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
 
 
-def read_inputs(inputs: Sequence[Input], wanted: Wanted, parser: Parser, limits: Limits) -> list[list[Item]]:
-    """The sentences of each input, within the limits."""
-    found: list[list[Item]] = []
+def read_inputs(
+    inputs: Sequence[Input], options: ParseOptions, parser: Parser, limits: Limits
+) -> list[list[SentenceInput]]:
+    """Splits each input into sentences, and checks the limits."""
+    groups: list[list[SentenceInput]] = []
     count = 0
-    for number, given in enumerate(inputs):
-        place = f"inputs.{number}: " if len(inputs) > 1 else ""
-        items = _read_text(given, parser, limits) if given.tokens is None else _read_tokens(given)
-        count += len(items)
+    for index, request_input in enumerate(inputs):
+        prefix = input_prefix(index, len(inputs))
+        if request_input.tokens is None:
+            group = _split_text(request_input.text or "", parser, limits)
+        else:
+            group = _read_tokens(request_input.tokens, request_input.tags)
+        count += len(group)
         if count > limits.sentences:
-            raise Refusal(
-                422, f"{place}more than {limits.sentences} sentences, the limit of this server; send several requests"
+            raise ApiError(
+                422, f"{prefix}more than {limits.sentences} sentences, this server's limit; send several requests"
             )
-        for sentence, item in enumerate(items):
-            _check_item(item, f"{place}sentence {sentence}", parser, limits, has_marginals=wanted.marginals)
-        found.append(_constrained(items, given.constraints, place))
-    return found
+        for number, sentence in enumerate(group):
+            _check_sentence(sentence, f"{prefix}sentence {number}", options, parser, limits)
+        groups.append(_add_constraints(group, request_input.constraints, prefix))
+    return groups
 
 
-def _read_tokens(given: Input) -> list[Item]:
-    words = given.tokens or []
+def input_prefix(index: int, inputs: int) -> str:
+    """The beginning of error messages about an input, which is empty for a single input."""
+    return f"inputs.{index}: " if inputs > 1 else ""
+
+
+def _read_tokens(words: list[str], tags: list[str] | None) -> list[SentenceInput]:
+    """The sentence of the words, if there are any. Offsets assume one space between words."""
     offsets: list[tuple[int, int]] = []
     start = 0
     for word in words:
         offsets.append((start, start + len(word)))
         start += len(word) + 1
-    return [Item(words, offsets, given.tags)] if words else []
+    return [SentenceInput(words, offsets, tags)] if words else []
 
 
-def _read_text(given: Input, parser: Parser, limits: Limits) -> list[Item]:
-    items: list[Item] = []
-    for tokens in sentences(given.text or "", language=parser.language):
-        items.append(Item(tokens, [(token.start, token.end) for token in tokens]))
-        if len(items) > limits.sentences:
-            break  # which is refused
-    return items
+def _split_text(text: str, parser: Parser, limits: Limits) -> list[SentenceInput]:
+    group: list[SentenceInput] = []
+    for tokens in sentences(text, language=parser.language):
+        group.append(SentenceInput(tokens, [(token.start, token.end) for token in tokens]))
+        if len(group) > limits.sentences:
+            break  # the caller raises the error
+    return group
 
 
-def _check_item(item: Item, place: str, parser: Parser, limits: Limits, *, has_marginals: bool) -> None:
-    words = len(item.words)
+def _check_sentence(sentence: SentenceInput, name: str, options: ParseOptions, parser: Parser, limits: Limits) -> None:
+    words = len(sentence.words)
     if words > limits.words:
-        raise Refusal(422, f"{place} has {words:,} words; the limit of this server is {limits.words:,}")
-    if has_marginals and words > limits.marginal_words:
-        raise Refusal(
-            422, f"{place} has {words:,} words; the limit of this server for marginals is {limits.marginal_words:,}"
+        raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
+    if options.marginals and words > limits.marginal_words:
+        raise ApiError(
+            422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
         )
-    if item.tags is None and parser.model.config.tag_size:
-        raise Refusal(422, f"{place} has no tags and the model reads them; expected tokens with tags")
+    if sentence.tags is None and parser.model.config.tag_size:
+        raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
 
-def _constrained(items: list[Item], known: Known | list[Known | None] | None, place: str) -> list[Item]:
-    if known is None:
-        return items
-    each = known if isinstance(known, list) else [known]
-    if len(each) != len(items):
-        raise Refusal(
+def _add_constraints(
+    group: list[SentenceInput], constraints: ConstraintsIn | list[ConstraintsIn | None] | None, prefix: str
+) -> list[SentenceInput]:
+    if constraints is None:
+        return group
+    sentence_constraints = constraints if isinstance(constraints, list) else [constraints]
+    if len(sentence_constraints) != len(group):
+        raise ApiError(
             422,
-            f"{place}constraints of {len(each)} sentences, but there are {len(items)}; "
-            "expected a list with one, or null, for each sentence",
+            f"{prefix}constraints for {len(sentence_constraints)} sentences, but the input has {len(group)}; "
+            "expected a list with constraints or null for each sentence",
         )
-    return [item._replace(constraints=_constraints(one)) for item, one in zip(items, each, strict=True)]
+    return [
+        sentence._replace(constraints=_to_constraints(one))
+        for sentence, one in zip(group, sentence_constraints, strict=True)
+    ]
 
 
-def _constraints(known: Known | None) -> Constraints | None:
-    if known is None or not (known.require or known.forbid):
+def _to_constraints(constraints: ConstraintsIn | None) -> Constraints | None:
+    if constraints is None or not (constraints.require or constraints.forbid):
         return None
-    return Constraints(require=list(map(_triple, known.require)), forbid=list(map(_triple, known.forbid)))
+    return Constraints(
+        require=list(map(_to_triple, constraints.require)), forbid=list(map(_to_triple, constraints.forbid))
+    )
 
 
-def _triple(bracket: Bracket) -> tuple[int, int, str | None]:
-    return bracket.start, bracket.end, bracket.label
+def _to_triple(span: SpanIn) -> tuple[int, int, str | None]:
+    return span.start, span.end, span.label

@@ -1,4 +1,4 @@
-"""The JSON of requests and answers."""
+"""The JSON schema of requests and responses."""
 
 from typing import Any, Literal
 
@@ -7,10 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 _TEXT_OR_TOKENS: dict[str, Any] = {
     "oneOf": [
         {
-            "required": [given],
-            "properties": {given: {"not": {"type": "null"}}, other: {"type": "null"}},
+            "required": [required],
+            "properties": {required: {"not": {"type": "null"}}, absent: {"type": "null"}},
         }
-        for given, other in (("text", "tokens"), ("tokens", "text"))
+        for required, absent in (("text", "tokens"), ("tokens", "text"))
     ]
 }
 
@@ -19,71 +19,71 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Bracket(_Strict):
-    """A constituent over words[start:end], whatever its label if there is none."""
+class SpanIn(_Strict):
+    """A constituent over words[start:end]; without a label, a constituent with any label."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1)
     label: str | None = Field(default=None, min_length=1)
 
 
-class Known(_Strict):
-    """What is known of a sentence's tree: constituents that it has, and such that it has not."""
+class ConstraintsIn(_Strict):
+    """Constituents that the tree of a sentence must have, and constituents that it must not have."""
 
-    require: list[Bracket] = Field(default=[], max_length=1000)
-    forbid: list[Bracket] = Field(default=[], max_length=1000)
+    require: list[SpanIn] = Field(default=[], max_length=1000)
+    forbid: list[SpanIn] = Field(default=[], max_length=1000)
 
 
 class Input(_Strict):
-    """Raw text, of any number of sentences, or the words of one sentence, perhaps with their tags."""
+    """Raw text with any number of sentences, or the words of one sentence with optional tags."""
 
     model_config = ConfigDict(json_schema_extra=_TEXT_OR_TOKENS)
 
     text: str | None = None
     tokens: list[str] | None = None
-    tags: list[str] | None = Field(default=None, description="of the tokens, one each; they stand in the tree")
-    constraints: Known | list[Known | None] | None = Field(
-        default=None, description="of the sentence, or a list with those of each sentence"
+    tags: list[str] | None = Field(default=None, description="the tag of each token; the tree has these tags")
+    constraints: ConstraintsIn | list[ConstraintsIn | None] | None = Field(
+        default=None, description="the constraints of the sentence, or a list with the constraints of each sentence"
     )
 
     @model_validator(mode="after")
-    def _is_whole(self) -> "Input":
+    def _check_input(self) -> "Input":
         if (self.text is None) == (self.tokens is None):
             raise ValueError("expected either text or tokens")
         if self.tags is not None and len(self.tags) != len(self.tokens or ()):
-            raise ValueError(
-                f"{len(self.tags)} tags and {len(self.tokens or ())} tokens; expected a tag for each of the tokens"
-            )
+            raise ValueError(f"{len(self.tags)} tags and {len(self.tokens or ())} tokens; expected one tag per token")
         return self
 
 
-class Wanted(_Strict):
-    """What is wanted of each sentence."""
+class OptionsIn(_Strict):
+    """Options for all sentences of a request."""
 
-    model: str | None = Field(default=None, description="one of GET /models; the first of them")
-    k: int = Field(default=0, ge=0, description="how many of the most probable trees to add as kbest")
-    probabilities: bool = Field(default=False, description="add how probable the tree and its constituents are")
-    marginals: bool = Field(default=False, description="add how probable each span is")
-    mbr: bool = Field(default=True, description="the tree of least expected error, not the one that scores best")
+    model: str | None = Field(default=None, description="a name from GET /models; the default is the first one")
+    k: int = Field(default=0, ge=0, description="number of most probable trees to add as kbest")
+    probabilities: bool = Field(default=False, description="add the probabilities of the tree and its constituents")
+    marginals: bool = Field(default=False, description="add the probability of each span")
+    mbr: bool = Field(
+        default=True, description="true: the tree with the least expected error; false: the tree with the best score"
+    )
     format: Literal["json", "brackets", "pretty"] = "json"
 
     @model_validator(mode="after")
-    def _fits_format(self) -> "Wanted":
+    def _check_format(self) -> "OptionsIn":
         if self.format == "brackets" and (self.k or self.probabilities):
             raise ValueError(
-                "brackets hold one tree and no numbers; expected k and probabilities with format json or pretty"
+                "format brackets has one tree and no numbers; expected format json or pretty for k and probabilities"
             )
         if self.format != "json" and self.marginals:
-            raise ValueError(f"marginals with format {self.format}; expected them with format json")
+            raise ValueError(f"format {self.format} has no marginals; expected format json for marginals")
         return self
 
 
-class ParseRequest(Input, Wanted):
-    """One text or sentence, and what is wanted of it."""
+class ParseRequest(Input, OptionsIn):
+    """The body of POST /parse: one text or sentence, and options."""
 
 
-class BatchRequest(Wanted):
-    """Many texts or sentences, and what is wanted of them all."""
+class BatchRequest(OptionsIn):
+    """The body of POST /parse/batch: several texts or sentences, and options for all of them."""
 
     inputs: list[Input]
 
@@ -107,7 +107,7 @@ class Alternative(BaseModel):
 
 
 class Sentence(BaseModel):
-    """A parsed sentence; what was not asked for is left out."""
+    """A parsed sentence. Optional fields are present if the request asked for them."""
 
     tree: str
     words: list[str]
@@ -117,73 +117,73 @@ class Sentence(BaseModel):
     log_prob: float | None = None
     entropy: float | None = None
     kbest: list[Alternative] | None = None
-    marginals: list[list[float]] | None = Field(default=None, description="row i: of words[i:j] for every j > i")
+    marginals: list[list[float]] | None = Field(
+        default=None, description="row i has the probability of words[i:j] for every j > i"
+    )
 
 
 class Sentences(BaseModel):
-    """The sentences of one input, in their order."""
+    """The sentences of one input, in order."""
 
     sentences: list[Sentence]
 
 
-class ParseAnswer(Sentences):
-    """The answer to POST /parse."""
+class ParseResponse(Sentences):
+    """The response to POST /parse."""
 
     model: str
 
 
-class BatchAnswer(BaseModel):
-    """The answer to POST /parse/batch: a result for each input, in their order."""
+class BatchResponse(BaseModel):
+    """The response to POST /parse/batch: one result per input, in order."""
 
     model: str
     results: list[Sentences]
 
 
-class ModelAnswer(BaseModel):
-    """A model that can be asked for."""
+class ModelInfo(BaseModel):
+    """A model of this server."""
 
     name: str
     language: str
     root: str
-    labels: list[str] = Field(description="of constituents, as constraints name them")
-    reads_tags: bool = Field(description="whether it parses only tokens whose tags are given")
-    has_tags: bool = Field(description="whether it predicts tags; those of others are _")
+    labels: list[str] = Field(description="constituent labels, which constraints may use")
+    reads_tags: bool = Field(description="whether the model needs tokens with tags as input")
+    has_tags: bool = Field(description="whether the model predicts tags; if not, the tag of a word is _")
 
 
-class ModelsAnswer(BaseModel):
-    """The models, the one first that answers where none is named, and what a request may ask for."""
+class ModelsResponse(BaseModel):
+    """The models, the default model first, and the limits on requests."""
 
-    models: list[ModelAnswer]
+    models: list[ModelInfo]
     limits: dict[str, int | float]
 
 
-class HealthAnswer(BaseModel):
-    """The server lives."""
+class HealthResponse(BaseModel):
+    """The response of a running server."""
 
     status: Literal["ok"] = "ok"
 
 
-class Problem(BaseModel):
-    """What was wrong, what was expected and what to do."""
+class ErrorResponse(BaseModel):
+    """An error: what was wrong, what was expected, and what to do."""
 
     detail: str
     request_id: str
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What a route says about the statuses of its refusals."""
-    return {status: {"model": Problem, "description": _PROBLEMS[status]} for status in statuses}
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The OpenAPI descriptions of a route's error responses."""
+    return {status: {"model": ErrorResponse, "description": _ERRORS[status]} for status in statuses}
 
 
-_PROBLEMS = {
-    400: "The body is no JSON.",
+_ERRORS = {
+    400: "The body is not valid JSON.",
     401: "The token is missing or wrong.",
-    404: "There is no such page.",
-    405: "The method is another one.",
-    408: "The body came too slowly.",
+    408: "The body took too long to arrive.",
     413: "The body is too long.",
-    415: "The body is not application/json, or compressed.",
-    421: "The Host header names another server.",
-    422: "The request asks for what cannot be, or for too much.",
-    503: "Too many requests wait; Retry-After says when to come back.",
+    415: "The body is not application/json, or it is compressed.",
+    421: "The Host header is not a name of this server.",
+    422: "A field is invalid, the constraints cannot be met, or a limit is exceeded.",
+    503: "Too many sentences are queued; Retry-After has the number of seconds to wait.",
 }

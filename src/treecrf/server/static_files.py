@@ -1,12 +1,12 @@
-"""The page that people see at `/`: the files of the folder `page`, as they are."""
+"""Routes to the files of the web page, which is served at `/`."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 from fastapi import APIRouter, Response
 
-_FOLDER = Path(__file__).parent / "page"
-_TYPES = {
+_PAGE_FOLDER = Path(__file__).parent / "page"
+_MEDIA_TYPES = {
     ".css": "text/css",
     ".html": "text/html",
     ".ico": "image/x-icon",
@@ -19,17 +19,17 @@ _TYPES = {
 
 
 def page_routes() -> APIRouter:
-    """A route to every file that is in the folder now, and to nothing else."""
+    """One route per file that the page's folder has at startup."""
     routes = APIRouter(include_in_schema=False)
-    for path in sorted(_FOLDER.rglob("*")):
-        if path.suffix in _TYPES:
-            name = path.relative_to(_FOLDER).as_posix()
-            routes.add_api_route("/" if name == "index.html" else f"/{name}", _show(path))
+    for path in sorted(_PAGE_FOLDER.rglob("*")):
+        if path.suffix in _MEDIA_TYPES:
+            name = path.relative_to(_PAGE_FOLDER).as_posix()
+            routes.add_api_route("/" if name == "index.html" else f"/{name}", _file_handler(path))
     return routes
 
 
-def _show(path: Path) -> Callable[[], Coroutine[None, None, Response]]:
-    async def show() -> Response:
-        return Response(path.read_bytes(), media_type=_TYPES[path.suffix], headers={"cache-control": "no-cache"})
+def _file_handler(path: Path) -> Callable[[], Coroutine[None, None, Response]]:
+    async def send_file() -> Response:
+        return Response(path.read_bytes(), media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": "no-cache"})
 
-    return show
+    return send_file

@@ -1,24 +1,24 @@
-// What the server is asked. Addresses are relative, so that the page works under any prefix.
-async function ask(path, options) {
-  let answer;
+// Requests to the server. Paths are relative, so that the page works under any prefix.
+async function requestJson(path, options) {
+  let response;
   try {
-    answer = await fetch(path, options);
+    response = await fetch(path, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server does not answer. Is it still running?");
   }
-  const found = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(found.detail ?? `The server answers with status ${answer.status}.`);
-  return found;
+  const content = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(content.detail ?? `The server answers with status ${response.status}.`);
+  return content;
 }
 
 function parse(body, signal) {
   const headers = { "Content-Type": "application/json" };
-  return ask("parse", { method: "POST", headers, body: JSON.stringify(body), signal });
+  return requestJson("parse", { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
 // The models, and the limits of the server.
-export const getModels = () => ask("models");
+export const getModels = () => requestJson("models");
 
 // The words of each sentence of a text.
 export async function getSentences(text, model, signal) {
@@ -26,16 +26,16 @@ export async function getSentences(text, model, signal) {
   return sentences.map((sentence) => sentence.words);
 }
 
-// Everything about one sentence: its trees, the parser's own first, with the probabilities of their constituents.
+// The analysis of one sentence. Its `trees` have probabilities; the parser's choice is the first of them.
 export async function getAnalysis(tokens, { model, constraints, limits }, signal) {
   const body = { tokens, model, probabilities: true, k: Math.min(10, limits.k) };
   body.marginals = tokens.length <= limits.marginal_words;
-  const bare = ({ start, end, label }) => (label ? { start, end, label } : { start, end });
-  const are = (verb) => constraints.filter((one) => one.verb === verb).map(bare);
-  if (constraints.length) body.constraints = { require: are("require"), forbid: are("forbid") };
+  const toSpan = ({ start, end, label }) => (label ? { start, end, label } : { start, end });
+  const spansOf = (kind) => constraints.filter((one) => one.kind === kind).map(toSpan);
+  if (constraints.length) body.constraints = { require: spansOf("require"), forbid: spansOf("forbid") };
   const { sentences } = await parse(body, signal);
   const [sentence] = sentences;
-  const best = sentence.kbest ?? [];
-  const first = best.find((other) => other.tree === sentence.tree) ?? sentence;
-  return { ...sentence, trees: [first, ...best.filter((other) => other !== first)] };
+  const alternatives = sentence.kbest ?? [];
+  const chosen = alternatives.find((tree) => tree.tree === sentence.tree) ?? sentence;
+  return { ...sentence, trees: [chosen, ...alternatives.filter((tree) => tree !== chosen)] };
 }

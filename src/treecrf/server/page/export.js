@@ -1,8 +1,8 @@
-// A tree as text and pictures, for the clipboard or a file.
-import { THEMES, fillOf, inkOn, spelled } from "./colours.js";
+// Exports a tree as LaTeX, SVG or PNG, to the clipboard or a file.
+import { THEMES, fillColor, textColor, twoDigits } from "./colors.js";
 import { visible } from "./layout.js";
 
-const SPECIAL = {
+const LATEX_COMMANDS = {
   "\\": "\\textbackslash{}",
   "~": "\\textasciitilde{}",
   "^": "\\textasciicircum{}",
@@ -10,32 +10,33 @@ const SPECIAL = {
   ">": "\\textgreater{}",
   "|": "\\textbar{}",
   '"': "\\textquotedbl{}",
+  "-": "-{}", // keeps two hyphens from becoming a dash
 };
-const spell = (text) => visible(text).replace(/[\\~^<>|"{}$&#_%]|-(?=-)/g, (a) => SPECIAL[a] ?? (a === "-" ? "-{}" : `\\${a}`));
-const hundredths = (probability) => Math.round(100 * Math.min(Math.max(probability, 0), 1));
+const escapeLatex = (text) => visible(text).replace(/[\\~^<>|"{}$&#_%]|-(?=-)/g, (a) => LATEX_COMMANDS[a] ?? `\\${a}`);
+const toHundredths = (probability) => Math.round(100 * Math.min(Math.max(probability, 0), 1));
 
-// The environment that draws a tree with the package forest, as `treecrf draw` writes it.
+// A forest environment with the tree, as `treecrf draw` writes it.
 export function toLatex(root, { words, tags }) {
-  const shades = new Set();
+  const shades = new Set(); // probabilities in hundredths
   const lines = [];
   const write = (node, indent) => {
     if (node.kind === "leaf") {
-      lines.push(`${indent}[{${spell(tags[node.start])}} [{${spell(words[node.start])}}]]`);
+      lines.push(`${indent}[{${escapeLatex(tags[node.start])}} [{${escapeLatex(words[node.start])}}]]`);
       return;
     }
-    const shade = hundredths(node.probability);
-    const ink = inkOn(fillOf(THEMES.light, shade / 100))[0] ? "white" : "black";
-    const number = spelled(node.probability);
+    const shade = toHundredths(node.probability);
+    const color = textColor(fillColor(THEMES.light, shade / 100))[0] ? "white" : "black";
+    const number = twoDigits(node.probability);
     shades.add(shade);
-    const text = spell(node.label) + (number && `\\,{\\scriptsize ${number}}`);
-    lines.push(`${indent}[{${text}}, fill=certain${shade}, text=${ink}`);
+    const text = escapeLatex(node.label) + (number && `\\,{\\scriptsize ${number}}`);
+    lines.push(`${indent}[{${text}}, fill=certain${shade}, text=${color}`);
     for (const child of node.children) write(child, `${indent}  `.slice(0, 60));
     lines.push(`${indent}]`);
   };
   write(root, "");
-  const colour = (shade) => `\\definecolor{certain${shade}}{RGB}{${fillOf(THEMES.light, shade / 100)}}`;
+  const defineColor = (shade) => `\\definecolor{certain${shade}}{RGB}{${fillColor(THEMES.light, shade / 100)}}`;
   return [
-    ...[...shades].sort((a, b) => a - b).map(colour),
+    ...[...shades].sort((a, b) => a - b).map(defineColor),
     "\\begin{forest}",
     "  for tree={inner sep=2pt, l sep=8pt, s sep=6pt, rounded corners=2pt},",
     "  % where n children=0{tier=word}{}, % puts all words on one line",
@@ -46,25 +47,25 @@ export function toLatex(root, { words, tags }) {
 
 export const toSvgText = (picture) => `${new XMLSerializer().serializeToString(picture)}\n`;
 
-// A picture's pixels, three for each unit as far as browsers go.
+// Renders a picture at 3 pixels per unit, or less if the canvas would be too large for browsers.
 export async function toPng(picture) {
   const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
   const scale = Math.min(3, 16000 / Math.max(width, height), Math.sqrt(5e7 / (width * height)));
-  const address = URL.createObjectURL(new Blob([toSvgText(picture)], { type: "image/svg+xml" }));
+  const url = URL.createObjectURL(new Blob([toSvgText(picture)], { type: "image/svg+xml" }));
   try {
     const image = new Image();
-    image.src = address;
+    image.src = url;
     await image.decode();
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   } finally {
-    URL.revokeObjectURL(address);
+    URL.revokeObjectURL(url);
   }
 }
 
-// Puts text, or the promise of a PNG, on the clipboard; false where the browser does not let us.
+// Copies text, or a PNG given as a promise, to the clipboard; returns false if the browser does not allow it.
 export async function copy(content) {
   try {
     if (typeof content === "string") await navigator.clipboard.writeText(content);
@@ -75,10 +76,10 @@ export async function copy(content) {
   }
 }
 
-export function save(content, name) {
-  const address = URL.createObjectURL(content);
+export function save(blob, name) {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
-  [link.href, link.download] = [address, name];
+  [link.href, link.download] = [url, name];
   link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,19 +1,19 @@
-// Where the nodes of a tree stand: close together, parents over the middle of their children, nothing overlapping.
+// Tree layout: compact, without overlaps, with each parent centered above its children.
 export const FONT =
   "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'PingFang SC', 'Hiragino Sans', " +
   "'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans SC', 'WenQuanYi Micro Hei', sans-serif";
 
 const canvas = document.createElement("canvas").getContext("2d");
 
-export function widthOf(text, size, weight = 400) {
+export function textWidth(text, size, weight = 400) {
   canvas.font = `${weight} ${size}px ${FONT}`;
   return canvas.measureText(text).width;
 }
 
-// Text as it is drawn: characters without a shape by their numbers.
+// Replaces characters without a glyph by their code points.
 export function visible(text) {
-  const spell = (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`;
-  return text.replace(/[\0-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\ufeff]|[^\S ]/gu, spell);
+  const escape = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
+  return text.replace(/[\0-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\ufeff]|[^\S ]/gu, escape);
 }
 
 export function isRightToLeft(words) {
@@ -22,7 +22,7 @@ export function isRightToLeft(words) {
   return count(/[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/gu) > count(/\p{L}/gu) / 2;
 }
 
-// A tree of nodes from constituents in the order of brackets, and the words' own leaves.
+// Builds the nodes of a tree from its constituents, which are in preorder, and the words.
 export function toNodes({ spans }, { words, tags }) {
   let next = 0;
   const leaf = (start, depth) => {
@@ -32,64 +32,65 @@ export function toNodes({ spans }, { words, tags }) {
   const constituent = (depth) => {
     const span = spans[next++];
     const node = { kind: "label", span, ...span, depth, children: [] };
-    for (let place = node.start; place < node.end; place = node.children.at(-1).end) {
-      const isNext = spans[next]?.start === place && spans[next].end <= node.end;
-      node.children.push(isNext ? constituent(depth + 1) : leaf(place, depth + 1));
+    for (let start = node.start; start < node.end; start = node.children.at(-1).end) {
+      const isConstituent = spans[next]?.start === start && spans[next].end <= node.end;
+      node.children.push(isConstituent ? constituent(depth + 1) : leaf(start, depth + 1));
     }
     return node;
   };
   return spans.length ? constituent(0) : leaf(0, 0);
 }
 
-// All nodes below a node and itself, parents first.
+// A node and its descendants in preorder.
 export const walk = (node) => [node, ...node.children.flatMap(walk)];
 
-// Gives each node its `x`, the middle; `extents(node)` are its widths, level by level.
-export function spread(root, extents, gap) {
-  place(root, extents, gap);
+// Sets the center `x` of each node; `widths(node)` has the node's width on each level that it covers.
+export function placeNodes(root, widths, gap) {
+  placeChildren(root, widths, gap);
   root.offset = 0;
   const nodes = walk(root);
   for (const node of nodes) {
     node.x = node === root ? 0 : node.x + node.offset;
     for (const child of node.children) child.x = node.x;
   }
-  const least = Math.min(...nodes.map((node) => node.x - Math.max(...extents(node)) / 2));
-  for (const node of nodes) node.x -= least;
+  const left = Math.min(...nodes.map((node) => node.x - Math.max(...widths(node)) / 2));
+  for (const node of nodes) node.x -= left;
 }
 
-// An outline holds how far a subtree reaches to the left and to the right of its middle, level by level.
-function place(node, extents, gap) {
-  const own = extents(node).map((extent) => extent / 2);
-  const outline = { left: own.map((half) => -half), right: own };
-  if (!node.children.length) return outline;
-  const below = node.children.map((child) => place(child, extents, gap));
-  const places = middling(below, gap);
-  const middle = places.at(-1) / 2;
-  node.children.forEach((child, i) => (child.offset = places[i] - middle));
+// Sets each node's `offset` from its parent, and returns the contour of the subtree: its extent to the left and to the
+// right of the root's center, level by level.
+function placeChildren(node, widths, gap) {
+  const halves = widths(node).map((width) => width / 2);
+  const contour = { left: halves.map((half) => -half), right: halves };
+  if (!node.children.length) return contour;
+  const childContours = node.children.map((child) => placeChildren(child, widths, gap));
+  const positions = centeredPositions(childContours, gap);
+  const center = positions.at(-1) / 2;
+  node.children.forEach((child, i) => (child.offset = positions[i] - center));
   const row = { left: [], right: [] };
-  below.forEach((part, i) => join(row, part, places[i] - middle));
-  return { left: [...outline.left, ...row.left], right: [...outline.right, ...row.right] };
+  childContours.forEach((childContour, i) => addContour(row, childContour, positions[i] - center));
+  return { left: [...contour.left, ...row.left], right: [...contour.right, ...row.right] };
 }
 
-// The mean of packing to the left and to the right: small subtrees stand in the middle of their room.
-function middling(outlines, gap) {
-  const leftmost = packed(outlines, gap);
-  const mirrored = outlines.map(({ left, right }) => ({ left: right.map((v) => -v), right: left.map((v) => -v) }));
-  const rightmost = packed(mirrored.reverse(), gap).reverse();
+// The mean of packing to the left and packing to the right, which centers small subtrees between large ones.
+function centeredPositions(contours, gap) {
+  const leftmost = packedPositions(contours, gap);
+  const mirrored = contours.map(({ left, right }) => ({ left: right.map((v) => -v), right: left.map((v) => -v) }));
+  const rightmost = packedPositions(mirrored.reverse(), gap).reverse();
   return leftmost.map((value, i) => (value + leftmost.at(-1) - rightmost[i]) / 2);
 }
 
-function packed(outlines, gap) {
+function packedPositions(contours, gap) {
   const row = { left: [], right: [] };
-  return outlines.map((outline, i) => {
-    const apart = outline.left.map((left, level) => (row.right[level] ?? -Infinity) - left + gap);
-    const at = i ? Math.max(...apart) : 0;
-    join(row, outline, at);
-    return at;
+  return contours.map((contour, i) => {
+    const distances = contour.left.map((left, level) => (row.right[level] ?? -Infinity) - left + gap);
+    const position = i ? Math.max(...distances) : 0;
+    addContour(row, contour, position);
+    return position;
   });
 }
 
-function join(row, { left, right }, at) {
-  left.forEach((value, level) => (row.left[level] ??= value + at));
-  right.forEach((value, level) => (row.right[level] = value + at));
+function addContour(row, { left, right }, position) {
+  left.forEach((value, level) => (row.left[level] ??= value + position));
+  right.forEach((value, level) => (row.right[level] = value + position));
 }

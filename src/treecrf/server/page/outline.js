@@ -1,13 +1,14 @@
-// The tree as nested lists, and in brackets: for screen readers, small screens, and whoever likes text.
-import { percent } from "./colours.js";
+// The outline view: the tree as nested lists and in brackets, for screen readers and small screens.
+import { formatProbability } from "./colors.js";
 import { html } from "./dom.js";
 
 export function drawOutline(root, textOf, brackets) {
   const item = (node) => {
     if (node.kind === "leaf") return html("li", {}, `${node.tag} `, html("b", { dir: "auto" }, node.word));
-    const lists = html("ul", {}, ...node.children.map(item));
-    const about = html("span", { class: "faint" }, ` ${percent(node.probability)} · `);
-    return html("li", {}, html("b", { class: "name" }, node.label), about, html("span", { dir: "auto" }, textOf(node)), lists);
+    const label = html("b", { class: "name" }, node.label);
+    const probability = html("span", { class: "faint" }, ` ${formatProbability(node.probability)} · `);
+    const children = html("ul", {}, ...node.children.map(item));
+    return html("li", {}, label, probability, html("span", { dir: "auto" }, textOf(node)), children);
   };
   return html("div", { class: "outline" }, html("ul", {}, item(root)), html("p", { class: "brackets" }, brackets));
 }

@@ -1,33 +1,33 @@
-// Light or dark: the system's choice until somebody makes another, which the browser keeps.
-import { THEMES } from "./colours.js";
+// The light or dark theme: the system's, until the user chooses one, which the browser stores.
+import { THEMES } from "./colors.js";
 
 const root = document.documentElement;
-const system = matchMedia("(prefers-color-scheme: dark)");
+const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
-export const themeName = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
+export const themeName = () => root.dataset.theme ?? (systemIsDark.matches ? "dark" : "light");
 export const theme = () => THEMES[themeName()];
 
-// Sets up the button that changes the theme; `onChange` hears of every change.
-export function listenForTheme(button, onChange) {
-  const tell = () => {
+// Connects the button that changes the theme; calls `onChange` at once and after every change.
+export function connectThemeButton(button, onChange) {
+  const update = () => {
     button.ariaPressed = themeName() === "dark";
     onChange();
   };
   button.addEventListener("click", () => {
     root.dataset.theme = themeName() === "dark" ? "light" : "dark";
-    kept((storage) => storage.setItem("theme", root.dataset.theme));
-    tell();
+    useStorage((storage) => storage.setItem("theme", root.dataset.theme));
+    update();
   });
-  system.addEventListener("change", tell);
-  const before = kept((storage) => storage.getItem("theme"));
-  if (before in THEMES) root.dataset.theme = before;
-  tell();
+  systemIsDark.addEventListener("change", update);
+  const storedTheme = useStorage((storage) => storage.getItem("theme"));
+  if (storedTheme in THEMES) root.dataset.theme = storedTheme;
+  update();
 }
 
-function kept(action) {
+function useStorage(action) {
   try {
     return action(localStorage);
   } catch {
-    return null; // a browser may refuse to keep anything
+    return null; // some browsers forbid storage
   }
 }

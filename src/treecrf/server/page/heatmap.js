@@ -1,0 +1,49 @@
+// The heat map of span marginals: a row per start, a column per end.
+import { fillColor, textColor, toHex } from "./colors.js";
+import { svg } from "./dom.js";
+import { FONT, textWidth, visible } from "./layout.js";
+
+const CELL = 27;
+const GAP = 2;
+const SIZE = 13;
+const MARGIN = 12;
+
+// Each word is on the diagonal, at the beginning of its row. Spans of the tree have a frame.
+export function drawHeatmap({ words, marginals }, tree, theme) {
+  const left = MARGIN + Math.max(...words.map((word, i) => textWidth(visible(word), SIZE) + 6 - i * CELL));
+  const width = left + words.length * CELL + MARGIN;
+  const height = words.length * CELL + 2 * MARGIN;
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT, role: "img" });
+  picture.setAttribute("aria-label", `Heat map of ${words.length} words; select words above for the probability of a span`);
+  const labels = new Map();
+  for (const { start, end, label } of tree.spans) {
+    const key = `${start}-${end}`;
+    if (!labels.has(key)) labels.set(key, visible(label));
+  }
+  words.forEach((word, start) => {
+    const y = MARGIN + start * CELL;
+    const position = { x: left + start * CELL - 6, y: y + CELL / 2 + 0.35 * SIZE, "text-anchor": "end" };
+    const text = svg("text", { ...position, "font-size": SIZE, fill: toHex(theme.ink) }, visible(word));
+    picture.append(svg("g", { class: "leaf", "data-start": start, "data-end": start + 1 }, text));
+    marginals[start].forEach((probability, i) => {
+      const end = start + i + 1;
+      const x = left + (end - 1) * CELL;
+      picture.append(drawCell({ x, y, start, end, probability, label: labels.get(`${start}-${end}`) }, theme));
+    });
+  });
+  return [picture, { width, height }];
+}
+
+function drawCell({ x, y, start, end, probability, label }, theme) {
+  const fill = fillColor(theme, 1 - probability);
+  const size = CELL - GAP;
+  const box = svg("rect", { x, y, width: size, height: size, rx: 4, fill: toHex(fill) });
+  const group = svg("g", { class: "cell", "data-start": start, "data-end": end }, box);
+  if (label === undefined) return group;
+  box.setAttribute("stroke", toHex(theme.accent));
+  box.setAttribute("stroke-width", 2);
+  const center = { x: x + size / 2, y: y + size / 2 + 3, "text-anchor": "middle", fill: toHex(textColor(fill)) };
+  const fontSize = Math.min(9, (9 * (size - 3)) / textWidth(label, 9, 600));
+  group.append(svg("text", { ...center, "font-size": fontSize, "font-weight": 600 }, label));
+  return group;
+}
