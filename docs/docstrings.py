@@ -1,4 +1,4 @@
-"""Docstrings as the site shows them: examples fenced, and what a comment says of a setting beside it."""
+"""Prepares docstrings for the site: fences their examples, and uses comments on fields as docstrings."""
 
 import re
 
@@ -9,15 +9,15 @@ _COMMENT = re.compile(r"  # (.+)")
 
 
 class Docstrings(griffe.Extension):
-    """Rewrites what the reference is made of."""
+    """Changes the docstrings that the API reference shows."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: object) -> None:
-        """Fence the examples of a docstring."""
+        """Fences the examples of a docstring."""
         if obj.docstring:
             obj.docstring.value = _EXAMPLE.sub(r"```pycon\n\g<0>\n```", obj.docstring.value)
 
     def on_attribute_instance(self, *, attr: griffe.Attribute, **kwargs: object) -> None:
-        """Take the comment at the end of a field's line for its docstring."""
+        """Uses the comment at the end of a field's line as its docstring."""
         comment = attr.lineno and _COMMENT.search(attr.lines_collection[attr.filepath][attr.lineno - 1])
         if comment and not attr.docstring:
             attr.docstring = griffe.Docstring(comment[1], parent=attr)

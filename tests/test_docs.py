@@ -1,6 +1,7 @@
-"""Every `python` and `sh` block of the README and the docs runs, top to bottom, page by page."""
+"""Every `python` and `sh` block of the README and the docs runs, from top to bottom, page by page."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -12,70 +13,148 @@ from pathlib import Path
 import pytest
 
 import treecrf
+from treecrf import models
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# a script, a style or a picture from another server; links to one are no matter
-LOADED = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
+# a script, a style sheet or a picture from another server; links to other servers are allowed
+EXTERNAL = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
+OWN_TREEBANK = DOCS / "own-treebank.md"
+CONTINUES_OWN_TREEBANK = {"calibration.md", "models.md", "scale.md"}  # these pages use the files of that page
+
+
+@pytest.fixture(scope="session")
+def own_treebank(tmp_path_factory):
+    """The folder of a reader who has followed `own-treebank.md`: trees, a recipe and the trained parser `own`."""
+    folder = tmp_path_factory.mktemp("own-treebank")
+    for language, code in blocks(OWN_TREEBANK):
+        if language == "sh":
+            run_shell(code, folder)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder in which the blocks of a page run: it has the repository's sample trees."""
+    for trees in (ROOT / "tests" / "samples").glob("*.mrg"):
+        shutil.copy(trees, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_code_blocks_run(page, tmp_path, monkeypatch):
-    for data in (ROOT / "tests" / "samples").glob("*.mrg"):
-        shutil.copy(data, tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_code_blocks_run(page, folder, request):
+    if page.name in CONTINUES_OWN_TREEBANK:
+        shutil.copytree(request.getfixturevalue("own_treebank"), folder, dirs_exist_ok=True)
     namespace: dict[str, object] = {"__name__": page.stem}
-    for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
-        language, code = match.groups()
+    for number, (language, code) in enumerate(blocks(page)):
         if language == "python":
             exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
         else:
-            run(code, tmp_path)
+            run_shell(code, folder)
 
 
-def run(code: str, folder: Path) -> None:
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """The language and the code of each block that runs."""
+    for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        yield match[1], match[2]
+
+
+def run_shell(code: str, folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    process = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
         cwd=folder,
-        env={**os.environ, "PATH": tools},
+        env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
-    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    assert process.returncode == 0, f"{code}\n{process.stdout}\n{process.stderr}"
 
 
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+def test_pages_that_continue_another_page_say_so():
+    assert all("](own-treebank.md)" in (DOCS / name).read_text(encoding="utf-8") for name in CONTINUES_OWN_TREEBANK)
+
+
+def test_only_the_training_pages_train_a_parser():
+    trains = {page.name for page in PAGES if any("\ntreecrf train " in f"\n{code}" for _, code in blocks(page))}
+    assert trains == {"own-treebank.md", "training.md"}
+
+
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_servers(tmp_path):
     pytest.importorskip("mkdocs", reason="the site needs mkdocs: pip install 'treecrf[docs]'")
     command = f"{sys.executable} -m mkdocs build --quiet --strict -f {ROOT / 'mkdocs.yml'} --site-dir {tmp_path}"
-    done = subprocess.run(
+    process = subprocess.run(
         command.split(), env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert (process.returncode, process.stdout + process.stderr) == (0, "")
     for page in tmp_path.rglob("*.html"):
-        assert not LOADED.search(page.read_text(encoding="utf-8")), page
+        assert not EXTERNAL.search(page.read_text(encoding="utf-8")), page
 
 
-def test_the_reference_names_everything_public():
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+def test_the_reference_lists_every_public_name():
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
     assert [name for name in treecrf.__all__ if f"::: treecrf.{name}\n" not in text] == []
 
 
+def test_the_readme_has_the_scores_of_the_model_cards():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    header = next(line for line in lines if line.startswith("| model |"))
+    treebanks = [cell.strip().lower().replace(" ", "_") for cell in header.split("|")]
+    for name in models.names():
+        row = next(line for line in lines if line.startswith(f"| `{name}`")).split("|")
+        scores = {score["name"]: f"{score['f1']:.1f}" for score in read_card(name)["scores"]}
+        cells = {treebank: cell.strip() for treebank, cell in zip(treebanks, row, strict=True) if treebank in scores}
+        assert cells and cells == {treebank: scores[treebank] for treebank in cells}
+
+
+def test_the_labels_page_explains_every_label_and_tag():
+    symbols = code_spans((DOCS / "labels.md").read_text(encoding="utf-8"))
+    for name in models.names():
+        card = read_card(name)
+        assert [symbol for symbol in card["labels"] if symbol not in symbols] == []
+        tags = {re.sub(r"\[.*", "", tag) for tag in card["tags"]}  # without features such as [+NEG]
+        assert [tag for tag in sorted(tags) if not is_explained(tag, symbols)] == []
+
+
+def code_spans(text: str) -> set[str]:
+    """The inline code of a Markdown page; longer runs of backticks enclose code with backticks."""
+    return {match[2].strip() for match in re.finditer(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", text)}
+
+
+def is_explained(tag: str, symbols: set[str]) -> bool:
+    """Whether the page has the tag, or a family such as `Na…` that it belongs to."""
+    return tag in symbols or any(tag.startswith(symbol[:-1]) for symbol in symbols if symbol.endswith("…"))
+
+
+def read_card(name: str) -> dict[str, list]:
+    return json.loads((models.FOLDER / name / "card.json").read_text(encoding="utf-8"))
+
+
+def test_the_files_that_how_it_works_names_exist():
+    spans = code_spans((DOCS / "how-it-works.md").read_text(encoding="utf-8"))
+    names = [span for span in spans if re.fullmatch(r"[\w/]+(/|\.py|\.c|\.h)", span)]
+    assert [name for name in names if not ((ROOT / "src" / "treecrf" / name).exists() or (ROOT / name).exists())] == []
+    assert len(names) > 30
+
+
 def test_troubleshooting_is_about_messages_that_exist():
-    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
-    quoted = re.findall(r"^### `(.*)`$", page, re.MULTILINE)
-    ours = [message for source in (ROOT / "src").rglob("*.py") for message in messages(source)]
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### `(.*)`$", page, re.MULTILINE)
+    messages = [message for source in (ROOT / "src").rglob("*.py") for message in string_constants(source)]
     foreign = {"treecrf: command not found", "Can't find factory for 'treecrf'"}
-    assert [title for title in quoted if title not in foreign and not any(title in message for message in ours)] == []
-    assert len(quoted) > 40
+    unknown = [title for title in headings if title not in foreign and not any(title in text for text in messages)]
+    assert unknown == []
+    assert len(headings) > 40
 
 
-def messages(source: Path) -> Iterator[str]:
-    """The strings of a module, with an ellipsis for what a formatted one puts in."""
+def string_constants(source: Path) -> Iterator[str]:
+    """The strings of a module; in a formatted string, an ellipsis stands for each inserted value."""
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
         if isinstance(node, ast.JoinedStr):
             yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
