@@ -88,8 +88,8 @@ def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
             row.append("out of memory")
             continue
         row.append(f"{took:.1f} ({took / mine:.0f}x)")
-    best = measure(lambda: dispatch.backend(scores).cky(scores, lengths), device, repeats=repeats)
-    assert torch.equal(dispatch.backend(scores).cky(scores, lengths), torch_backend.cky(scores, lengths))
+    best = measure(lambda: dispatch.select_backend(scores).cky(scores, lengths), device, repeats=repeats)
+    assert torch.equal(dispatch.select_backend(scores).cky(scores, lengths), torch_backend.cky(scores, lengths))
     plain = measure(lambda: torch_backend.cky(scores, lengths), device, repeats=repeats)
     row += [f"{best:.3f}", f"{plain:.2f} ({plain / best:.0f}x)"]
     if device == "cuda":

@@ -17,23 +17,23 @@ def random_scores(*shape, seed=0, scale=3.0):
     return scale * torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def answers(scores, lengths):
+def compiled_results(scores, lengths):
     chart, log_z = cpu_backend.inside(scores, lengths)
     return log_z, cpu_backend.outside(scores, lengths, chart), cpu_backend.cky(scores, lengths)
 
 
-def twin_answers(scores, lengths):
+def reference_results(scores, lengths):
     chart, log_z = torch_backend.inside(clean(scores, lengths), lengths)
     return log_z, torch_backend.outside(clean(scores, lengths), lengths, chart), torch_backend.cky(scores, lengths)
 
 
-def assert_equal(ours, theirs):
-    assert all(map(torch.equal, ours, theirs))
+def assert_equal(results, expected):
+    assert all(map(torch.equal, results, expected))
 
 
 @pytest.fixture(scope="module", autouse=True)
-def tensors_on_one_thread():
-    """What the plain tensors here would do in parallel is too little for it."""
+def one_torch_thread():
+    """Runs PyTorch operations on one thread: they are too small to gain from more."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -42,7 +42,7 @@ def tensors_on_one_thread():
 
 @pytest.fixture
 def three_threads(monkeypatch):
-    """Three threads in the cpu_backend code, even for little work."""
+    """Runs the kernels on three threads, even for little work."""
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     monkeypatch.setattr(cpu_backend, "SUM_WORK", 1)
     monkeypatch.setattr(cpu_backend, "MAX_WORK", 1)
@@ -50,90 +50,92 @@ def three_threads(monkeypatch):
 
 @given(charts(max_words=7))
 @settings(max_examples=60)
-def test_log_partition_and_marginals_sum_over_every_tree(chart):
-    log_z, marginals, _ = answers(*chart)
+def test_log_partition_and_marginals_are_sums_over_all_trees(chart):
+    log_z, marginals, _ = compiled_results(*chart)
     close(log_z, naive.log_partition(clean(*chart), chart[1]), rtol=1e-12, atol=1e-12)
     close(marginals, naive.marginals(clean(*chart), chart[1]), rtol=1e-12, atol=1e-12)
 
 
 @given(charts(max_words=7))
 @settings(max_examples=60)
-def test_cky_finds_the_best_of_every_tree(chart):
+def test_cky_finds_the_best_of_all_trees(chart):
     scores, lengths = clean(*chart), chart[1]
     best = [naive.tree_scores(s, n)[0][0] for s, n in zip(scores, lengths.tolist(), strict=True)]
     assert torch.equal(cpu_backend.cky(*chart), torch.stack(best))
 
 
 @given(st.floats(-1e300, 1e300))
-def test_one_word_has_one_tree_with_its_own_score(score):
-    log_z, marginals, tree = answers(torch.tensor([[[0.0, score], [0.0, 0.0]]], dtype=torch.float64), torch.tensor([1]))
+def test_a_sentence_of_one_word_has_one_tree(score):
+    log_z, marginals, tree = compiled_results(
+        torch.tensor([[[0.0, score], [0.0, 0.0]]], dtype=torch.float64), torch.tensor([1])
+    )
     close(log_z.item(), score, rtol=1e-15, atol=1e-15)
     assert marginals.tolist() == [[[0, 1], [0, 0]]] == tree.tolist()
 
 
 @given(charts(max_words=60, max_batch=6))
 @settings(max_examples=30)
-def test_ragged_batches_get_the_answers_of_plain_tensors(chart):
-    log_z, marginals, trees = answers(*chart)
-    expected = twin_answers(*chart)
+def test_ragged_batches_match_the_torch_backend(chart):
+    log_z, marginals, trees = compiled_results(*chart)
+    expected = reference_results(*chart)
     close((log_z, marginals), expected[:2], rtol=1e-9, atol=1e-9)
     assert torch.equal(trees, expected[2])
 
 
 @pytest.mark.parametrize("threads", ["one thread", "three threads"])
-def test_every_length_gets_the_answers_of_plain_tensors(threads, request):
+def test_all_lengths_match_the_torch_backend(threads, request):
     if threads == "three threads":
         request.getfixturevalue("three_threads")
     lengths = torch.cat([torch.arange(1, 41), torch.tensor([63, 64, 65, 150])])
     chart = random_scores(len(lengths), 151, 151), lengths
-    log_z, marginals, trees = answers(*chart)
-    expected = twin_answers(*chart)
+    log_z, marginals, trees = compiled_results(*chart)
+    expected = reference_results(*chart)
     close((log_z, marginals), expected[:2], rtol=1e-9, atol=1e-9)
     assert torch.equal(trees, expected[2])
 
 
 @pytest.mark.parametrize("lengths", [[231], [215, 215], [20, 230, 1, 64, 15]])
-def test_threads_that_share_a_long_sentence_change_no_bit(lengths, three_threads, monkeypatch):
+def test_sharing_a_long_sentence_among_threads_changes_no_bit(lengths, three_threads, monkeypatch):
     scores, lengths = random_scores(len(lengths), 232, 232), torch.tensor(lengths)
-    ours = answers(scores, lengths)
-    close(ours[:2], twin_answers(scores, lengths)[:2], rtol=1e-9, atol=1e-9)
+    results = compiled_results(scores, lengths)
+    close(results[:2], reference_results(scores, lengths)[:2], rtol=1e-9, atol=1e-9)
     monkeypatch.undo()
-    assert_equal(ours, answers(scores, lengths))
+    assert_equal(results, compiled_results(scores, lengths))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_narrow_scores_lose_nothing_on_the_way(dtype):
+def test_half_and_single_precision_scores_are_read_exactly(dtype):
     scores, lengths = random_scores(4, 23, 23).to(dtype), torch.tensor([22, 9, 1, 17])
-    log_z, marginals, trees = answers(scores, lengths)
-    expected = answers(scores.double(), lengths)
+    log_z, marginals, trees = compiled_results(scores, lengths)
+    expected = compiled_results(scores.double(), lengths)
     assert log_z.dtype == torch.float64
     assert marginals.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     assert_equal((log_z, marginals, trees), (expected[0], expected[1].to(marginals.dtype), expected[2]))
 
 
-def test_strides_do_not_matter():
+def test_scores_may_have_any_strides():
     scores, lengths = random_scores(23, 4, 46).permute(1, 2, 0)[:, ::2], torch.tensor([22, 9, 1, 17])
     assert not scores.is_contiguous()
-    assert_equal(answers(scores, lengths), answers(scores.contiguous(), lengths))
+    assert_equal(compiled_results(scores, lengths), compiled_results(scores.contiguous(), lengths))
 
 
-def test_what_lies_outside_of_a_sentence_or_in_fresh_memory_is_never_read():
+def test_cells_outside_of_a_sentence_and_uninitialized_memory_are_never_read():
     scores, lengths = random_scores(6, 43, 43), torch.tensor([42, 3, 1, 17, 30, 8])
-    expected = answers(clean(scores, lengths), lengths)
-    garbage = scores.masked_fill(~torch_backend.within(lengths, 43), torch.nan)
-    torch.use_deterministic_algorithms(True)  # fresh memory is then filled with NaN
+    expected = compiled_results(clean(scores, lengths), lengths)
+    garbage = scores.masked_fill(~torch_backend.span_mask(lengths, 43), torch.nan)
+    torch.use_deterministic_algorithms(True)  # this also fills uninitialized memory with NaN
     try:
         assert torch.empty(1).isnan().all()
-        assert_equal(answers(garbage, lengths), expected)
+        assert_equal(compiled_results(garbage, lengths), expected)
     finally:
         torch.use_deterministic_algorithms(False)
 
 
-def test_a_sentence_without_any_allowed_tree_has_no_probability():
+def test_a_sentence_without_an_allowed_tree_has_zero_marginals():
     scores, lengths = random_scores(3, 31, 31), torch.tensor([30, 30, 12])
     scores[1, range(30), range(1, 31)] = -torch.inf
     scores[2, 0, 12] = -torch.inf
-    log_z, marginals, trees = answers(scores, lengths)
+    log_z, marginals, trees = compiled_results(scores, lengths)
     assert log_z[0].isfinite()
     assert (log_z[1:] == -torch.inf).all()
     assert (marginals[1:] == 0).all()
@@ -142,17 +144,17 @@ def test_a_sentence_without_any_allowed_tree_has_no_probability():
 
 @given(st.integers(0, 19), st.integers(1, 20), st.sampled_from([math.nan, math.inf]))
 @settings(deadline=None)
-def test_a_score_that_is_not_a_number_is_seen_in_log_z(start, width, value):
+def test_a_score_of_nan_or_inf_makes_log_z_nan(start, width, value):
     scores = random_scores(2, 21, 21)
     scores[0, start, min(start + width, 20)] = value
     _, log_z = cpu_backend.inside(scores, torch.tensor([20, 20]))
     assert log_z.isnan().tolist() == [True, False]
 
 
-def test_scores_of_ten_thousand_give_the_answers_of_plain_tensors():
+def test_scores_of_ten_thousand_match_the_torch_backend():
     scores, lengths = random_scores(2, 301, 301), torch.tensor([300, 177])
-    log_z, marginals, trees = answers(1e4 * scores.sign() + scores, lengths)
-    expected = twin_answers(1e4 * scores.sign() + scores, lengths)
+    log_z, marginals, trees = compiled_results(1e4 * scores.sign() + scores, lengths)
+    expected = reference_results(1e4 * scores.sign() + scores, lengths)
     assert ((marginals > 0.01) & (marginals < 0.99)).sum() > 100
     close(log_z, expected[0], rtol=1e-12, atol=0.0)
     close(marginals, expected[1], rtol=0.0, atol=1e-6)
@@ -160,15 +162,15 @@ def test_scores_of_ten_thousand_give_the_answers_of_plain_tensors():
 
 
 @pytest.mark.parametrize("scale", [1e6, 1e18, 1e30])
-def test_enormous_scores_leave_all_probability_to_the_best_tree(scale):
+def test_with_enormous_scores_the_best_tree_has_probability_one(scale):
     scores, lengths = random_scores(2, 301, 301, scale=scale), torch.tensor([300, 177])
-    log_z, marginals, trees = answers(scores, lengths)
+    log_z, marginals, trees = compiled_results(scores, lengths)
     close(log_z, scores.where(trees, 0.0).sum((1, 2)), rtol=1e-12, atol=0.0)
     close(marginals, trees.double(), rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("score", [0.0, -1e4, 1e4])
-def test_equal_scores_count_the_trees(score):
+def test_with_equal_scores_log_z_is_the_log_number_of_trees(score):
     words = torch.tensor([1, 2, 3, 10, 64, 250])
     _, log_z = cpu_backend.inside(torch.full((6, 251, 251), score), words)
     n = words.double() - 1
@@ -187,22 +189,24 @@ def test_the_leftmost_split_wins_a_tie(seed, words):
     assert torch.equal(cpu_backend.cky(torch.zeros_like(scores), lengths)[0], right_branching)
 
 
-def test_threads_of_the_caller_do_not_disturb_each_other(three_threads):
+def test_calls_from_several_threads_are_independent(three_threads):
     lengths = torch.tensor([210, 7, 40, 1])
     batches = [(random_scores(4, 211, 211, seed=seed), lengths + torch.tensor([0, 0, seed, 0])) for seed in range(8)]
-    expected = [answers(*batch) for batch in batches]
+    expected = [compiled_results(*batch) for batch in batches]
     with ThreadPoolExecutor(8) as pool:
         for _ in range(5):
-            for ours, theirs in zip(pool.map(lambda batch: answers(*batch), batches), expected, strict=True):
-                assert_equal(ours, theirs)
+            for results, wanted in zip(
+                pool.map(lambda batch: compiled_results(*batch), batches), expected, strict=True
+            ):
+                assert_equal(results, wanted)
 
 
 @pytest.mark.parametrize("length", [0, 6])
-def test_a_length_outside_of_the_chart_is_an_error_that_names_the_sentence(length):
+def test_a_length_outside_of_the_chart_is_an_error_with_the_sentence(length):
     with pytest.raises(ValueError, match=f"sentence 1 has length {length}; the chart holds 1 to 5 words"):
         cpu_backend.inside(torch.zeros(2, 6, 6), torch.tensor([5, length]))
 
 
-def test_an_empty_batch_has_empty_answers():
-    log_z, marginals, trees = answers(torch.zeros(0, 6, 6), torch.zeros(0, dtype=torch.int64))
+def test_an_empty_batch_has_empty_results():
+    log_z, marginals, trees = compiled_results(torch.zeros(0, 6, 6), torch.zeros(0, dtype=torch.int64))
     assert (log_z.shape, marginals.shape, trees.shape) == ((0,), (0, 6, 6), (0, 6, 6))

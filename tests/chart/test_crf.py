@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chart.charts import charts, clean, every_tree
+from chart.charts import charts, clean
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 
@@ -14,7 +14,7 @@ close = torch.testing.assert_close
 
 @given(charts(max_words=7))
 @settings(max_examples=60)
-def test_log_partition_and_marginals_sum_over_every_tree(chart):
+def test_log_partition_and_marginals_are_sums_over_all_trees(chart):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
     close(crf.log_partition, naive.log_partition(clean(scores, lengths), lengths))
@@ -23,27 +23,30 @@ def test_log_partition_and_marginals_sum_over_every_tree(chart):
 
 @given(charts(max_words=6))
 @settings(max_examples=40)
-def test_gradients_of_log_partition_and_entropy_equal_those_of_the_enumeration(chart):
+def test_gradients_of_log_partition_and_entropy_match_the_enumeration(chart):
     scores, lengths = chart
-    for ours, theirs in ((lambda c: c.log_partition, naive.log_partition), (lambda c: c.entropy, naive.entropy)):
+    for quantity, definition in (
+        (lambda c: c.log_partition, naive.log_partition),
+        (lambda c: c.entropy, naive.entropy),
+    ):
         leaf = clean(scores, lengths).requires_grad_()
-        twin = clean(scores, lengths).requires_grad_()
-        value = ours(SpanCRF(leaf, lengths))
-        close(value, theirs(twin, lengths), atol=1e-9, rtol=1e-9)
+        naive_leaf = clean(scores, lengths).requires_grad_()
+        value = quantity(SpanCRF(leaf, lengths))
+        close(value, definition(naive_leaf, lengths), atol=1e-9, rtol=1e-9)
         (grad,) = torch.autograd.grad(value.sum(), leaf)
-        (expected,) = torch.autograd.grad(theirs(twin, lengths).sum(), twin)
+        (expected,) = torch.autograd.grad(definition(naive_leaf, lengths).sum(), naive_leaf)
         close(grad, expected.nan_to_num(0.0), atol=1e-8, rtol=1e-7)
 
 
 @given(charts(max_words=7), st.integers(1, 9))
 @settings(max_examples=50)
-def test_kbest_gives_the_best_trees_in_order_and_argmax_the_first(chart, k):
+def test_kbest_returns_the_best_trees_in_order_and_argmax_the_first(chart, k):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
     values, trees = crf.kbest(k)
     assert torch.equal(trees[0], crf.argmax)
     for b, length in enumerate(lengths.tolist()):
-        expected, totals = every_tree(clean(scores, lengths)[b], length)
+        expected, totals = naive.tree_scores(clean(scores, lengths)[b], length)
         count = min(k, len(totals))
         close(values[:count, b], totals[:count])
         assert torch.equal(trees[:count, b], expected[:count])
@@ -53,19 +56,19 @@ def test_kbest_gives_the_best_trees_in_order_and_argmax_the_first(chart, k):
 
 @given(charts(max_words=6, constrained=True))
 @settings(max_examples=40)
-def test_allowed_conditions_every_quantity(chart):
+def test_allowed_conditions_all_quantities(chart):
     scores, lengths = chart
     allowed = scores > -torch.inf
     filler = torch.randn(scores.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     free = torch.where(allowed, clean(scores, lengths), filler)
     crf, constrained = SpanCRF(free, lengths), SpanCRF(free, lengths, allowed=allowed)
     for b, length in enumerate(lengths.tolist()):
-        every, totals = every_tree(free[b], length)
-        kept = (~every | allowed[b]).all(-1).all(-1)
-        probability = totals.softmax(0)[kept].sum()
+        all_trees, totals = naive.tree_scores(free[b], length)
+        is_allowed = (~all_trees | allowed[b]).all(-1).all(-1)
+        probability = totals.softmax(0)[is_allowed].sum()
         close((constrained.log_partition - crf.log_partition)[b].exp(), probability)
-        assert torch.equal(constrained.argmax[b], every[kept][0])
-        assert torch.equal(crf.argmax[b], every[0])
+        assert torch.equal(constrained.argmax[b], all_trees[is_allowed][0])
+        assert torch.equal(crf.argmax[b], all_trees[0])
     assert not (constrained.mbr() & ~allowed).any()
     assert not (constrained.sample(5) & ~allowed).any()
     close(constrained.log_prob(constrained.argmax), constrained.score(constrained.argmax) - constrained.log_partition)
@@ -73,15 +76,15 @@ def test_allowed_conditions_every_quantity(chart):
 
 @given(charts(max_words=6))
 @settings(max_examples=40)
-def test_mbr_maximises_the_sum_of_marginals(chart):
+def test_mbr_maximizes_the_sum_of_marginals(chart):
     scores, lengths = chart
     crf = SpanCRF(scores, lengths)
     tree = crf.mbr()
     for b, length in enumerate(lengths.tolist()):
-        every, _ = every_tree(clean(scores, lengths)[b], length)
-        gains = (every * crf.marginals[b]).sum((-1, -2))
+        all_trees, _ = naive.tree_scores(clean(scores, lengths)[b], length)
+        gains = (all_trees * crf.marginals[b]).sum((-1, -2))
         close((tree[b] * crf.marginals[b]).sum(), gains.max())
-        assert (every == tree[b]).all(-1).all(-1).any()
+        assert (all_trees == tree[b]).all(-1).all(-1).any()
 
 
 @given(charts(max_words=6), charts(max_words=6))
@@ -92,32 +95,32 @@ def test_cross_entropy_and_kl_are_expectations_over_trees(first, second):
     other = torch.randn(scores.shape, generator=generator, dtype=torch.float64)
     p, q = SpanCRF(scores, lengths), SpanCRF(other, lengths)
     for b, length in enumerate(lengths.tolist()):
-        every, totals = every_tree(clean(scores, lengths)[b], length)
+        all_trees, totals = naive.tree_scores(clean(scores, lengths)[b], length)
         log_p = totals.log_softmax(0)
-        log_q = (every * other[b]).sum((-1, -2)) - q.log_partition[b]
+        log_q = (all_trees * other[b]).sum((-1, -2)) - q.log_partition[b]
         close(p.cross_entropy(q)[b], -(log_p.exp() * log_q).sum())
         close(p.kl(q)[b], (log_p.exp() * (log_p - log_q)).sum(), atol=1e-9, rtol=1e-9)
 
 
-def test_samples_come_as_often_as_their_probability():
+def test_sample_frequencies_match_the_probabilities():
     generator = torch.Generator().manual_seed(4)
     lengths = torch.tensor([5, 3, 1])
     crf = SpanCRF(torch.randn(3, 6, 6, generator=generator), lengths)
     trees = crf.sample(20_000, generator=generator)
-    close(trees.float().mean(1 - 1), crf.marginals, atol=0.015, rtol=0)
+    close(trees.float().mean(0), crf.marginals, atol=0.015, rtol=0)
     for b, length in enumerate(lengths.tolist()):
-        every, totals = every_tree(crf.scores[b], length)
-        frequency = torch.stack([(trees[:, b] == tree).all(-1).all(-1).float().mean() for tree in every])
+        all_trees, totals = naive.tree_scores(crf.scores[b], length)
+        frequency = torch.stack([(trees[:, b] == tree).all(-1).all(-1).float().mean() for tree in all_trees])
         close(frequency, totals.softmax(0), atol=0.015, rtol=0)
 
 
-def test_samples_repeat_with_the_same_generator():
+def test_equal_generators_give_equal_samples():
     crf = SpanCRF(torch.randn(2, 9, 9), [8, 6])
     first, second = (crf.sample(3, generator=torch.Generator().manual_seed(7)) for _ in range(2))
     assert torch.equal(first, second)
 
 
-def test_gradcheck_in_float64_twice():
+def test_first_and_second_derivatives_pass_gradcheck():
     lengths = torch.tensor([5, 3])
     scores = torch.randn(2, 6, 6, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda s: SpanCRF(s, lengths).log_partition, scores)
@@ -127,21 +130,21 @@ def test_gradcheck_in_float64_twice():
 
 @pytest.mark.filterwarnings("ignore:.*arg_constraints:UserWarning")
 @pytest.mark.parametrize("longest", [1, 2, 17, 60])
-def test_equal_to_torch_struct_on_ragged_batches(longest):
+def test_results_match_torch_struct_on_ragged_batches(longest):
     torch_struct = pytest.importorskip("torch_struct")
     generator = torch.Generator().manual_seed(longest)
     lengths = torch.randint(1, longest + 1, (6,), generator=generator)
     lengths[0] = longest
     scores = torch.randn(6, longest + 1, longest + 1, generator=generator)
-    theirs = torch_struct.TreeCRF(scores[:, :-1, 1:, None].clone(), lengths=lengths)
+    reference = torch_struct.TreeCRF(scores[:, :-1, 1:, None].clone(), lengths=lengths)
     crf = SpanCRF(scores, lengths)
-    close(crf.log_partition, theirs.partition, atol=1e-4, rtol=1e-5)
-    close(crf.marginals[:, :-1, 1:], theirs.marginals[..., 0], atol=1e-4, rtol=1e-4)
-    close(crf.argmax[:, :-1, 1:].float(), theirs.argmax[..., 0])
+    close(crf.log_partition, reference.partition, atol=1e-4, rtol=1e-5)
+    close(crf.marginals[:, :-1, 1:], reference.marginals[..., 0], atol=1e-4, rtol=1e-4)
+    close(crf.argmax[:, :-1, 1:].float(), reference.argmax[..., 0])
 
 
 @pytest.mark.parametrize("score", [0.0, 1e4, -1e4])
-def test_equal_scores_count_the_trees(score):
+def test_with_equal_scores_log_z_is_the_log_number_of_trees(score):
     lengths = torch.tensor([1, 2, 3, 10, 100])
     crf = SpanCRF(torch.full((5, 101, 101), score, dtype=torch.float64), lengths)
     catalan = [math.log(math.comb(2 * n - 2, n - 1) // n) for n in lengths.tolist()]
@@ -151,7 +154,7 @@ def test_equal_scores_count_the_trees(score):
     close(crf.entropy, torch.tensor(catalan, dtype=torch.float64), atol=1e-6, rtol=1e-9)
 
 
-def test_huge_scores_and_long_sentences_stay_finite_and_exact():
+def test_huge_scores_and_long_sentences_are_finite_and_exact():
     generator = torch.Generator().manual_seed(0)
     scores = (torch.rand(2, 401, 401, generator=generator) * 2 - 1) * 1e4
     lengths = torch.tensor([400, 257])
@@ -164,7 +167,7 @@ def test_huge_scores_and_long_sentences_stay_finite_and_exact():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_scores_accumulate_in_full(dtype):
+def test_half_precision_scores_are_summed_in_full_precision(dtype):
     scores = torch.randn(3, 31, 31).to(dtype)
     half, full = SpanCRF(scores, [30, 20, 1]), SpanCRF(scores.float(), [30, 20, 1])
     assert half.log_partition.dtype == half.marginals.dtype == torch.float32
@@ -172,13 +175,13 @@ def test_half_precision_scores_accumulate_in_full(dtype):
     close(half.marginals, full.marginals)
 
 
-def test_gradients_come_in_the_type_of_the_scores():
+def test_gradients_have_the_dtype_of_the_scores():
     scores = torch.randn(1, 5, 5).bfloat16().requires_grad_()
     SpanCRF(scores, [4]).log_partition.sum().backward()
     assert scores.grad is not None and scores.grad.dtype == torch.bfloat16
 
 
-def test_results_compose():
+def test_trees_can_be_passed_to_log_prob():
     crf = SpanCRF(torch.randn(4, 8, 8), [7, 5, 2, 1])
     assert crf.log_prob(crf.argmax).shape == (4,)
     assert crf.log_prob(crf.sample(6)).shape == (6, 4)
@@ -186,7 +189,7 @@ def test_results_compose():
     assert (crf.log_prob(crf.argmax) <= 1e-6).all()
 
 
-BAD = {
+INVALID_CALLS = {
     "sentence 1: length 5; expected 1 to 4": lambda s: SpanCRF(s, [4, 5]),
     "sentence 0: length 0": lambda s: SpanCRF(s, [0, 4]),
     r"sentence 1: the score of span \(0, 2\) is nan": lambda s: SpanCRF(
@@ -198,22 +201,22 @@ BAD = {
     "expected floating point": lambda s: SpanCRF(s[0], [4]),
     "expected 2 integers": lambda s: SpanCRF(s, [4]),
     "of torch.bool, like scores": lambda s: SpanCRF(s, [4, 3], allowed=s),
-    "sentence 1: no tree is left": lambda s: (
+    "sentence 1: the allowed spans form no tree": lambda s: (
         SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax
     ),
     "sentence 0: 5 spans that are not a binary tree over 4 words": lambda s: SpanCRF(s, [4, 3]).log_prob(
         SpanCRF(s, [3, 3]).argmax
     ),
     r"trees are \(5, 5\)": lambda s: SpanCRF(s, [4, 3]).log_prob(SpanCRF(s, [4, 3]).argmax[0]),
-    "the other distribution is over": lambda s: SpanCRF(s, [4, 3]).kl(SpanCRF(s, [4, 4])),
+    "the other distribution has scores": lambda s: SpanCRF(s, [4, 3]).kl(SpanCRF(s, [4, 4])),
     "k is 0": lambda s: SpanCRF(s, [4, 3]).kbest(0),
 }
 
 
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input_says_which_sentence_and_why(message):
+@pytest.mark.parametrize("message", INVALID_CALLS)
+def test_an_error_for_bad_input_names_the_sentence_and_the_reason(message):
     with pytest.raises(ValueError, match=message):
-        BAD[message](torch.randn(2, 5, 5))
+        INVALID_CALLS[message](torch.randn(2, 5, 5))
 
 
 def test_lengths_and_scores_may_be_views():
@@ -225,13 +228,13 @@ def test_lengths_and_scores_may_be_views():
     assert views.lengths.is_contiguous()
 
 
-def test_nan_outside_the_sentences_is_nobody_s_business():
+def test_nan_outside_the_sentences_is_ignored():
     scores = torch.randn(2, 5, 5)
     scores[1, :, 4] = torch.nan
     assert torch.isfinite(SpanCRF(scores, [4, 3]).log_partition).all()
 
 
-def test_crossing_spans_are_no_tree():
+def test_crossing_spans_are_not_a_tree():
     trees = torch.zeros(1, 5, 5, dtype=torch.bool)
     trees[0, [0, 1, 2, 3, 0, 1, 0], [1, 2, 3, 4, 2, 3, 4]] = True
     with pytest.raises(ValueError, match="sentence 0: 7 spans that are not a binary tree over 4 words"):

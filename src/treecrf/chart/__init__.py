@@ -1,1 +1,1 @@
-"""Exact inference over every binary tree of a sentence, by its span scores."""
+"""Exact inference over the binary trees of a sentence, by the scores of their spans."""

@@ -1,11 +1,11 @@
-# inside, outside and cky take the same arguments, the last seven as addresses of memory: see `Batch` in cpu_backend.c
+# Arrays are passed as addresses. `Batch` in cpu_backend.c gives their types and shapes.
 
 def inside(
     thread: int,
     threads: int,
     batch: int,
     size: int,
-    wide: int,
+    is_double: int,
     scores: int,
     lengths: int,
     order: int,
@@ -19,4 +19,4 @@ def inside(
 outside = inside
 cky = inside
 
-def plane(words: int, /) -> int: ...
+def plane_length(words: int, /) -> int: ...

@@ -1,11 +1,11 @@
-/* Exact inference over binary trees on the CPU: inside, marginals and the best tree.
+/* Exact inference over binary trees on the CPU: inside, outside (marginals) and CKY.
 
-   Charts are kept by width: cell (w, i) is the span words[i:i+w], and the cells of one width lie side by side. The
-   splits of span (w, i) are the pairs (d, i), (w - d, i + d) for 0 < d < w, so LANES neighbouring spans walk through
-   their splits together: two vector loads a split, and no sum across lanes.
+   Charts are stored by width: cell (w, i) is the span words[i:i+w], and the cells of one width are contiguous. The
+   splits of span (w, i) are the pairs (d, i), (w - d, i + d) for 0 < d < w. LANES adjacent spans process their splits
+   at once: a split takes two vector loads, and nothing is summed across lanes.
 
-   The inside weight exp(beta) of a span is a mantissa in [1, 2) and a power of two whose exponent has a double of its
-   own. The cubic loops then need no exp, and no score is too large or too small; weight zero is 0 * 2^-inf. */
+   The inside weight W = exp(beta) of a span is stored as a mantissa in [1, 2) and a binary exponent, a double each. So
+   the cubic loops need no exp, and no score is too large or too small. A weight of zero is 0 * 2^-inf. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -14,24 +14,24 @@
 #include <string.h>
 
 #define LANES 8
-#define GROUP (4 * LANES) /* parents that send their flow down together */
-#define TEAM_WORDS 200 /* in a shorter sentence threads would mostly wait for each other */
+#define PARENT_BLOCK (4 * LANES) /* parents that the outside pass processes at once */
+#define MIN_SHARED_WORDS 200 /* threads share longer sentences only; in shorter ones they would mostly wait */
 
 #if defined(_MSC_VER)
 #include <windows.h>
 #define INLINE static __forceinline
-#define FETCH_ADD(counter) InterlockedExchangeAdd64(counter, 1)
-#define LOOK(counter) InterlockedExchangeAdd64(counter, 0)
+#define ATOMIC_INCREMENT(counter) InterlockedExchangeAdd64(counter, 1)
+#define ATOMIC_LOAD(counter) InterlockedExchangeAdd64(counter, 0)
 #define YIELD SwitchToThread
 #else
 #include <sched.h>
 #define INLINE static inline __attribute__((always_inline))
-#define FETCH_ADD(counter) __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL)
-#define LOOK(counter) __atomic_load_n(counter, __ATOMIC_ACQUIRE)
+#define ATOMIC_INCREMENT(counter) __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL)
+#define ATOMIC_LOAD(counter) __atomic_load_n(counter, __ATOMIC_ACQUIRE)
 #define YIELD sched_yield
 #endif
 
-/* One binary holds the code for several generations of processors; the loader picks one. */
+/* The binary has code for several instruction sets; the loader selects one of them. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute)
 #if __has_attribute(target_clones)
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -41,73 +41,74 @@
 #define CLONES
 #endif
 
-/* GCC unrolls a loop this short before it looks for vectors, and then finds none. */
+/* Without the pragma, GCC unrolls such a short loop before it vectorizes, and then cannot vectorize it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH_LANE _Pragma("GCC unroll 1") for (int lane = 0; lane < LANES; lane++)
 #else
 #define EACH_LANE for (int lane = 0; lane < LANES; lane++)
 #endif
 
-typedef struct {         /* one call, the same for each of its threads but for `thread` */
+typedef struct { /* the arguments of one call; only `thread` differs between its threads */
     int64_t batch, size; /* scores are (batch, size, size) */
-    int64_t wide;        /* scores and marginals are double, not float */
+    int64_t is_double;   /* whether scores and marginals are double or float */
     int64_t threads, thread;
     char *scores, *out;
-    int64_t out_size;                    /* bytes a sentence */
+    int64_t out_size;                    /* bytes per sentence */
     int64_t *lengths, *order, *counters; /* order: longest sentence first; counters: 2 * batch zeros */
-    double *charts, *scratch;            /* 4 planes a sentence; 2 planes for each of 2 * threads slots */
+    double *charts, *scratch;            /* 4 planes per sentence; 2 planes for each of 2 * threads slots */
 } Batch;
 
 typedef struct {
-    int64_t words, row; /* row: doubles between the rows of a plane */
-    int64_t size, wide;
+    int64_t words, row; /* row: doubles between the rows of a plane, which hold the spans of one width */
+    int64_t size, is_double;
     char *scores, *out;
-    double *mantissa, *exponent; /* the inside chart */
-    double *total, *top;         /* the same before a span's own score is added */
-    double *first, *second;      /* two planes of scratch */
+    double *mantissa, *exponent;         /* the inside chart: W */
+    double *sum_mantissa, *sum_exponent; /* the sum over splits: W without the span's own score */
+    double *first_plane, *second_plane;  /* scratch. outside: mu as a left child, as a right child; CKY: best scores */
 } Sentence;
 
-/* The spans begin <= i < end of one width, whole groups of LANES; width 0 stands for the way between scores or
-   marginals, which lie by start and end, and planes. */
+/* Computes the spans begin <= i < end of one width; both are multiples of LANES. Width 0 is the conversion of scores or
+   marginals, which are stored by start and end, from or to planes. */
 typedef void Step(const Sentence *, int64_t width, int64_t begin, int64_t end);
 
-static int64_t item_size(int64_t wide) { return wide ? sizeof(double) : sizeof(float); }
+static int64_t element_size(int64_t is_double) { return is_double ? sizeof(double) : sizeof(float); }
 
-/* An odd number of cache lines, so that a walk down the rows meets every set of the cache. */
+/* An odd number of cache lines, so that cells of one column are spread over all sets of the cache. */
 static int64_t row_length(int64_t words) { return ((words + 2 * LANES - 1) / LANES * LANES) | LANES; }
 
 static int64_t plane_length(int64_t words) { return (words + 1) * row_length(words); }
 
-static int64_t lanes(const Sentence *s, int64_t width) {
+/* The number of spans of a width, rounded up to a multiple of LANES. */
+static int64_t lane_count(const Sentence *s, int64_t width) {
     return width == 0 ? s->row : (s->words - width) / LANES * LANES + LANES;
 }
 
-INLINE double from_bits(int64_t bits) {
+INLINE double double_from_bits(int64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-INLINE int64_t to_bits(double x) {
+INLINE int64_t bits_of_double(double x) {
     int64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
-/* 2^x for an integral x < 1024; 0 for x < -1022 and for NaN, which is -inf minus -inf here. */
+/* 2^x for an integer x < 1024; 0 for x < -1022 and for NaN, which comes from -inf minus -inf. */
 INLINE double power_of_two(double x) {
     x = x > -1023.0 ? x : -1023.0;
-    return from_bits((int64_t)((uint64_t)to_bits(x + (0x1.8p52 + 1023.0)) << 52));
+    return double_from_bits((int64_t)((uint64_t)bits_of_double(x + (0x1.8p52 + 1023.0)) << 52));
 }
 
-/* Scores, which lie by start and end, into a plane by width, for the spans that start at begin <= i < end. */
+/* Copies scores to a plane, for the spans that start at begin <= i < end. */
 static void read_scores(const Sentence *s, double *plane, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < s->words; i++) {
-        const double *wide = (const double *)s->scores + i * (s->size + 1);
-        const float *narrow = (const float *)s->scores + i * (s->size + 1);
+        const double *doubles = (const double *)s->scores + i * (s->size + 1);
+        const float *floats = (const float *)s->scores + i * (s->size + 1);
         double *cell = plane + i;
-        if (s->wide) for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = wide[width];
-        else for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = narrow[width];
+        if (s->is_double) for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = doubles[width];
+        else for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = floats[width];
     }
 }
 
@@ -115,14 +116,14 @@ static const double INVERSE_FACTORIAL[] = {
     1.0,         1.0,          1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,       1.0 / 720,
     1.0 / 5040,  1.0 / 40320,  1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600, 1.0 / 6227020800};
 
-/* In place of its score: exp(score) = mantissa * 2^exponent with mantissa = exp(r), |r| <= log(2) / 2,
-   by its Taylor series to r^13. */
+/* Replaces scores, which are in `exponent`, by exp(score) = mantissa * 2^exponent. The mantissa is exp(r) with
+   |r| <= log(2) / 2, by its Taylor series up to r^13. */
 INLINE void split_exp(double *mantissa, double *exponent) {
     EACH_LANE {
         double score = exponent[lane], x = score * 0x1.71547652b82fep0; /* log2(e) */
         double e = fabs(x) < 0x1p51 ? (x + 0x1.8p52) - 0x1.8p52 : x;
         double r = (score - e * 0x1.62e42feep-1) - e * 0x1.a39ef35793c76p-33; /* log(2), high and low part */
-        r = r > 0.5 ? 0.5 : r < -0.5 ? -0.5 : r; /* matters where a score is too large to have a fraction */
+        r = r > 0.5 ? 0.5 : r < -0.5 ? -0.5 : r; /* needed if a score is too large to have a fraction */
         double p = INVERSE_FACTORIAL[13];
         for (int k = 12; k >= 0; k--) p = p * r + INVERSE_FACTORIAL[k];
         mantissa[lane] = score == -INFINITY ? 0.0 : p;
@@ -130,9 +131,9 @@ INLINE void split_exp(double *mantissa, double *exponent) {
     }
 }
 
-/* Weights exp(score) into the chart, and weight zero into the rest of each row: the lanes after its last span read
-   that, and pass it on to real spans below them. */
-INLINE void start_chart(const Sentence *s, int64_t begin, int64_t end) {
+/* Stores the weights exp(score) in the chart, and zero weights in the rest of each row. The lanes after a row's last
+   span read the rest; in the outside pass they add their zeros to spans of smaller widths. */
+INLINE void initialize_chart(const Sentence *s, int64_t begin, int64_t end) {
     read_scores(s, s->exponent, begin, end);
     for (int64_t width = 1; width <= s->words; width++) {
         double *mantissa = s->mantissa + width * s->row, *exponent = s->exponent + width * s->row;
@@ -145,7 +146,7 @@ INLINE void start_chart(const Sentence *s, int64_t begin, int64_t end) {
     }
 }
 
-/* sum_d W(d, i) W(w - d, i + d) = total * 2^top for LANES spans, where W = exp(beta); top is the largest exponent. */
+/* total * 2^top = sum_d W(d, i) W(w - d, i + d) for LANES spans; top is the largest exponent of a term. */
 INLINE void sum_splits(const Sentence *s, int64_t width, int64_t i, double *total, double *top) {
     for (int64_t d = 1; d < width; d++) {
         const double *left = s->exponent + d * s->row + i, *right = s->exponent + (width - d) * s->row + i + d;
@@ -162,23 +163,23 @@ INLINE void sum_splits(const Sentence *s, int64_t width, int64_t i, double *tota
     }
 }
 
-/* W(w, i) = exp(score(w, i)) * sum_d W(d, i) W(w - d, i + d), where the sum is 1 for a single word;
-   log Z = log W(n, 0). */
+/* Inside, from narrow to wide: W(w, i) = exp(score(w, i)) * sum_d W(d, i) W(w - d, i + d), where the sum is 1 for a
+   single word; log Z = log W(n, 0). */
 CLONES static void inside_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
-    if (width == 0) start_chart(s, begin, end);
+    if (width == 0) initialize_chart(s, begin, end);
     for (int64_t i = begin; i < end && width > 1; i += LANES) {
         double total[LANES], top[LANES];
         EACH_LANE total[lane] = 0.0, top[lane] = -INFINITY;
         sum_splits(s, width, i, total, top);
         int64_t cell = width * s->row + i;
         double *mantissa = s->mantissa + cell, *exponent = s->exponent + cell;
-        EACH_LANE s->total[cell + lane] = total[lane];
-        EACH_LANE s->top[cell + lane] = top[lane];
+        EACH_LANE s->sum_mantissa[cell + lane] = total[lane];
+        EACH_LANE s->sum_exponent[cell + lane] = top[lane];
         EACH_LANE {
             double w = total[lane] * mantissa[lane];
-            int64_t bits = to_bits(w);
-            double shift = from_bits((bits >> 52) | 0x4330000000000000) - (0x1p52 + 1023.0);
-            mantissa[lane] = w > 0.0 ? from_bits((bits & 0x000fffffffffffff) | 0x3ff0000000000000) : w;
+            int64_t bits = bits_of_double(w);
+            double shift = double_from_bits((bits >> 52) | 0x4330000000000000) - (0x1p52 + 1023.0);
+            mantissa[lane] = w > 0.0 ? double_from_bits((bits & 0x000fffffffffffff) | 0x3ff0000000000000) : w;
             exponent[lane] = w > 0.0 ? top[lane] + exponent[lane] + shift : -INFINITY;
         }
     }
@@ -188,69 +189,72 @@ CLONES static void inside_step(const Sentence *s, int64_t width, int64_t begin, 
     }
 }
 
-/* Marginals from their planes to where callers want them, for the spans that start at begin <= i < end. */
+/* Copies marginals from their planes to the output, for the spans that start at begin <= i < end. */
 static void write_marginals(const Sentence *s, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < s->words; i++) {
-        double *wide = (double *)s->out + i * (s->size + 1);
-        float *narrow = (float *)s->out + i * (s->size + 1);
+        double *doubles = (double *)s->out + i * (s->size + 1);
+        float *floats = (float *)s->out + i * (s->size + 1);
         for (int64_t width = 1; width <= s->words - i; width++) {
-            double mu = s->first[width * s->row + i] + s->second[width * s->row + i];
-            if (s->wide) wide[width] = mu;
-            else narrow[width] = (float)mu;
+            double mu = s->first_plane[width * s->row + i] + s->second_plane[width * s->row + i];
+            if (s->is_double) doubles[width] = mu;
+            else floats[width] = (float)mu;
         }
     }
 }
 
-/* What LANES parents of probability share * total * 2^top give to the children of one split. What a cell gets as a left
-   and as a right child is kept apart: at one width every sum has one writer. */
-INLINE void flow_down(const Sentence *s, int64_t left, int64_t right, const double *share, const double *top) {
+/* Adds to the children of one split their marginals under LANES parents, whose marginals are ratio * total * 2^top. The
+   marginals of a cell as a left and as a right child are in two planes, so that a cell of a plane has one writer per
+   width. */
+INLINE void send_to_children(const Sentence *s, int64_t left, int64_t right, const double *ratio, const double *top) {
     const double *m = s->mantissa + left, *n = s->mantissa + right;
     const double *e = s->exponent + left, *f = s->exponent + right;
-    double *to_left = s->first + left, *to_right = s->second + right, flow[LANES];
-    EACH_LANE flow[lane] = share[lane] * m[lane] * n[lane] * power_of_two(e[lane] + f[lane] - top[lane]);
-    EACH_LANE to_left[lane] += flow[lane];
-    EACH_LANE to_right[lane] += flow[lane];
+    double *to_left = s->first_plane + left, *to_right = s->second_plane + right, mu[LANES];
+    EACH_LANE mu[lane] = ratio[lane] * m[lane] * n[lane] * power_of_two(e[lane] + f[lane] - top[lane]);
+    EACH_LANE to_left[lane] += mu[lane];
+    EACH_LANE to_right[lane] += mu[lane];
 }
 
-/* No probability yet but for the root's: 1, or 0 if no tree is allowed. */
-static void start_marginals(const Sentence *s) {
+/* Sets all marginals to 0, except the root's: it is 1, or 0 if no tree is allowed. */
+static void initialize_marginals(const Sentence *s) {
     int64_t root = s->words * s->row;
-    memset(s->out, 0, s->size * s->size * item_size(s->wide));
-    memset(s->first, 0, plane_length(s->words) * sizeof(double));
-    memset(s->second, 0, plane_length(s->words) * sizeof(double));
-    s->first[root] = s->mantissa[root] > 0.0;
+    memset(s->out, 0, s->size * s->size * element_size(s->is_double));
+    memset(s->first_plane, 0, plane_length(s->words) * sizeof(double));
+    memset(s->second_plane, 0, plane_length(s->words) * sizeof(double));
+    s->first_plane[root] = s->mantissa[root] > 0.0;
 }
 
-/* mu(n, 0) = 1; span p = (w, i) gives mu_p exp(score_p) / W_p * W(d, i) W(w - d, i + d) to both children of a split. */
+/* Outside, from wide to narrow: mu(n, 0) = 1; a span p = (w, i) adds
+   mu(p) exp(score(p)) / W(p) * W(d, i) W(w - d, i + d) to both children of each split. */
 CLONES static void outside_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
-    if (width == s->words && begin == 0 && end > 0) start_marginals(s);
-    for (int64_t i = begin; i < end && width > 1; i += GROUP) {
-        double share[GROUP];
-        int64_t cell = width * s->row + i, count = end - i < GROUP ? end - i : GROUP;
+    if (width == s->words && begin == 0 && end > 0) initialize_marginals(s);
+    for (int64_t i = begin; i < end && width > 1; i += PARENT_BLOCK) {
+        double ratio[PARENT_BLOCK];
+        int64_t cell = width * s->row + i, count = end - i < PARENT_BLOCK ? end - i : PARENT_BLOCK;
         for (int64_t k = 0; k < count; k++) {
-            double mu = s->first[cell + k] + s->second[cell + k];
-            share[k] = mu > 0.0 ? mu / s->total[cell + k] : 0.0;
+            double mu = s->first_plane[cell + k] + s->second_plane[cell + k];
+            ratio[k] = mu > 0.0 ? mu / s->sum_mantissa[cell + k] : 0.0;
         }
         for (int64_t d = 1; d < width; d++)
             for (int64_t k = 0; k < count; k += LANES)
-                flow_down(s, d * s->row + i + k, (width - d) * s->row + i + d + k, share + k, s->top + cell + k);
+                send_to_children(s, d * s->row + i + k, (width - d) * s->row + i + d + k, ratio + k,
+                                 s->sum_exponent + cell + k);
     }
     if (width == 0) write_marginals(s, begin, end);
 }
 
-/* Where the best tree over a span splits. To look at the splits again for the n - 1 spans of one tree costs less than
-   to note the best one for all n^2 spans. */
+/* The split of the best tree over a span. Recomputing it for the n - 1 branching spans of one tree is cheaper than
+   storing it for all n^2 spans. */
 static int64_t best_split(const Sentence *s, int64_t width, int64_t i) {
     double best = -INFINITY;
     int64_t split = 1;
     for (int64_t d = 1; d < width; d++) {
-        double sum = s->first[d * s->row + i] + s->first[(width - d) * s->row + i + d];
+        double sum = s->first_plane[d * s->row + i] + s->first_plane[(width - d) * s->row + i + d];
         if (sum > best) best = sum, split = d;
     }
     return split;
 }
 
-/* Mark the spans of the best tree over words[i:j]; the recursion takes the shorter half, so it is log2(n) deep. */
+/* Marks the spans of the best tree over words[i:j]. The recursion is for the shorter child, so its depth is log2(n). */
 static void mark_tree(const Sentence *s, int64_t i, int64_t j) {
     s->out[i * s->size + j] = 1;
     while (j - i > 1) {
@@ -261,20 +265,21 @@ static void mark_tree(const Sentence *s, int64_t i, int64_t j) {
     }
 }
 
-/* best(w, i) = score(w, i) + max_d best(d, i) + best(w - d, i + d) */
+/* CKY, from narrow to wide: best(w, i) = score(w, i) + max_d best(d, i) + best(w - d, i + d) */
 CLONES static void cky_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
-    if (width == 0) read_scores(s, s->first, begin, end);
+    if (width == 0) read_scores(s, s->first_plane, begin, end);
     for (int64_t i = begin; i < end && width > 1; i += LANES) {
         double best[LANES];
         EACH_LANE best[lane] = -INFINITY;
         for (int64_t d = 1; d < width; d++) {
-            const double *left = s->first + d * s->row + i, *right = s->first + (width - d) * s->row + i + d;
+            const double *left = s->first_plane + d * s->row + i;
+            const double *right = s->first_plane + (width - d) * s->row + i + d;
             EACH_LANE {
                 double sum = left[lane] + right[lane];
                 best[lane] = sum > best[lane] ? sum : best[lane];
             }
         }
-        EACH_LANE s->first[width * s->row + i + lane] += best[lane];
+        EACH_LANE s->first_plane[width * s->row + i + lane] += best[lane];
     }
     if (width == s->words && begin == 0 && end > 0) {
         memset(s->out, 0, s->size * s->size);
@@ -282,65 +287,71 @@ CLONES static void cky_step(const Sentence *s, int64_t width, int64_t begin, int
     }
 }
 
-/* All threads on one sentence: a ticket is one part of the spans of one width, and waits for the widths before it. */
-static void together(const Sentence *s, Step *step, int down, int64_t parts, int64_t *taken, int64_t *done) {
-    for (int64_t ticket; (ticket = FETCH_ADD(taken)) < (s->words + 1) * parts; FETCH_ADD(done)) {
-        int64_t round = ticket / parts, part = ticket % parts;
-        int64_t width = down ? s->words - round : round, blocks = lanes(s, width) / LANES;
-        while (LOOK(done) < round * parts) YIELD();
+/* Runs one sentence on all threads. A ticket is one of `parts` parts of the spans of one width; a thread that takes it
+   waits until all tickets of the previous widths are completed. */
+static void run_shared(const Sentence *s, Step *step, int descending, int64_t parts, int64_t *next,
+                       int64_t *completed) {
+    for (int64_t ticket; (ticket = ATOMIC_INCREMENT(next)) < (s->words + 1) * parts; ATOMIC_INCREMENT(completed)) {
+        int64_t step_index = ticket / parts, part = ticket % parts;
+        int64_t width = descending ? s->words - step_index : step_index, blocks = lane_count(s, width) / LANES;
+        while (ATOMIC_LOAD(completed) < step_index * parts) YIELD();
         step(s, width, blocks * part / parts * LANES, blocks * (part + 1) / parts * LANES);
     }
 }
 
-static void alone(const Sentence *s, Step *step, int down) {
-    for (int64_t round = 0; round <= s->words; round++) {
-        int64_t width = down ? s->words - round : round;
-        step(s, width, 0, lanes(s, width));
+/* Runs one sentence on this thread. */
+static void run_sentence(const Sentence *s, Step *step, int descending) {
+    for (int64_t step_index = 0; step_index <= s->words; step_index++) {
+        int64_t width = descending ? s->words - step_index : step_index;
+        step(s, width, 0, lane_count(s, width));
     }
 }
 
 static double cube(int64_t words) { return (double)words * words * words; }
 
+/* The pointers of one sentence, with a slot of scratch. */
 static Sentence sentence(const Batch *b, int64_t index, int64_t slot) {
     int64_t plane = plane_length(b->size - 1), cells = b->size * b->size;
-    Sentence s = {.words = b->lengths[index], .size = b->size, .wide = b->wide};
+    Sentence s = {.words = b->lengths[index], .size = b->size, .is_double = b->is_double};
     s.row = row_length(s.words);
-    s.scores = b->scores + index * cells * item_size(b->wide);
+    s.scores = b->scores + index * cells * element_size(b->is_double);
     s.out = b->out + index * b->out_size;
     s.mantissa = b->charts + 4 * index * plane;
     s.exponent = s.mantissa + plane;
-    s.total = s.exponent + plane;
-    s.top = s.total + plane;
-    s.first = b->scratch + 2 * slot * plane;
-    s.second = s.first + plane;
+    s.sum_mantissa = s.exponent + plane;
+    s.sum_exponent = s.sum_mantissa + plane;
+    s.first_plane = b->scratch + 2 * slot * plane;
+    s.second_plane = s.first_plane + plane;
     return s;
 }
 
-/* What each thread does: a sentence with more than a thread's share of the work is done together, others by whoever
-   comes first. There are fewer of the former than threads, so a slot of scratch is left for each thread. */
-static void work(const Batch *b, Step *step, int down) {
+/* Runs on each thread. All threads share a long sentence with more than 1 / threads of the batch's work; any other
+   sentence is run by the first thread that claims it. Fewer sentences than threads are shared, so 2 * threads slots of
+   scratch are enough: one per thread and one per shared sentence. */
+static void run_batch(const Batch *b, Step *step, int descending) {
     double total = 0.0;
     for (int64_t k = 0; k < b->batch; k++) total += cube(b->lengths[k]);
     for (int64_t k = 0, slot = b->threads; k < b->batch; k++) {
-        int64_t index = b->order[k], *taken = b->counters + 2 * index;
-        if (b->lengths[index] >= TEAM_WORDS && cube(b->lengths[index]) * b->threads > total) {
+        int64_t index = b->order[k], *next = b->counters + 2 * index;
+        if (b->lengths[index] >= MIN_SHARED_WORDS && cube(b->lengths[index]) * b->threads > total) {
             Sentence s = sentence(b, index, slot++);
-            together(&s, step, down, b->threads, taken, taken + 1);
-        } else if (FETCH_ADD(taken) == 0) {
+            run_shared(&s, step, descending, b->threads, next, next + 1);
+        } else if (ATOMIC_INCREMENT(next) == 0) {
             Sentence s = sentence(b, index, b->thread);
-            alone(&s, step, down);
+            run_sentence(&s, step, descending);
         }
     }
 }
 
-/* Pointers come as integers, see _cpu_backend.pyi; NULL with a ValueError if a length would lead outside of the chart. */
-static Batch *parse(PyObject *args, Batch *b) {
+/* Reads the arguments; addresses are integers, see _cpu_backend.pyi. Returns NULL and sets a ValueError if a length is
+   outside of the chart. */
+static Batch *parse_arguments(PyObject *args, Batch *b) {
     unsigned long long scores, lengths, order, counters, charts, scratch, out;
-    long long batch, size, wide, threads, thread;
-    if (!PyArg_ParseTuple(args, "LLLLLKKKKKKK", &thread, &threads, &batch, &size, &wide, &scores, &lengths, &order,
+    long long batch, size, is_double, threads, thread;
+    if (!PyArg_ParseTuple(args, "LLLLLKKKKKKK", &thread, &threads, &batch, &size, &is_double, &scores, &lengths, &order,
                           &counters, &charts, &scratch, &out))
         return NULL;
-    *b = (Batch){.batch = batch, .size = size, .wide = wide, .threads = threads, .thread = thread};
+    *b = (Batch){.batch = batch, .size = size, .is_double = is_double, .threads = threads, .thread = thread};
     b->scores = (char *)(uintptr_t)scores, b->out = (char *)(uintptr_t)out;
     b->lengths = (int64_t *)(uintptr_t)lengths, b->order = (int64_t *)(uintptr_t)order;
     b->counters = (int64_t *)(uintptr_t)counters;
@@ -354,30 +365,30 @@ static Batch *parse(PyObject *args, Batch *b) {
     return b;
 }
 
-static PyObject *run(Batch *b, Step *step, int down, int64_t out_size) {
+static PyObject *run(Batch *b, Step *step, int descending, int64_t out_size) {
     b->out_size = out_size;
     Py_BEGIN_ALLOW_THREADS
-    work(b, step, down);
+    run_batch(b, step, descending);
     Py_END_ALLOW_THREADS
     Py_RETURN_NONE;
 }
 
 static PyObject *inside(PyObject *module, PyObject *args) {
     Batch b;
-    return parse(args, &b) ? run(&b, inside_step, 0, sizeof(double)) : NULL;
+    return parse_arguments(args, &b) ? run(&b, inside_step, 0, sizeof(double)) : NULL;
 }
 
 static PyObject *outside(PyObject *module, PyObject *args) {
     Batch b;
-    return parse(args, &b) ? run(&b, outside_step, 1, b.size * b.size * item_size(b.wide)) : NULL;
+    return parse_arguments(args, &b) ? run(&b, outside_step, 1, b.size * b.size * element_size(b.is_double)) : NULL;
 }
 
 static PyObject *cky(PyObject *module, PyObject *args) {
     Batch b;
-    return parse(args, &b) ? run(&b, cky_step, 0, b.size * b.size) : NULL;
+    return parse_arguments(args, &b) ? run(&b, cky_step, 0, b.size * b.size) : NULL;
 }
 
-static PyObject *plane(PyObject *module, PyObject *args) {
+static PyObject *get_plane_length(PyObject *module, PyObject *args) {
     long long words;
     return PyArg_ParseTuple(args, "L", &words) ? PyLong_FromLongLong(plane_length(words)) : NULL;
 }
@@ -385,7 +396,7 @@ static PyObject *plane(PyObject *module, PyObject *args) {
 static PyMethodDef methods[] = {{"inside", inside, METH_VARARGS, NULL},
                                 {"outside", outside, METH_VARARGS, NULL},
                                 {"cky", cky, METH_VARARGS, NULL},
-                                {"plane", plane, METH_VARARGS, NULL},
+                                {"plane_length", get_plane_length, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {

@@ -1,4 +1,4 @@
-"""SpanCRF: a probability distribution over the binary trees of a sentence."""
+"""SpanCRF: the probability distribution over the binary trees of a sentence."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from treecrf.chart.sampling import sample_trees
 
 
 class SpanCRF:
-    """Trees weighted by the scores of their spans, for a batch of sentences.
+    """A distribution over binary trees, for each sentence of a batch. A tree's score is the sum of its spans' scores.
 
     `scores` is (b, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i:j]`. Cells outside a sentence are
     never read. Results are shaped like scores; trees are boolean charts.
@@ -20,13 +20,13 @@ class SpanCRF:
     >>> scores = torch.zeros(1, 4, 4)
     >>> scores[0, 0, 2] = 1.0
     >>> crf = SpanCRF(scores, [3])
-    >>> round(crf.marginals[0, 0, 2].item(), 3)  # two trees, e to one
+    >>> round(crf.marginals[0, 0, 2].item(), 3)  # two trees, with odds of e to 1
     0.731
     >>> crf.argmax[0].nonzero().tolist()
     [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]
 
-    `allowed` forbids spans in every answer, as a score of -inf does; the drop in `log_partition` is the
-    log-probability of the constraint. Without `validate` nothing is checked and nothing waits for the device.
+    Spans that are not `allowed` have a score of -inf, so no tree contains them. The drop in `log_partition` is the
+    log-probability of this constraint. Without `validate`, values are not checked and the device is not synchronized.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class SpanCRF:
 
     @cached_property
     def _inside(self) -> tuple[Tensor, Tensor]:
-        """log Z in float64, and the inside chart."""
+        """log Z in float64 and the inside chart."""
         log_z, chart = dispatch.LogPartition.apply(self.scores, self.lengths)
         self._check_feasible(log_z)
         return log_z, chart
@@ -56,7 +56,7 @@ class SpanCRF:
     def _check_feasible(self, log_z: Tensor) -> None:
         if self._constrained and (log_z == -torch.inf).any():
             sentence = int((log_z == -torch.inf).nonzero()[0])
-            raise ValueError(f"sentence {sentence}: no tree is left by the spans that are allowed; allow more of them")
+            raise ValueError(f"sentence {sentence}: the allowed spans form no tree; allow more spans")
 
     @property
     def _log_z(self) -> Tensor:
@@ -68,7 +68,7 @@ class SpanCRF:
 
     @property
     def log_partition(self) -> Tensor:
-        """log Z: the log-sum of the exponentiated scores of all trees, (b,)."""
+        """log Z: the log of the sum over all trees of their exponentiated scores, (b,)."""
         return self._log_z.to(self._dtype)
 
     @cached_property
@@ -77,7 +77,7 @@ class SpanCRF:
         if "_inside" in vars(self) or self.scores.requires_grad:
             marginals: Tensor = dispatch.Marginals.apply(self.scores, self.lengths, self._inside[1])
             return marginals
-        chart, log_z, marginals = dispatch.backend(self.scores).inside_outside(self.scores, self.lengths)
+        chart, log_z, marginals = dispatch.select_backend(self.scores).inside_outside(self.scores, self.lengths)
         self._check_feasible(log_z)
         self._inside = log_z, chart
         return marginals
@@ -88,18 +88,18 @@ class SpanCRF:
         return self._best_tree(self.scores)
 
     def mbr(self) -> Tensor:
-        """The tree with the highest sum of marginals: the most spans expected to be right."""
+        """The tree with the highest sum of marginals, which is its expected number of correct spans."""
         return self._best_tree(self.marginals.detach().masked_fill(self.scores.detach() == -torch.inf, -torch.inf))
 
     def _best_tree(self, chart: Tensor) -> Tensor:
         if self._constrained:
-            _ = self._inside  # which is where a constraint without a tree is found
+            _ = self._inside  # raises an error if the allowed spans form no tree
         with torch.no_grad():
-            tree: Tensor = dispatch.backend(chart).cky(chart, self.lengths)
+            tree: Tensor = dispatch.select_backend(chart).cky(chart, self.lengths)
         return tree
 
     def score(self, trees: Tensor) -> Tensor:
-        """The summed scores of trees, (..., b)."""
+        """The scores of trees: the sums of their spans' scores, (..., b)."""
         return self._score(trees).to(self._dtype)
 
     def _score(self, trees: Tensor) -> Tensor:
@@ -107,36 +107,36 @@ class SpanCRF:
         return torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
 
     def log_prob(self, trees: Tensor) -> Tensor:
-        """The log-probability of trees, (..., b); -inf where a constraint forbids one."""
+        """The log-probabilities of trees, (..., b); -inf for a tree with a forbidden span."""
         return (self._score(trees) - self._log_z).to(self._dtype)
 
     @property
     def entropy(self) -> Tensor:
-        """The expected surprise over trees, in nats, (b,)."""
+        """The entropy in nats, (b,)."""
         return self.cross_entropy(self)
 
     def cross_entropy(self, other: "SpanCRF") -> Tensor:
-        """The expected surprise of `other` over the trees of this distribution, (b,)."""
+        """The cross-entropy of `other` relative to this distribution, in nats, (b,)."""
         self._check_pair(other)
-        # every tree has 2n - 1 spans: log Z in as many shares keeps huge scores from cancelling only at the end;
-        # spans that never occur count nothing, though their score may be -inf
-        share = (other._log_z / (2 * self.lengths - 1))[:, None, None]
-        surprise = torch.where(self.marginals > 0, share - other.scores, 0.0)
-        return (self.marginals.double() * surprise).sum((-1, -2)).to(self._dtype)
+        # A tree has 2n - 1 spans. Dividing log Z among them keeps huge scores from canceling only at the end.
+        # Spans of probability 0 contribute nothing, although their score may be -inf.
+        span_log_z = (other._log_z / (2 * self.lengths - 1))[:, None, None]
+        surprisal = torch.where(self.marginals > 0, span_log_z - other.scores, 0.0)
+        return (self.marginals.double() * surprisal).sum((-1, -2)).to(self._dtype)
 
     def kl(self, other: "SpanCRF") -> Tensor:
-        """The Kullback-Leibler divergence from `other` to this distribution, (b,)."""
+        """The Kullback-Leibler divergence of this distribution from `other`, in nats, (b,)."""
         return self.cross_entropy(other) - self.entropy
 
     def sample(self, k: int, *, generator: torch.Generator | None = None) -> Tensor:
-        """k trees of each sentence, drawn by their probability: (k, b, n + 1, n + 1)."""
+        """k random trees of each sentence, (k, b, n + 1, n + 1)."""
         _ = self._inside
         return sample_trees(self.scores, self.lengths, k, generator)
 
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
-        """The k best trees in order and their scores: (k, b) and (k, b, n + 1, n + 1).
+        """The scores (k, b) of the k best trees, in descending order, and the trees (k, b, n + 1, n + 1).
 
-        Where a sentence has fewer trees, the rest have a score of -inf and no spans.
+        If a sentence has fewer than k trees, the remaining ones have a score of -inf and no spans.
         """
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
@@ -148,8 +148,8 @@ class SpanCRF:
     def _check_trees(self, trees: Tensor) -> None:
         if trees.dtype != torch.bool or trees.shape[-3:] != self.scores.shape:
             raise ValueError(
-                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected charts of torch.bool shaped like scores, "
-                f"{tuple(self.scores.shape)}, with any dimensions before"
+                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected torch.bool of the shape of scores, "
+                f"{tuple(self.scores.shape)}, with any leading dimensions"
             )
         if self._validate:
             _check_trees(trees, self.lengths)
@@ -157,8 +157,8 @@ class SpanCRF:
     def _check_pair(self, other: "SpanCRF") -> None:
         if self.scores.shape != other.scores.shape or not torch.equal(self.lengths, other.lengths):
             raise ValueError(
-                f"the other distribution is over {tuple(other.scores.shape)} with lengths {other.lengths.tolist()}; "
-                f"expected {tuple(self.scores.shape)} with {self.lengths.tolist()}"
+                f"the other distribution has scores {tuple(other.scores.shape)} and lengths {other.lengths.tolist()}; "
+                f"expected {tuple(self.scores.shape)} and {self.lengths.tolist()}"
             )
 
 
@@ -166,11 +166,11 @@ def _check_shapes(scores: Tensor, lengths: Tensor, allowed: Tensor | None) -> No
     shape = tuple(scores.shape)
     if scores.dim() != 3 or shape[1] != shape[2] or shape[0] < 1 or shape[1] < 2 or not scores.is_floating_point():
         raise ValueError(
-            f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1), n words at most"
+            f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1) for at most n words"
         )
     if tuple(lengths.shape) != shape[:1] or lengths.is_floating_point():
         raise ValueError(
-            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one a sentence"
+            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one per sentence"
         )
     if allowed is not None and (allowed.shape != scores.shape or allowed.dtype != torch.bool):
         raise ValueError(
@@ -179,36 +179,37 @@ def _check_shapes(scores: Tensor, lengths: Tensor, allowed: Tensor | None) -> No
 
 
 def _check_values(scores: Tensor, lengths: Tensor) -> bool:
-    """Refuse what no answer can be given for; say whether any score is -inf."""
+    """Checks lengths and scores; returns whether any score is -inf."""
     size = scores.shape[-1]
     for sentence, length in enumerate(lengths.tolist()):
         if not 1 <= length < size:
             raise ValueError(
-                f"sentence {sentence}: length {length}; expected 1 to {size - 1}, as scores are for {size - 1} words"
+                f"sentence {sentence}: length {length}; expected 1 to {size - 1}, the number of words that scores has"
             )
     low, high = torch.stack(torch.aminmax(scores.detach())).tolist()
     if not high < torch.inf:
-        odd = (~(scores < torch.inf) & torch_backend.within(lengths.to(scores.device), size)).nonzero()
-        if len(odd):
-            sentence, start, end = odd[0].tolist()
+        invalid = (~(scores < torch.inf) & torch_backend.span_mask(lengths.to(scores.device), size)).nonzero()
+        if len(invalid):
+            sentence, start, end = invalid[0].tolist()
             raise ValueError(
                 f"sentence {sentence}: the score of span ({start}, {end}) is {scores[sentence, start, end].item()}; "
-                "expected a finite number, or -inf for a span that cannot be"
+                "expected a finite number, or -inf for a forbidden span"
             )
     return not low > -torch.inf
 
 
 def _check_trees(trees: Tensor, lengths: Tensor) -> None:
-    """Refuse charts that are not binary trees: only a tree's own 2n-1 spans can all be in one tree."""
+    """Checks that charts are binary trees: their 2n - 1 spans are then all in one tree, which CKY finds."""
     size = trees.shape[-1]
     charts = trees.reshape(-1, size, size)
-    repeated = lengths.repeat(len(charts) // len(lengths))
-    shared = dispatch.backend(charts.float()).cky(charts.float(), repeated) & charts
-    wrong = (shared.sum((-1, -2)) != 2 * repeated - 1) | (charts.sum((-1, -2)) != 2 * repeated - 1)
-    if wrong.any():
-        tree = int(wrong.nonzero()[0])
-        length = int(repeated[tree])
+    lengths_of_charts = lengths.repeat(len(charts) // len(lengths))
+    expected = 2 * lengths_of_charts - 1
+    common = dispatch.select_backend(charts.float()).cky(charts.float(), lengths_of_charts) & charts
+    is_wrong = (common.sum((-1, -2)) != expected) | (charts.sum((-1, -2)) != expected)
+    if is_wrong.any():
+        tree = int(is_wrong.nonzero()[0])
+        length = int(lengths_of_charts[tree])
         raise ValueError(
             f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
-            f"{length} words; expected {2 * length - 1} spans, none crossing another"
+            f"{length} words; expected {2 * length - 1} spans that do not cross"
         )

@@ -1,7 +1,7 @@
-"""The join: one place that chooses a backend, and the two autograd functions over it.
+"""The choice of a backend, and the autograd functions of log Z and the marginals.
 
-The gradient of log Z is the chart of marginals, which the backends compute without autograd. The gradient of the
-marginals themselves, wanted only by second-order losses such as entropy, takes the plain tensors of `torch_backend.py`.
+The gradient of log Z is the chart of marginals, which the backends compute without autograd. Only second-order losses,
+such as entropy, need the gradient of the marginals; it goes through the PyTorch operations of `torch_backend.py`.
 """
 
 from types import ModuleType
@@ -14,23 +14,23 @@ from torch.autograd.function import once_differentiable
 from treecrf.chart import cpu_backend, torch_backend
 
 
-def backend(scores: Tensor) -> ModuleType:
-    """The fastest room that can hold these scores: each has `inside`, `outside` and `cky`."""
+def select_backend(scores: Tensor) -> ModuleType:
+    """The fastest module for these scores; each has `inside`, `outside`, `inside_outside` and `cky`."""
     if scores.is_cuda:
         try:
             from treecrf.chart import triton_backend
-        except ImportError:  # a build of torch that comes without Triton
+        except ImportError:  # this build of torch has no Triton
             return torch_backend
         return triton_backend
     return cpu_backend if scores.device.type == "cpu" and cpu_backend.available else torch_backend
 
 
 class LogPartition(torch.autograd.Function):
-    """log Z, with the inside chart that led to it."""
+    """log Z, and the inside chart."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        chart, log_z = backend(scores).inside(scores, lengths)
+        chart, log_z = select_backend(scores).inside(scores, lengths)
         ctx.save_for_backward(scores, lengths, chart)
         ctx.mark_non_differentiable(chart)
         return log_z, chart
@@ -42,12 +42,12 @@ class LogPartition(torch.autograd.Function):
 
 
 class Marginals(torch.autograd.Function):
-    """The probability of every span, given the inside chart."""
+    """The probability of every span, for an inside chart."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
         ctx.save_for_backward(scores, lengths)
-        marginals: Tensor = backend(scores).outside(scores, lengths, chart)
+        marginals: Tensor = select_backend(scores).outside(scores, lengths, chart)
         return marginals
 
     @staticmethod
@@ -58,7 +58,7 @@ class Marginals(torch.autograd.Function):
             leaf = scores.detach().requires_grad_()
             _, log_z = torch_backend.inside(leaf, lengths)
             (marginals,) = torch.autograd.grad(log_z.sum(), leaf, create_graph=True)
-            if not marginals.requires_grad:  # sentences of one word have one tree, whatever its score
+            if not marginals.requires_grad:  # all sentences have one word and so one tree: marginals are constant
                 return torch.zeros_like(scores), None, None
             (grad,) = torch.autograd.grad(marginals, leaf, grads[0].to(marginals.dtype))
         return grad, None, None

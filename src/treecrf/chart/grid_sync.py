@@ -1,22 +1,25 @@
-"""How the programs of one Triton launch wait for each other.
+"""A barrier between the programs of one Triton launch.
 
-A grid whose programs meet has to be launched cooperatively, so that all of them are on the device at once.
+The grid must be launched cooperatively, so that all its programs are on the device at once.
 """
 
 import triton
 import triton.language as tl
 from triton import knobs
 
-# in Triton's interpreter programs run one after another and cannot meet: what lies between meetings is a launch each
+# Triton's interpreter runs programs one after another, so they cannot wait for each other: launches end at barriers
 INTERPRETED = bool(knobs.runtime.interpret)
 
 
 @triton.jit
-def meet(meeting, rounds, PARTS: tl.constexpr):
-    """Wait until all PARTS programs that share a counter have stored what they had to, for the `rounds`-th time."""
+def grid_barrier(counter, barriers, PROGRAMS: tl.constexpr):
+    """Waits until all PROGRAMS programs that share a counter reach their `barriers`-th barrier (from 1).
+
+    What a program stored before the barrier is visible to the others after it.
+    """
     tl.debug_barrier()
-    if PARTS > 1:
-        tl.atomic_add(meeting, 1, sem="acq_rel", scope="gpu")
-        while tl.atomic_add(meeting, 0, sem="acq_rel", scope="gpu") < rounds * PARTS:
+    if PROGRAMS > 1:
+        tl.atomic_add(counter, 1, sem="acq_rel", scope="gpu")
+        while tl.atomic_add(counter, 0, sem="acq_rel", scope="gpu") < barriers * PROGRAMS:
             pass
         tl.debug_barrier()

@@ -1,6 +1,6 @@
-"""From charts to trees: exact samples, and the k best in order.
+"""Lazy k-best extraction: the trees of a sentence in descending order of score.
 
-Trees are boolean charts by fencepost, shaped like the scores they come from.
+This is algorithm 3 of Huang and Chiang (2005), with an explicit stack in place of recursion.
 """
 
 import heapq
@@ -13,94 +13,93 @@ from treecrf.chart import torch_backend
 
 
 class _Candidate(NamedTuple):
-    """A tree of a span: the a-th best of its left side beside the b-th best of its right; cheaper is better."""
+    """A tree of a span: its left child has the tree of rank a, its right child the tree of rank b (from 0)."""
 
-    cost: float
+    cost: float  # minus its score
     split: int
     a: int
     b: int
-    choice: int  # which of the span's own scores
+    choice: int  # index of the span's score
 
 
 class _Ranking:
-    """The trees of one span, best first, as far as anyone asked."""
+    """The trees of one span, best first, as far as they have been requested."""
 
     def __init__(self, candidates: list[_Candidate]) -> None:
         heapq.heapify(candidates)
-        self.waiting = candidates
+        self.heap = candidates
         self.ranked: list[_Candidate] = []
         self.seen = {candidate[1:] for candidate in candidates}
-        self.grown = 0  # how many of `ranked` have put their successors among those waiting
+        self.expanded = 0  # number of ranked trees whose successors are in the heap
 
 
 class LazyTrees:
-    """The trees of one sentence in order of score, each found when it is asked for.
+    """The trees of one sentence in descending order of score, each computed on request.
 
-    The second best tree of a span differs from the best in one side only, so a span's next candidates come from those
-    already taken: nothing is ranked that the order at the root does not need.
+    The successors of a tree of a span differ from it in the rank of one child or in the choice. Only trees that the
+    order at the root depends on are ranked.
 
-    `scores` is (n + 1, n + 1, c): a span may be chosen in c ways, of which the first scores best, and each makes
-    another tree.
+    `scores` is (n + 1, n + 1, c): a span has c alternative scores, in descending order, and each makes a different
+    tree.
     """
 
     def __init__(self, scores: Tensor, length: int) -> None:
         self.scores = scores.double().numpy()
         self.choices = scores.shape[-1]
         self.length = length
-        self.best = torch_backend.by_fencepost(torch_backend.best(scores[None, ..., 0], torch.tensor([length])))[
-            0
-        ].tolist()
+        best_scores = torch_backend.best_scores(scores[None, ..., 0], torch.tensor([length]))
+        self.best = torch_backend.by_fencepost(best_scores)[0].tolist()
         self.rankings: dict[tuple[int, int], _Ranking] = {}
 
     def _ranking(self, start: int, end: int) -> _Ranking:
         if (start, end) not in self.rankings:
-            own = self.scores[start, end].tolist()
-            costs = [
-                _Candidate(-(own[0] + self.best[start][k] + self.best[k][end]), k, 0, 0, 0)
+            scores = self.scores[start, end].tolist()
+            candidates = [
+                _Candidate(-(scores[0] + self.best[start][k] + self.best[k][end]), k, 0, 0, 0)
                 for k in range(start + 1, end)
             ]
             if end == start + 1:
-                costs = [_Candidate(-score, start, 0, 0, choice) for choice, score in enumerate(own)]
-            self.rankings[start, end] = _Ranking([c for c in costs if c.cost < torch.inf])
+                candidates = [_Candidate(-score, start, 0, 0, choice) for choice, score in enumerate(scores)]
+            self.rankings[start, end] = _Ranking([c for c in candidates if c.cost < torch.inf])
         return self.rankings[start, end]
 
     def rank(self, start: int, end: int, place: int) -> _Candidate | None:
-        """The candidate at a place of a span's order, 0 for the best; None past the last."""
-        asked = [(start, end, place)]  # a stack: what must be ranked before the one below it can go on
-        while asked:
-            first, last, wanted = asked[-1]
-            ranking = self._ranking(first, last)
-            if len(ranking.ranked) > wanted or not self._advance(first, last, ranking, asked):
-                asked.pop()
+        """The tree of a span at a place of its ranking, from 0; None after the last tree."""
+        requests = [(start, end, place)]  # a stack: each request is needed by the one below it
+        while requests:
+            low, high, request_place = requests[-1]
+            ranking = self._ranking(low, high)
+            if len(ranking.ranked) > request_place or not self._advance(low, high, ranking, requests):
+                requests.pop()
         ranked = self._ranking(start, end).ranked
         return ranked[place] if place < len(ranked) else None
 
-    def _advance(self, start: int, end: int, ranking: _Ranking, asked: list[tuple[int, int, int]]) -> bool:
-        """Rank one more candidate, or ask first for what that needs; False when there are no more."""
-        if ranking.grown < len(ranking.ranked) and end > start + 1:
-            taken = ranking.ranked[-1]
-            left, right = self._ranking(start, taken.split), self._ranking(taken.split, end)
-            for side, place, low, high in (
-                (left, taken.a + 1, start, taken.split),
-                (right, taken.b + 1, taken.split, end),
+    def _advance(self, start: int, end: int, ranking: _Ranking, requests: list[tuple[int, int, int]]) -> bool:
+        """Ranks one more tree, or requests a child's tree that this needs; returns False if no tree is left."""
+        if ranking.expanded < len(ranking.ranked) and end > start + 1:
+            latest = ranking.ranked[-1]
+            left, right = self._ranking(start, latest.split), self._ranking(latest.split, end)
+            for child, place, low, high in (
+                (left, latest.a + 1, start, latest.split),
+                (right, latest.b + 1, latest.split, end),
             ):
-                if len(side.ranked) <= place and not self._exhausted(low, high, side):
-                    asked.append((low, high, place))
+                if len(child.ranked) <= place and not self._is_exhausted(low, high, child):
+                    requests.append((low, high, place))
                     return True
-            self._grow(start, end, ranking, taken, left, right)
-        ranking.grown = len(ranking.ranked)
-        if not ranking.waiting:
+            self._push_successors(start, end, ranking, latest, left, right)
+        ranking.expanded = len(ranking.ranked)
+        if not ranking.heap:
             return False
-        ranking.ranked.append(heapq.heappop(ranking.waiting))
+        ranking.ranked.append(heapq.heappop(ranking.heap))
         return True
 
-    def _exhausted(self, start: int, end: int, ranking: _Ranking) -> bool:
-        return not ranking.waiting and (ranking.grown == len(ranking.ranked) or end == start + 1)
+    def _is_exhausted(self, start: int, end: int, ranking: _Ranking) -> bool:
+        return not ranking.heap and (ranking.expanded == len(ranking.ranked) or end == start + 1)
 
-    def _grow(
-        self, start: int, end: int, ranking: _Ranking, taken: _Candidate, left: _Ranking, right: _Ranking
+    def _push_successors(
+        self, start: int, end: int, ranking: _Ranking, latest: _Candidate, left: _Ranking, right: _Ranking
     ) -> None:
-        split, a, b, choice = taken[1:]
+        split, a, b, choice = latest[1:]
         for key in ((split, a + 1, b, choice), (split, a, b + 1, choice), (split, a, b, choice + 1)):
             _, a, b, choice = key
             if a >= len(left.ranked) or b >= len(right.ranked) or choice >= self.choices or key in ranking.seen:
@@ -108,31 +107,31 @@ class LazyTrees:
             ranking.seen.add(key)
             cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end, choice].item()
             if cost < torch.inf:
-                heapq.heappush(ranking.waiting, _Candidate(cost, *key))
+                heapq.heappush(ranking.heap, _Candidate(cost, *key))
 
     def spans(self, place: int) -> list[tuple[int, int, int]]:
-        """The spans of the tree at a place of the order, with their choices; none past the last tree."""
-        found = []
-        asked = [(0, self.length, place)]
-        while asked:
-            start, end, place = asked.pop()
+        """The spans (start, end, choice) of the tree at a place of the order, from 0; empty after the last tree."""
+        spans = []
+        pending = [(0, self.length, place)]
+        while pending:
+            start, end, place = pending.pop()
             candidate = self.rank(start, end, place)
             if candidate is None:
                 return []
-            found.append((start, end, candidate.choice))
+            spans.append((start, end, candidate.choice))
             if end > start + 1:
-                asked += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
-        return found
+                pending += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
+        return spans
 
 
 def kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """The `count` best trees of each sentence in order: (count, b, n + 1, n + 1); empty charts past the last tree."""
+    """The `count` best trees of each sentence, best first, (count, b, n + 1, n + 1); empty after the last tree."""
     batch, size = scores.shape[:2]
     trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
     for b, (chart, length) in enumerate(zip(scores.detach().cpu(), lengths.tolist(), strict=True)):
-        lazy = LazyTrees(chart[..., None], length)
+        lazy_trees = LazyTrees(chart[..., None], length)
         for place in range(count):
-            spans = lazy.spans(place)
+            spans = lazy_trees.spans(place)
             if not spans:
                 break
             starts, ends, _ = zip(*spans, strict=True)

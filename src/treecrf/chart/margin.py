@@ -1,4 +1,4 @@
-"""The max-margin loss of one-stage parsers, in the same chart."""
+"""The max-margin loss of one-stage parsers."""
 
 import torch
 from torch import Tensor
@@ -7,15 +7,15 @@ from treecrf.chart.crf import SpanCRF
 
 
 def margin_loss(scores: Tensor, lengths: Tensor, gold: Tensor, *, margin: float = 1.0) -> Tensor:
-    """How far the gold tree falls short of beating every other tree by its Hamming cost, (b,).
+    """The structured hinge loss with Hamming cost: the best cost-augmented score minus the gold tree's score, (b,).
 
     `scores` is (b, n + 1, n + 1, labels); `gold` is (b, n + 1, n + 1): the label of each gold span, -1 elsewhere. Each
-    labelled span that is not gold costs `margin`. Labels are maximised out before the cubic loop.
+    labeled span that is not gold costs `margin`. The maximum over labels is taken before the cubic loop.
     """
     is_gold = gold >= 0
     gold_scores = scores.gather(-1, gold.clamp(min=0)[..., None])[..., 0]
-    right = torch.nn.functional.one_hot(gold.clamp(min=0), scores.shape[-1]).bool() & is_gold[..., None]
-    costly = torch.where(right, scores, scores + margin).amax(-1)
-    rival = SpanCRF(costly.detach().float(), lengths, validate=False).argmax
-    total = torch.where(rival, costly, 0.0) - torch.where(is_gold, gold_scores, 0.0)
-    return total.sum((-1, -2)).clamp(min=0)
+    is_gold_label = torch.nn.functional.one_hot(gold.clamp(min=0), scores.shape[-1]).bool() & is_gold[..., None]
+    augmented = torch.where(is_gold_label, scores, scores + margin).amax(-1)
+    best_tree = SpanCRF(augmented.detach().float(), lengths, validate=False).argmax
+    violation = torch.where(best_tree, augmented, 0.0) - torch.where(is_gold, gold_scores, 0.0)
+    return violation.sum((-1, -2)).clamp(min=0)

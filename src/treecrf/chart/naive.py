@@ -1,7 +1,7 @@
-"""The definition: every binary tree, enumerated.
+"""The definition of every quantity, by enumeration of all binary trees; the tests compare the backends with it.
 
 Charts are (batch, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i:j]` of sentence b. A tree is a boolean
-chart with its 2n-1 spans. Exponential; what the fast rooms are tested against.
+chart with 2n - 1 spans. The number of trees grows exponentially with n.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def brackets(start: int, end: int) -> Iterator[list[tuple[int, int]]]:
 
 
 def trees(length: int, size: int) -> Tensor:
-    """Every binary tree over `length` words: (trees, size, size)."""
+    """All binary trees over `length` words, (trees, size, size)."""
     charts = []
     for spans in brackets(0, length):
         chart = torch.zeros(size, size, dtype=torch.bool)
@@ -31,30 +31,30 @@ def trees(length: int, size: int) -> Tensor:
 
 
 def tree_scores(scores: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Every tree of one sentence and its score, best first; trees with a score of -inf are left out."""
-    every = trees(length, scores.shape[-1])
-    totals = torch.where(every, scores, 0.0).sum((-1, -2))
+    """All trees of one sentence and their scores, best first, without the trees that score -inf."""
+    all_trees = trees(length, scores.shape[-1])
+    totals = torch.where(all_trees, scores, 0.0).sum((-1, -2))
     order = totals.argsort(descending=True, stable=True)
     order = order[totals[order] > -torch.inf]
-    return every[order], totals[order]
+    return all_trees[order], totals[order]
 
 
 def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The logarithm of the sum over trees of their exponentiated scores."""
+    """log Z: the log of the sum over trees of their exponentiated scores, (b,)."""
     return torch.stack([tree_scores(s, n)[1].logsumexp(0) for s, n in zip(scores, lengths.tolist(), strict=True)])
 
 
 def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The probability of each span: that of all trees that hold it."""
+    """The probability of each span: the sum over the trees that contain it, (b, n + 1, n + 1)."""
     charts = []
     for chart, length in zip(scores, lengths.tolist(), strict=True):
-        every, totals = tree_scores(chart, length)
-        charts.append(torch.einsum("t,tij->ij", totals.softmax(0), every.to(totals)))
+        all_trees, totals = tree_scores(chart, length)
+        charts.append(torch.einsum("t,tij->ij", totals.softmax(0), all_trees.to(totals)))
     return torch.stack(charts)
 
 
 def entropy(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The expected surprise over trees."""
+    """The entropy of the distribution over trees, in nats, (b,)."""
     entropies = []
     for chart, length in zip(scores, lengths.tolist(), strict=True):
         log_probs = tree_scores(chart, length)[1].log_softmax(0)

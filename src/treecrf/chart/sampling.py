@@ -7,34 +7,35 @@ from treecrf.chart import torch_backend
 
 
 def sample_trees(scores: Tensor, lengths: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
-    """`count` trees of each sentence, drawn by their probability: (count, b, n + 1, n + 1).
+    """`count` random trees of each sentence, (count, b, n + 1, n + 1).
 
-    Each step splits one pending span of every tree: a split's probability is that of its two sides within the span.
+    Each step splits one pending span (i, j) of every tree at k, with probability proportional to
+    exp(beta(i, k) + beta(k, j)).
     """
     batch, size = scores.shape[:2]
     beta = torch_backend.by_fencepost(torch_backend.inside(scores.detach(), lengths)[0])
     trees = torch.zeros(count * batch, size, size, dtype=torch.bool, device=scores.device)
     tree = torch.arange(count * batch, device=scores.device)
     sentence = tree % batch
-    # pending spans of each tree; spans of one word leave it at once, so it never holds more than n
+    # a stack of pending spans per tree; single words leave it at once, so it never holds more than n spans
     starts, ends = (torch.zeros(count * batch, size, dtype=torch.int64, device=scores.device) for _ in range(2))
     ends[:, 0] = lengths[sentence]
-    pending = torch.ones_like(tree)
+    depth = torch.ones_like(tree)
     fence = torch.arange(size, device=scores.device)
     for _ in range(2 * size - 3):
-        top = (pending - 1).clamp(min=0)
+        top = (depth - 1).clamp(min=0)
         start, end = starts[tree, top], ends[tree, top]
-        live = pending > 0
-        trees[tree[live], start[live], end[live]] = True
-        inner = (fence > start[:, None]) & (fence < end[:, None])
-        logits = torch.where(inner, beta[sentence, start] + beta[sentence, :, end], -torch.inf)
-        branches = live & (end - start > 1)
-        weights = torch.where(branches[:, None], logits, 0.0).softmax(1)
-        middle = torch.multinomial(weights, 1, generator=generator)[:, 0]
-        # the right side takes the span's place, the left side goes on top
-        starts[tree, top] = torch.where(branches, middle, start)
+        is_pending = depth > 0
+        trees[tree[is_pending], start[is_pending], end[is_pending]] = True
+        is_split = (fence > start[:, None]) & (fence < end[:, None])
+        logits = torch.where(is_split, beta[sentence, start] + beta[sentence, :, end], -torch.inf)
+        is_branching = is_pending & (end - start > 1)
+        weights = torch.where(is_branching[:, None], logits, 0.0).softmax(1)
+        split = torch.multinomial(weights, 1, generator=generator)[:, 0]
+        # the right child replaces the span, the left child goes on top of it
+        starts[tree, top] = torch.where(is_branching, split, start)
         above = (top + 1).clamp(max=size - 1)
-        starts[tree, above] = torch.where(branches, start, starts[tree, above])
-        ends[tree, above] = torch.where(branches, middle, ends[tree, above])
-        pending = pending + torch.where(branches, 1, -1) * live
+        starts[tree, above] = torch.where(is_branching, start, starts[tree, above])
+        ends[tree, above] = torch.where(is_branching, split, ends[tree, above])
+        depth = depth + torch.where(is_branching, 1, -1) * is_pending
     return trees.view(count, batch, size, size)

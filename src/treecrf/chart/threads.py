@@ -1,4 +1,4 @@
-"""Work on several threads at once: the parts of one compiled loop, or whole things side by side."""
+"""Thread pools: one compiled kernel on several threads, or a function applied to several items in parallel."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -14,47 +14,47 @@ R = TypeVar("R")
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
+def _kernel_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="treecrf")
 
 
 @cache
-def _crew(threads: int) -> ThreadPoolExecutor:
-    """So many threads, none of which lets torch share out its work to others."""
-    crew = ThreadPoolExecutor(threads, "treecrf-crew", _work_alone)
+def _map_pool(threads: int) -> ThreadPoolExecutor:
+    """A pool whose threads run each torch operation on one thread."""
+    pool = ThreadPoolExecutor(threads, "treecrf-map", _use_one_torch_thread)
     barrier = Barrier(threads)
-    list(crew.map(lambda _: barrier.wait(), range(threads)))  # until all are there
-    torch.set_num_threads(threads)  # each has set it for threads to come as well
-    return crew
+    list(pool.map(lambda _: barrier.wait(), range(threads)))  # waits until all threads have started
+    torch.set_num_threads(threads)  # the pool's threads have also changed the number for threads that start later
+    return pool
 
 
-def _work_alone() -> None:
+def _use_one_torch_thread() -> None:
     torch.set_num_threads(1)
-    torch.get_num_threads()  # a thread takes the number over when it first asks for it
+    torch.get_num_threads()  # a thread adopts the number at its first query
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
-    os.register_at_fork(after_in_child=_pool.cache_clear)
-    os.register_at_fork(after_in_child=_crew.cache_clear)
+    os.register_at_fork(after_in_child=_kernel_pool.cache_clear)
+    os.register_at_fork(after_in_child=_map_pool.cache_clear)
 
 
-def on_threads(kernel: Callable[..., None], threads: int, *arguments: Any) -> None:
-    """Call `kernel(thread, threads, *arguments)` for each thread; they share out the work themselves.
+def run_on_threads(kernel: Callable[..., None], threads: int, *arguments: Any) -> None:
+    """Calls `kernel(thread, threads, *arguments)` on each thread; the kernel divides the work among the threads.
 
-    This thread is one of them, so all work gets done even where no other is free.
+    The calling thread is one of them, so the work is completed even if no other thread is free.
     """
-    helpers = [_pool().submit(kernel, thread, threads, *arguments) for thread in range(1, threads)]
+    futures = [_kernel_pool().submit(kernel, thread, threads, *arguments) for thread in range(1, threads)]
     try:
         kernel(0, threads, *arguments)
     finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        for future in futures:
+            if not future.cancel():
+                future.result()
 
 
-def parallel_map(function: Callable[[T], R], things: Iterable[T]) -> Iterator[R]:
-    """What `function` gives for each thing, in their order, while torch's threads work on as many things.
+def parallel_map(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The function's result for each item, in order; computes as many items at once as torch has threads.
 
-    Threads then never wait for each other, as they do where they share out each operation.
+    This is faster than running the operations of one item on several threads, which wait for each other.
     """
-    return _crew(torch.get_num_threads()).map(function, things)
+    return _map_pool(torch.get_num_threads()).map(function, items)

@@ -15,7 +15,7 @@ import triton.language as tl
 from torch import Tensor
 from triton.runtime import driver
 
-from treecrf.chart.grid_sync import INTERPRETED, meet
+from treecrf.chart.grid_sync import INTERPRETED, grid_barrier
 
 # one compilation serves every shape of batch
 SHAPES = ["start", "first", "last", "batch", "steps", "stride_direction", "stride_row"]
@@ -209,7 +209,7 @@ def recurrence_fwd_kernel(
         tl.store(cells + at_unit, cell, mask=own)
         tl.store(hidden + at_unit, out, mask=own)
         if t + 1 < last:
-            meet(meetings + group * 2 + direction, t + 1 - first, PARTS)
+            grid_barrier(meetings + group * 2 + direction, t + 1 - first, PARTS)
     if first == 0:
         _clear(hidden, rows, length, batch, steps, direction, unit, is_own, SIZE)
         _clear(masked, rows, length, batch, steps, direction, unit, is_own, SIZE)
@@ -314,7 +314,7 @@ def recurrence_bwd_kernel(
             mask=in_batch & is_own_column[None, :],
         )
         if back + 1 < last:
-            meet(meetings + group * 2 + direction, back + 1 - first, PARTS)
+            grid_barrier(meetings + group * 2 + direction, back + 1 - first, PARTS)
     if first == 0:
         _clear(to_gates, rows, length, batch, steps, direction, column, is_own_column, 4 * SIZE)
     if CARRIED:
