@@ -1,4 +1,4 @@
-# arguments that stand for memory are its addresses: see the structures of the same names in int8.c and lstm.c
+# Arrays are passed as addresses. The job structures in int8.c and lstm.c give their types and shapes.
 
 def encode(
     thread: int,
@@ -8,20 +8,20 @@ def encode(
     layers: int,
     size: int,
     heads: int,
-    inner: int,
-    words: int,
-    places: int,
+    intermediate_size: int,
+    vocabulary_size: int,
+    max_length: int,
     epsilon: float,
     table: int,
     pieces: int,
     lengths: int,
-    mix: int,
-    added: int,
+    layer_weights: int,
+    piece_inputs: int,
     next: int,
     out: int,
     /,
 ) -> None: ...
-def product(
+def linear(
     thread: int,
     threads: int,
     rows: int,
@@ -52,7 +52,7 @@ def lstm(
     out: int,
     /,
 ) -> None: ...
-def labels(
+def score_spans(
     thread: int,
     threads: int,
     spans: int,
@@ -86,7 +86,7 @@ def label_utility(
     out: int,
     /,
 ) -> None: ...
-def chart(
+def score_chart(
     thread: int,
     threads: int,
     sentences: int,
@@ -99,6 +99,8 @@ def chart(
     out: int,
     /,
 ) -> None: ...
-def pool(pieces: int, size: int, positions: int, x: int, rows: int, places: int, shares: int, out: int, /) -> None: ...
+def mean_pool(
+    pieces: int, size: int, outputs: int, x: int, rows: int, positions: int, counts: int, out: int, /
+) -> None: ...
 def pack(outputs: int, inputs: int, weights: int, tiles: int, scales: int, sums: int, /) -> None: ...
 def available() -> bool: ...

@@ -1,7 +1,8 @@
-"""Products of 8-bit integers on the CPU: the fast twins of linear layers, LSTMs, BERT and biaffine labels.
+"""Int8 kernels on the CPU: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
-They are for inference alone. Weights have 8 bits and a scale for each output; so has each row that meets them, which
-keeps a sentence's result free of its company. A twin is what its original was when the twin was made.
+They are for inference only. Weights have 8 bits and one scale per output. Each input row is quantized on its own, so
+the result of a sentence does not depend on the rest of its batch. A kernel object keeps the weights that it was made
+from.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.chart.threads import on_threads
+from treecrf.chart.threads import run_on_threads
 from treecrf.data.batch import Spans
 from treecrf.nn.bert import Bert, Layer
 
@@ -22,118 +23,125 @@ except ImportError:  # installed on a machine without a C compiler
 else:
     _compiled = True
 
-_TILE = 64  # columns; see int8.c
-_LANES = 16
-_BLOCK = 12  # sequences that an LSTM reads side by side: whole tiles of rows
-_THREAD_ROWS = 16  # that keep a thread busy for a few times as long as it takes to wake it up
+_LANES = 16  # LANES, TILE_COLUMNS in int8.h
+_TILE_COLUMNS = 64
+_LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
+_THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
 
 
 def why_unsupported() -> str | None:
-    """Why there are no such products here, if there are none."""
+    """The reason why int8 kernels cannot run here, or None if they can."""
     if not _compiled:
         return "treecrf was installed without its compiled parts, as there was no C compiler"
     return None if _int8.available() else "this processor has no dot products of 8-bit integers (AVX-512 VNNI)"
 
 
 def why_encoder_unsupported(encoder: nn.Module) -> str | None:
-    """Why an encoder cannot run on 8-bit integers here, if it cannot."""
+    """The reason why an encoder cannot run on 8-bit integers here, or None if it can."""
     if not isinstance(encoder, Bert):
         return f"the encoder is a {type(encoder).__name__}; expected a plain BERT"
-    if why := why_unsupported():
-        return why
+    if reason := why_unsupported():
+        return reason
     config = encoder.config
-    head = config.hidden_size // config.num_attention_heads
-    if config.hidden_size % _TILE or config.intermediate_size % _TILE or head % _LANES:
+    head_size = config.hidden_size // config.num_attention_heads
+    if config.hidden_size % _TILE_COLUMNS or config.intermediate_size % _TILE_COLUMNS or head_size % _LANES:
         return (
-            f"the encoder's sizes are {config.hidden_size} and {config.intermediate_size}, its heads' {head}; expected "
-            f"multiples of {_TILE} and {_LANES}"
+            f"the encoder has hidden size {config.hidden_size}, intermediate size {config.intermediate_size} and head "
+            f"size {head_size}; expected multiples of {_TILE_COLUMNS}, {_TILE_COLUMNS} and {_LANES}"
         )
     return None
 
 
 class Int8Linear:
-    """A linear layer, and after it a leaky ReLU of some slope."""
+    """A linear layer, followed by a leaky ReLU with the given slope."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, *, slope: float = 1.0) -> None:
         self._sizes = weight.shape[1], len(weight)
         self._slope = slope
-        self._parts = _pack(weight, bias)
+        self._parameters = _pack(weight, bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Outputs (..., outputs) of inputs (..., inputs)."""
+        """Outputs (..., outputs) for inputs (..., inputs)."""
         rows = _rows(x)
         out = torch.empty(*x.shape[:-1], self._sizes[1])
         settings = (len(rows), *self._sizes, rows.stride(0), self._slope)
-        _run(_int8.product, len(rows), *settings, table=self._parts, tensors=(rows,), out=out)
+        _run(_int8.linear, len(rows), *settings, parameters=self._parameters, tensors=(rows,), out=out)
         return out
 
 
 class Int8Chart:
-    """[left; 1]' W [right; 1] of all spans, for the weights (size, size) of one class and those that meet a one."""
+    """[left; 1]' W [right; 1] of all spans.
+
+    W has the blocks `weight` (size, size), `left` (size,), `right` (size,) and `bias` ().
+    """
 
     @torch.no_grad()
     def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
-        self._ends = Int8Linear(torch.cat([weight, right[None]]), torch.cat([left, bias[None]]))
+        self._right_product = Int8Linear(torch.cat([weight, right[None]]), torch.cat([left, bias[None]]))
 
     def __call__(self, left: Tensor, right: Tensor) -> Tensor:
-        """The scores (b, n, n) of boundaries (b, n, size)."""
-        rows, half = _rows(left), self._ends(right)
+        """Scores (b, n, n) for boundary vectors (b, n, size)."""
+        rows, half = _rows(left), self._right_product(right)
         sentences, boundaries, size = left.shape
         out = torch.empty(sentences, boundaries, boundaries)
         settings = (sentences, boundaries, size, rows.stride(0))
-        _run(_int8.chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
+        _run(_int8.score_chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
         return out
 
 
 class Int8Labels:
-    """[left; 1]' W [right; 1] of chosen spans, for weights (classes, size, size) and those that meet a one."""
+    """[left; 1]' W [right; 1] of selected spans, for each class.
+
+    W has the blocks `weight` (classes, size, size), `left` (classes, size), `right` (classes, size), `bias` (classes,).
+    """
 
     @torch.no_grad()
     def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
         classes, size, _ = weight.shape
         self._sizes = size, classes
-        # Classes lie side by side, in whole vectors, so that a span's are summed without a sum across lanes.
-        room = (0, -classes % _LANES)
+        # classes are contiguous and padded to vectors, so that the kernel never sums across lanes
+        padding = (0, -classes % _LANES)
         weights = torch.cat([weight.permute(2, 0, 1), left[None]])  # (size + 1, classes, size)
         biases = torch.cat([right.T, bias[None]])
-        self._parts = _pack(F.pad(weights, (0, 0, *room)).flatten(0, 1), F.pad(biases, room).flatten())
+        self._parameters = _pack(F.pad(weights, (0, 0, *padding)).flatten(0, 1), F.pad(biases, padding).flatten())
 
     def __call__(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
-        """The scores of m spans, (m, classes), of boundaries (b, n, size)."""
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, size)."""
         left, right = _rows(left), _rows(right)
         if left.stride(0) != right.stride(0):
             left, right = left.contiguous(), right.contiguous()
         out = torch.empty(len(spans.lefts), self._sizes[1])
         settings = (len(out), *self._sizes, left.stride(0))
-        ends = left, right, spans.lefts.contiguous(), spans.rights.contiguous()
-        _run(_int8.labels, len(out), *settings, table=self._parts, tensors=ends, out=out)
+        tensors = left, right, spans.lefts.contiguous(), spans.rights.contiguous()
+        _run(_int8.score_spans, len(out), *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
 class Int8Lstm:
-    """A forward and a backward LSTM, of weights and biases (2, 4 * size, ...) with the gates in torch's order."""
+    """A bidirectional LSTM layer, from weights and biases (2, 4 * size, ...) with the gates in PyTorch's order."""
 
     @torch.no_grad()
     def __init__(self, inputs: Tensor, hidden: Tensor, bias: Tensor) -> None:
         self._sizes = inputs.shape[2], hidden.shape[2]
-        self._parts = []
-        for of_inputs, of_hidden, added in zip(inputs, hidden, bias, strict=True):
-            self._parts += _pack(_units(of_inputs), _units(added[:, None])[:, 0]) + _pack(_units(of_hidden))
+        self._parameters = []
+        for input_weight, hidden_weight, biases in zip(inputs, hidden, bias, strict=True):
+            self._parameters += _pack(_tile_gates(input_weight), _tile_gates(biases[:, None])[:, 0])
+            self._parameters += _pack(_tile_gates(hidden_weight))
 
     def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The hidden states (b, s, 2, size) of inputs (b, s, d), zero in padding."""
+        """Hidden states (b, s, 2, size) for inputs (b, s, d); zero in padding."""
         rows, order = _rows(x), lengths.argsort(descending=True)
         out = torch.zeros(*x.shape[:2], 2, self._sizes[1])
-        settings = (*x.shape[:2], *self._sizes, rows.stride(0), _BLOCK)
-        directions = 2 * -(-len(x) // _BLOCK)  # of one block each, which is one thread's
-        work = min(2 * int(lengths.sum()), directions * _THREAD_ROWS)
+        settings = (*x.shape[:2], *self._sizes, rows.stride(0), _LSTM_BLOCK)
+        blocks = 2 * -(-len(x) // _LSTM_BLOCK)  # each runs on one thread
+        work = min(2 * int(lengths.sum()), blocks * _THREAD_ROWS)
         tensors = rows, lengths.contiguous(), order
-        _run(_int8.lstm, work, *settings, table=self._parts, tensors=tensors, out=out)
+        _run(_int8.lstm, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
 class Int8Bert:
-    """The encoder of BERT, giving a weighted sum of its hidden states."""
+    """The BERT encoder; returns a weighted sum of its hidden states."""
 
     @torch.no_grad()
     def __init__(self, bert: Bert) -> None:
@@ -147,28 +155,33 @@ class Int8Bert:
             config.max_position_embeddings,
         )
         self._epsilon = config.layer_norm_eps
-        places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
-        parts = [embeddings.word_embeddings.weight.detach(), places, *_norm(embeddings.LayerNorm)]
+        positions = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
+        parameters = [embeddings.word_embeddings.weight.detach(), positions, *_norm(embeddings.LayerNorm)]
         for layer in cast("Iterable[Layer]", bert.encoder.layer):
-            heads, attended = layer.attention.self, layer.attention.output
-            three = [heads.query, heads.key, heads.value]
-            parts += _pack(torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three]))
-            parts += _linear(attended.dense) + _norm(attended.LayerNorm)
-            parts += _linear(layer.intermediate.dense) + _linear(layer.output.dense) + _norm(layer.output.LayerNorm)
-        self._parts = parts
+            attention, attention_output = layer.attention.self, layer.attention.output
+            qkv = [attention.query, attention.key, attention.value]
+            weight, bias = torch.cat([linear.weight for linear in qkv]), torch.cat([linear.bias for linear in qkv])
+            parameters += _pack(weight, bias)
+            parameters += _linear(attention_output.dense) + _norm(attention_output.LayerNorm)
+            parameters += _linear(layer.intermediate.dense)
+            parameters += _linear(layer.output.dense) + _norm(layer.output.LayerNorm)
+        self._parameters = parameters
 
-    def __call__(self, pieces: Tensor, lengths: Tensor, shares: Tensor, added: Tensor | None = None) -> Tensor:
-        """The sum of `shares` of the last hidden states of pieces (w, p), (w, p, d); in padding it means nothing.
+    def __call__(
+        self, pieces: Tensor, lengths: Tensor, layer_weights: Tensor, piece_inputs: Tensor | None = None
+    ) -> Tensor:
+        """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
-        What is `added` (w, p, d) is added to the pieces' own vectors.
+        `layer_weights` are those of the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
         """
-        shares = F.pad(shares.detach(), (self._sizes[0] + 1 - len(shares), 0))
-        nothing = shares.new_empty(0)  # whose address is null
-        tensors = pieces.contiguous(), lengths.contiguous(), shares, nothing if added is None else added.contiguous()
+        layer_weights = F.pad(layer_weights.detach(), (self._sizes[0] + 1 - len(layer_weights), 0))
+        if piece_inputs is None:
+            piece_inputs = layer_weights.new_empty(0)  # its address is null
+        tensors = pieces.contiguous(), lengths.contiguous(), layer_weights, piece_inputs.contiguous()
         out = torch.empty(*pieces.shape, self._sizes[1])
         settings = (*pieces.shape, *self._sizes, self._epsilon)
-        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a window is one thread's
-        _run(_int8.encode, work, *settings, table=self._parts, tensors=tensors, out=out)
+        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a window runs on one thread
+        _run(_int8.encode, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
@@ -189,16 +202,19 @@ class CompiledUtility:
         return utility, labels
 
 
-def mean_of_pieces(hidden: Tensor, rows: Tensor, places: Tensor, shares: Tensor, positions: int) -> Tensor:
-    """The mean over each position's pieces, (positions, d), of hidden states (w, p, d): see a batch's piece fields."""
-    out = torch.empty(positions, hidden.shape[-1])
-    tensors = (hidden.contiguous(), rows.contiguous(), places.contiguous(), shares.contiguous(), out)
-    _int8.pool(len(rows), hidden.shape[-1], positions, *(tensor.data_ptr() for tensor in tensors))
+def mean_of_pieces(hidden: Tensor, rows: Tensor, positions: Tensor, counts: Tensor, size: int) -> Tensor:
+    """The mean of each position's pieces, (size, d), for hidden states (w, p, d).
+
+    `rows`, `positions` and `counts` are the piece fields of a batch: see data/batch.py.
+    """
+    out = torch.empty(size, hidden.shape[-1])
+    tensors = (hidden.contiguous(), rows.contiguous(), positions.contiguous(), counts.contiguous(), out)
+    _int8.mean_pool(len(rows), hidden.shape[-1], size, *(tensor.data_ptr() for tensor in tensors))
     return out
 
 
 def _rows(x: Tensor) -> Tensor:
-    """All rows (m, d), each in one piece, without a copy where they lie evenly."""
+    """All rows (m, d), each contiguous; copies them only if their stride is not constant."""
     rows = x.reshape(-1, x.shape[-1])
     return rows if rows.stride(1) == 1 else rows.contiguous()
 
@@ -207,25 +223,26 @@ def _run(
     kernel: Callable[..., None],
     work: int,
     *settings: Any,
-    table: list[Tensor] | None = None,
+    parameters: list[Tensor] | None = None,
     tensors: tuple[Tensor, ...],
     out: Tensor,
 ) -> None:
-    """Call a kernel on as many threads as `work` rows keep busy."""
+    """Runs a kernel on as many threads as `work` rows keep busy."""
     threads = max(1, min(torch.get_num_threads(), work // _THREAD_ROWS))
-    if table is not None:
-        tensors = (torch.tensor([part.data_ptr() for part in table]), *tensors)
-    taken = torch.zeros(1, dtype=torch.int64)
-    pointers = [tensor.data_ptr() for tensor in (*tensors, taken, out)]
-    on_threads(kernel, threads, *settings, *pointers)
+    if parameters is not None:
+        table = torch.tensor([parameter.data_ptr() for parameter in parameters])
+        tensors = (table, *tensors)
+    counter = torch.zeros(1, dtype=torch.int64)  # of the items that threads have claimed
+    addresses = [tensor.data_ptr() for tensor in (*tensors, counter, out)]
+    run_on_threads(kernel, threads, *settings, *addresses)
 
 
 @torch.no_grad()
 def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
-    """Weights (outputs, inputs) in tiles of integers, their scales, sums of integers, and the biases."""
+    """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
     weight = weight.detach().float().contiguous()
-    outputs, inputs = len(weight) + -len(weight) % _TILE, weight.shape[1] + -weight.shape[1] % _LANES
-    tiles = torch.zeros(outputs // _TILE, inputs // 4, _TILE, 4, dtype=torch.int8)
+    outputs, inputs = len(weight) + -len(weight) % _TILE_COLUMNS, weight.shape[1] + -weight.shape[1] % _LANES
+    tiles = torch.zeros(outputs // _TILE_COLUMNS, inputs // 4, _TILE_COLUMNS, 4, dtype=torch.int8)
     scales, sums, biases = torch.zeros(3, outputs).unbind()
     _int8.pack(*weight.shape, *(tensor.data_ptr() for tensor in (weight, tiles, scales, sums)))
     if bias is not None:
@@ -233,8 +250,8 @@ def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
     return [tiles, scales, sums, biases]
 
 
-def _units(weight: Tensor) -> Tensor:
-    """Weights (4 * size, inputs) in the order of lstm.c: of each 16 units, filled up with zeros, the four gates."""
+def _tile_gates(weight: Tensor) -> Tensor:
+    """Reorders weights (4 * size, inputs) for lstm.c: the four gates of each 16 units, padded with zeros."""
     gates = weight.detach().view(4, -1, weight.shape[1])
     gates = F.pad(gates, (0, 0, 0, -gates.shape[1] % _LANES)).view(4, -1, _LANES, weight.shape[1])
     return gates.transpose(0, 1).flatten(0, 2)
