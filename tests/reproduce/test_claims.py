@@ -11,19 +11,19 @@ BETTER, SAME = CLAIMS[0], CLAIMS[-1]
     [
         (BETTER, 0.5, 0.01, "agrees"),
         (BETTER, 0.5, 0.5, "same direction, may be chance"),
-        (BETTER, -0.5, 0.5, "no sign of it"),
+        (BETTER, -0.5, 0.5, "not confirmed"),
         (BETTER, -0.5, 0.01, "the opposite"),
         (SAME, 0.1, 0.5, "agrees: no difference beyond chance"),
         (SAME, 0.5, 0.01, "agrees: better"),
         (SAME, -0.5, 0.01, "the opposite: worse"),
     ],
 )
-def test_a_verdict_follows_from_difference_and_chance(claim, difference, p_value, expected):
+def test_verdict_depends_on_difference_and_p_value(claim, difference, p_value, expected):
     assert verdict(claim, Comparison(90 + difference, 90, difference, Interval(-1, 1), p_value)) == expected
 
 
-def test_the_papers_own_differences_bear_its_claims_out():
+def test_the_papers_own_differences_agree_with_its_claims():
     for claim in CLAIMS:
         differences = paper_differences(claim).values()
         assert len(differences) == 3
-        assert all(difference > 0.4 if claim.expected else difference > -0.2 for difference in differences)
+        assert all(difference > 0.4 if claim.expects_gain else difference > -0.2 for difference in differences)

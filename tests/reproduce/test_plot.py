@@ -1,14 +1,14 @@
-"""Pictures of an analysis."""
+"""Plots of an analysis."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from treecrf.reproduce.plot import draw
+from treecrf.reproduce.plot import plot_analysis
 
 
-def test_groups_of_very_few_sentences_are_not_drawn(tmp_path: Path) -> None:
+def test_very_small_groups_are_not_plotted(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the package matplotlib is not installed")
 
     def line(f1: float) -> dict[str, Any]:
@@ -23,6 +23,6 @@ def test_groups_of_very_few_sentences_are_not_drawn(tmp_path: Path) -> None:
         ],
         "width": [{"name": "33 and more", "gold": 5, "f1": 70.0}],
     }
-    assert draw(analysis, tmp_path / "analysis.svg")
-    picture = (tmp_path / "analysis.svg").read_text()
-    assert "1-10" in picture and "33+" in picture and "201-210" not in picture
+    assert plot_analysis(analysis, tmp_path / "analysis.svg")
+    plot = (tmp_path / "analysis.svg").read_text()
+    assert "1-10" in plot and "33+" in plot and "201-210" not in plot

@@ -7,29 +7,31 @@ import time
 
 import pytest
 
-from reproduce.bank import TINY, make_bank
+from reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.reproduce.plan import Plan, Treebank
 from treecrf.reproduce.runner import is_finished, run_all
-from treecrf.reproduce.worker import work
+from treecrf.reproduce.worker import train_and_parse
 
 SETTINGS = [argument for setting in (*TINY, "train.checkpoint_steps=1") for argument in ("--set", setting)]
 
 
 @pytest.fixture
-def bank(tmp_path):
-    return make_bank(tmp_path / "bank")
+def treebank(tmp_path):
+    return make_treebank(tmp_path / "treebank")
 
 
-def planned(bank, out, **options):
-    plan = Plan(treebank=Treebank.find(bank), out=out, tables=("calibration",), seeds=(1,), settings=TINY, **options)
+def make_plan(treebank, out, **options):
+    plan = Plan(
+        treebank=Treebank.find(treebank), out=out, tables=("calibration",), seeds=(1,), settings=TINY, **options
+    )
     plan.write()
     return plan
 
 
-def start(bank, out, epochs):
+def start(treebank, out, epochs):
     options = ["--tables", "test", "--seeds", "1", "--epochs", str(epochs), "--device", "cpu", *SETTINGS]
     return subprocess.Popen(
-        [sys.executable, "-m", "treecrf", "reproduce", str(bank), "-o", str(out), *options],
+        [sys.executable, "-m", "treecrf", "reproduce", str(treebank), "-o", str(out), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -37,55 +39,55 @@ def start(bank, out, epochs):
     )
 
 
-def wait_until(met, seconds=120):
+def wait_until(condition, seconds=120):
     deadline = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < deadline, "it takes too long"
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
         time.sleep(0.05)
 
 
-def test_killed_and_started_again_it_gives_the_same_report(bank, tmp_path):
-    straight = start(bank, tmp_path / "straight", 12)
-    killed = start(bank, tmp_path / "killed", 12)
-    journal = tmp_path / "killed" / "runs" / "two-stage-1" / "metrics.jsonl"
-    wait_until(lambda: journal.exists() and journal.read_text().count('"epoch"') >= 2)
+def test_a_killed_and_restarted_reproduction_gives_the_same_report(treebank, tmp_path):
+    uninterrupted = start(treebank, tmp_path / "uninterrupted", 12)
+    killed = start(treebank, tmp_path / "killed", 12)
+    metrics = tmp_path / "killed" / "runs" / "two-stage-1" / "metrics.jsonl"
+    wait_until(lambda: metrics.exists() and metrics.read_text().count('"epoch"') >= 2)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not (tmp_path / "killed" / "report.json").exists()
-    again = start(bank, tmp_path / "killed", 12)
-    output, _ = again.communicate(timeout=200)
-    assert again.returncode == 0, output
-    assert straight.communicate(timeout=200) and straight.returncode == 0
-    one, other = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("straight", "killed"))
+    restarted = start(treebank, tmp_path / "killed", 12)
+    output, _ = restarted.communicate(timeout=200)
+    assert restarted.returncode == 0, output
+    assert uninterrupted.communicate(timeout=200) and uninterrupted.returncode == 0
+    one, other = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("uninterrupted", "killed"))
     assert one["tables"] == other["tables"]
     assert len(one["tables"]["test"]["lines"]) == 1
 
 
-def test_what_is_finished_is_not_done_again(bank, tmp_path):
-    plan = planned(bank, tmp_path / "out", epochs=1)
+def test_finished_runs_are_not_repeated(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path / "out", epochs=1)
     (run,) = plan.runs()
     assert not is_finished(plan, run)
-    work(plan.recipe(run), run.folder, "cpu")
-    said = []
-    assert run_all(plan, tell=said.append) == []
-    assert said == ["1 of 1 runs are there already"]
-    assert not is_finished(planned(bank, tmp_path / "out", epochs=2), run)
+    train_and_parse(plan.recipe(run), run.folder, "cpu")
+    messages = []
+    assert run_all(plan, report_progress=messages.append) == []
+    assert messages == ["1 of 1 runs are already finished"]
+    assert not is_finished(make_plan(treebank, tmp_path / "out", epochs=2), run)
 
 
-def test_a_run_by_other_settings_is_refused(bank, tmp_path):
-    plan = planned(bank, tmp_path / "out", epochs=1)
+def test_a_run_with_other_settings_is_an_error(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path / "out", epochs=1)
     (run,) = plan.runs()
-    work(plan.recipe(run), run.folder, "cpu")
+    train_and_parse(plan.recipe(run), run.folder, "cpu")
     other = Plan(treebank=plan.treebank, out=plan.out, tables=plan.tables, seeds=(1,), epochs=1)
-    with pytest.raises(ValueError, match=r"other values of model\.word_size, .*name another folder"):
+    with pytest.raises(ValueError, match=r"other values of model\.word_size, .*use another folder"):
         run_all(other)
 
 
-def test_a_run_that_fails_leaves_the_others_alone_and_its_reason(bank, tmp_path):
+def test_a_failed_run_does_not_stop_the_others(treebank, tmp_path):
     options = {"tables": ("test",), "seeds": (1,), "epochs": 1, "vectors": "none", "settings": TINY}
-    both = Plan(treebank=Treebank.find(bank), out=tmp_path / "out", **options)
-    both.write()
-    said = []
-    (failure,) = run_all(both, jobs=2, device="cpu", tell=said.append)
+    plan = Plan(treebank=Treebank.find(treebank), out=tmp_path / "out", **options)
+    plan.write()
+    messages = []
+    (failure,) = run_all(plan, jobs=2, device="cpu", report_progress=messages.append)
     assert failure.run.name == "vectors-1" and "none" in failure.reason
-    assert len(said) == 2 and any("dev F" in line for line in said)
+    assert len(messages) == 2 and any("dev F" in line for line in messages)

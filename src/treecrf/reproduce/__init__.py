@@ -1,1 +1,1 @@
-"""Experiments: the paper's tables on any treebank, over seeds, as one report."""
+"""Reproduction of the paper's experiments on a treebank, as one report."""

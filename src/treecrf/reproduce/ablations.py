@@ -1,7 +1,7 @@
-"""The rows of the tables: what each changes in the paper's settings. Nothing else holds these settings.
+"""The rows of the paper's tables and of our own: the settings in which each differs from the paper's main model.
 
-A row is trained by settings on top of the treebank's own; one without MBR, or one that stands in two tables, takes the
-runs of another row.
+A row is trained with its settings on top of those of the treebank. A row that differs only in decoding, or that is in
+two tables, shares the runs of another row.
 """
 
 from dataclasses import dataclass
@@ -24,32 +24,32 @@ FINE_TUNING = (
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One line of a table."""
+    """One row of a table."""
 
     name: str
     title: str
-    settings: tuple[str, ...] = ()  # {vectors}, {unknown} and {encoder} are what the caller names
-    trained_as: str = ""  # the row whose runs it takes, if not its own
+    settings: tuple[str, ...] = ()  # may contain {vectors}, {unknown} and {encoder}, which the plan fills in
+    shares_runs_with: str = ""  # the row whose runs are used, if this row is not trained
     mbr: bool = True
     needs: Literal["", "vectors", "encoder"] = ""
-    share: float = 1.0  # of the training trees
+    train_share: float = 1.0  # share of the training trees
 
     @property
-    def runs_of(self) -> str:
-        """The name of the row that is trained."""
-        return self.trained_as or self.name
+    def trained_name(self) -> str:
+        """The name of the row whose runs are used."""
+        return self.shares_runs_with or self.name
 
 
 DEV = (
     Row(name="one-stage-margin", title="one-stage, max-margin", settings=("model.loss=one-stage-margin",)),
     Row(name="one-stage-crf", title="one-stage, CRF", settings=("model.loss=one-stage-crf",)),
     Row(name=MAIN, title="two-stage, CRF"),
-    Row(name="no-mbr", title="without MBR", trained_as=MAIN, mbr=False),
+    Row(name="no-mbr", title="without MBR", shares_runs_with=MAIN, mbr=False),
     Row(name="minus", title="minus features", settings=("model.scorer=minus",)),
     Row(name="vanilla-dropout", title="vanilla dropout", settings=("model.dropout_kind=vanilla",)),
 )
 TEST = (
-    Row(name="random", title="random word vectors", trained_as=MAIN),
+    Row(name="random", title="random word vectors", shares_runs_with=MAIN),
     Row(
         name="vectors",
         title="pretrained word vectors",
@@ -70,24 +70,27 @@ TEST = (
     ),
 )
 VARIANTS = (
-    Row(name="as-in-the-paper", title="as in the paper", trained_as=MAIN),
-    Row(name="right", title="binarized to the right", settings=("data.binarization=right",)),
+    Row(name="as-in-the-paper", title="as in the paper", shares_runs_with=MAIN),
+    Row(name="right", title="right binarization", settings=("data.binarization=right",)),
     Row(name="batch-masks", title="dropout masks shared by a batch", settings=("model.recurrent_dropout=batch",)),
     Row(name="bf16", title="trained in bf16", settings=("train.precision=bf16",)),
 )
-SHARES = (0.1, 0.25, 0.5, 0.75)
-LEARNING = (
-    *(Row(name=f"share-{round(100 * share)}", title=f"{share:.0%} of the trees", share=share) for share in SHARES),
-    Row(name="share-100", title="100% of the trees", trained_as=MAIN),
+TRAIN_SHARES = (0.1, 0.25, 0.5, 0.75)
+LEARNING_CURVE = (
+    *(
+        Row(name=f"share-{round(100 * share)}", title=f"{share:.0%} of the trees", train_share=share)
+        for share in TRAIN_SHARES
+    ),
+    Row(name="share-100", title="100% of the trees", shares_runs_with=MAIN),
 )
-SPEED = (MAIN, "one-stage-crf")  # the rows whose parsers are timed, with MBR and without
+SPEED = (MAIN, "one-stage-crf")  # rows whose parsers are timed
 
-BY_NAME = {row.name: row for row in (*DEV, *TEST, *VARIANTS, *LEARNING)}
+BY_NAME = {row.name: row for row in (*DEV, *TEST, *VARIANTS, *LEARNING_CURVE)}
 TABLES = ("dev", "test", "speed", "calibration", "analysis")
 
 
 def rows_of(table: str) -> tuple[Row, ...]:
-    """The rows that a table needs runs of."""
+    """The rows whose runs a table needs."""
     if table == "speed":
         return tuple(BY_NAME[name] for name in SPEED)
-    return {"dev": DEV, "test": TEST, "calibration": (BY_NAME[MAIN],), "analysis": VARIANTS + LEARNING}[table]
+    return {"dev": DEV, "test": TEST, "calibration": (BY_NAME[MAIN],), "analysis": VARIANTS + LEARNING_CURVE}[table]

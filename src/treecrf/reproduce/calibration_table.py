@@ -1,75 +1,72 @@
-"""Calibration of the main row's parsers: fitted on dev, judged on test, kept beside each run."""
+"""The calibration table: the parsers of the main row, calibrated on dev and measured on test."""
 
-import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecrf.atomic_io import write_file
-from treecrf.calibration import KINDS, Calibration, calibrate, measure
-from treecrf.calibration.io import RECORD, record
-from treecrf.calibration.plot import draw
+from treecrf.calibration import KINDS, CalibrationReport, calibrate, measure
+from treecrf.calibration.io import RECORD, read_record, write_record
+from treecrf.calibration.plot import plot_reports
 from treecrf.parser import Parser
 from treecrf.reproduce.ablations import MAIN
 from treecrf.reproduce.results import Results
 
-PICTURE = "calibration.svg"
+PLOT = "calibration.svg"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationTable:
-    """How reliable the parsers of all seeds are, before and after calibration."""
+    """The calibration of the main row's parsers before and after they are calibrated."""
 
-    temperatures: list[dict[str, float]]
-    curves: list[dict[str, float]]
-    errors: dict[str, dict[str, float]]  # by kind and moment, the mean over seeds
-    coverage: dict[str, list[dict[str, float]]]  # by moment, of the first seed
+    temperatures: list[dict[str, float]]  # by seed
+    beta: list[dict[str, float]]  # by seed
+    errors: dict[str, dict[str, float]]  # by kind, "before" and "after": mean calibration error over seeds
+    coverage: dict[str, list[dict[str, float]]]  # "before" and "after": F1 by coverage, of the first seed
     has_picture: bool
 
 
-def judge(results: Results, *, device: str | None = None) -> CalibrationTable | None:
-    """Calibrate each finished run of the main row, unless that was done; draw the first one."""
+def calibration_table(results: Results, *, device: str | None = None) -> CalibrationTable | None:
+    """Calibrates the finished runs of the main row, each once, and plots the first; None if no run is finished."""
     seeds = results.seeds(MAIN)
     if not seeds:
         return None
-    records = [_record(results, seed, device, is_first=seed == seeds[0]) for seed in seeds]
+    records = [_calibrate_once(results, seed, device, is_plotted=seed == seeds[0]) for seed in seeds]
     return CalibrationTable(
-        temperatures=[found["temperatures"] for found in records],
-        curves=[found["curve"] for found in records],
-        errors={kind: {when: _mean(records, when, kind) for when in ("before", "after")} for kind in KINDS},
+        temperatures=[record["temperatures"] for record in records],
+        beta=[record["beta"] for record in records],
+        errors={kind: {when: _mean_error(records, when, kind) for when in ("before", "after")} for kind in KINDS},
         coverage={when: records[0][when]["coverage"] for when in ("before", "after")},
-        has_picture=(results.plan.out / PICTURE).exists(),
+        has_picture=(results.plan.out / PLOT).exists(),
     )
 
 
-def _mean(records: Sequence[dict[str, Any]], when: str, kind: str) -> float:
-    return statistics.fmean(found[when][kind]["error"] for found in records)
+def _mean_error(records: Sequence[dict[str, Any]], when: str, kind: str) -> float:
+    return statistics.fmean(record[when][kind]["error"] for record in records)
 
 
-def _record(results: Results, seed: int, device: str | None, *, is_first: bool) -> dict[str, Any]:
+def _calibrate_once(results: Results, seed: int, device: str | None, *, is_plotted: bool) -> dict[str, Any]:
+    """The record of a run's calibration, which is written if it does not exist yet."""
     folder = results.folder(MAIN, seed)
-    path = folder / RECORD
-    if not path.exists():
-        _calibrate(results, folder, device, results.plan.out / PICTURE if is_first else None)
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
+    if not (folder / RECORD).exists():
+        _calibrate(results, folder, device, results.plan.out / PLOT if is_plotted else None)
+    return read_record(folder)
 
 
-def _calibrate(results: Results, folder: Path, device: str | None, picture: Path | None) -> None:
+def _calibrate(results: Results, folder: Path, device: str | None, plot: Path | None) -> None:
     parser = Parser.load(folder, device, precision="float32")
     trees = results.plan.treebank.trees
     before = measure(parser, trees["test"])
-    adjustment = calibrate(parser, trees["dev"])
+    parameters = calibrate(parser, trees["dev"])
     after = measure(parser, trees["test"])
-    if picture is not None:
-        _draw({"before": before, "after": after}, picture)
-    write_file(folder / RECORD, json.dumps(record(adjustment, before, after), indent=1).encode())
+    if plot is not None:
+        _plot({"before": before, "after": after}, plot)
+    write_record(folder, parameters, before=before, after=after)
 
 
-def _draw(found: dict[str, Calibration], picture: Path) -> None:
+def _plot(reports: dict[str, CalibrationReport], path: Path) -> None:
     try:
-        draw(found, picture)
+        plot_reports(reports, path)
     except ImportError:
-        picture.unlink(missing_ok=True)  # the report says that there is none, and why
+        path.unlink(missing_ok=True)  # without matplotlib, the report says how to install it

@@ -1,4 +1,4 @@
-"""What the paper says of its dev table, one by one, to be held against other treebanks."""
+"""The claims of the paper about its dev table, for comparison with results on other treebanks."""
 
 from typing import NamedTuple
 
@@ -7,30 +7,30 @@ from treecrf.reproduce import paper
 
 
 class Claim(NamedTuple):
-    """That one row is better than another, or, with `expected` of 0, that they are about the same."""
+    """The claim that one row has a higher F1 than another, or, without `expects_gain`, about the same F1."""
 
     text: str
     row: str
     other: str
-    expected: int
+    expects_gain: bool
 
 
 CLAIMS = (
-    Claim("biaffine scores are better than minus features", "two-stage", "minus", 1),
-    Claim("dropout shared over time is better than vanilla dropout", "two-stage", "vanilla-dropout", 1),
-    Claim("two stages do not hurt, against one", "two-stage", "one-stage-crf", 0),
-    Claim("the CRF loss is about as good as max-margin, or better", "one-stage-crf", "one-stage-margin", 0),
-    Claim("MBR makes little difference", "two-stage", "no-mbr", 0),
+    Claim("biaffine scores are better than minus features", "two-stage", "minus", True),
+    Claim("dropout shared over time is better than vanilla dropout", "two-stage", "vanilla-dropout", True),
+    Claim("two stages are not worse than one stage", "two-stage", "one-stage-crf", False),
+    Claim("the CRF loss is about as good as max-margin, or better", "one-stage-crf", "one-stage-margin", False),
+    Claim("MBR makes little difference", "two-stage", "no-mbr", False),
 )
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 
 
 def verdict(claim: Claim, comparison: Comparison) -> str:
-    """Whether a difference agrees with a claim."""
-    is_chance = comparison.p_value > LEVEL
-    if claim.expected:
+    """Whether a measured difference agrees with a claim."""
+    is_chance = comparison.p_value > SIGNIFICANCE_LEVEL
+    if claim.expects_gain:
         if comparison.difference <= 0:
-            return "no sign of it" if is_chance else "the opposite"
+            return "not confirmed" if is_chance else "the opposite"
         return "same direction, may be chance" if is_chance else "agrees"
     if is_chance:
         return "agrees: no difference beyond chance"
@@ -38,6 +38,6 @@ def verdict(claim: Claim, comparison: Comparison) -> str:
 
 
 def paper_differences(claim: Claim) -> dict[str, float]:
-    """The paper's own differences in dev F, by treebank."""
+    """The differences in dev F1 that the paper reports, by treebank."""
     tables = {title: paper.DEV[name] for name, title in paper.TITLES.items()}
     return {title: rows[claim.row].f1 - rows[claim.other].f1 for title, rows in tables.items()}

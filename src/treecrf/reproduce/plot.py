@@ -1,33 +1,24 @@
-"""Pictures of the analysis: F by the share of the training trees, by length of sentence and by width of constituent."""
+"""Plots of the analysis: the learning curve, and F1 by sentence length and by constituent width."""
 
 from pathlib import Path
 from typing import Any
 
-_SIDE = 3.2  # inches of a panel
-_FEW = 0.002  # of all sentences: groups with less say nothing and are not drawn
+_PANEL_SIDE = 3.2  # inches
+_MIN_SHARE = 0.002  # of all sentences; smaller groups are not plotted
 
 
-def draw(analysis: dict[str, Any], path: Path) -> bool:
-    """Draw what the analysis found, as SVG; False where matplotlib is missing."""
+def plot_analysis(analysis: dict[str, Any], path: Path) -> bool:
+    """Plots an analysis as SVG; returns False if matplotlib is not installed."""
     try:
         import matplotlib
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    figure = Figure(figsize=(3 * _SIDE, _SIDE), layout="constrained")
+    figure = Figure(figsize=(3 * _PANEL_SIDE, _PANEL_SIDE), layout="constrained")
     learning, length, width = figure.subplots(1, 3)
-    shares = [float(line["title"].partition("%")[0]) for line in analysis["learning"]]
-    for part in ("dev", "test"):
-        lines = [line[part] for line in analysis["learning"]]
-        spread = [line["deviation"] or 0.0 for line in lines]
-        learning.errorbar(shares, [line["f1"] for line in lines], spread, fmt="o-", ms=3, capsize=2, label=part)
-    learning.set(title="learning curve", xlabel="% of the training trees", ylabel="F")
-    learning.legend(fontsize="small")
-    for axes, name, unit in ((length, "length", "words in the sentence"), (width, "width", "words in the constituent")):
-        groups = _drawn(analysis[name])
-        axes.bar([group["name"].replace(" and more", "+") for group in groups], [group["f1"] for group in groups])
-        axes.set(title=f"by {name}, on test", xlabel=unit, ylabel="F")
-        axes.tick_params(axis="x", labelrotation=60)
+    _plot_learning_curve(learning, analysis["learning"])
+    _plot_groups(length, analysis["length"], title="by length, on test", xlabel="words in the sentence")
+    _plot_groups(width, analysis["width"], title="by width, on test", xlabel="words in the constituent")
     for axes in (learning, length, width):
         axes.grid(alpha=0.3)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "treecrf"}):
@@ -35,6 +26,19 @@ def draw(analysis: dict[str, Any], path: Path) -> bool:
     return True
 
 
-def _drawn(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _plot_learning_curve(axes: Any, rows: list[dict[str, Any]]) -> None:
+    percents = [float(row["title"].partition("%")[0]) for row in rows]
+    for part in ("dev", "test"):
+        f1s = [row[part]["f1"] for row in rows]
+        deviations = [row[part]["deviation"] or 0.0 for row in rows]
+        axes.errorbar(percents, f1s, deviations, fmt="o-", ms=3, capsize=2, label=part)
+    axes.set(title="learning curve", xlabel="% of the training trees", ylabel="F1")
+    axes.legend(fontsize="small")
+
+
+def _plot_groups(axes: Any, groups: list[dict[str, Any]], *, title: str, xlabel: str) -> None:
     sizes = [group.get("sentences", 1) for group in groups]
-    return [group for group, size in zip(groups, sizes, strict=True) if size >= _FEW * sum(sizes)]
+    large = [group for group, size in zip(groups, sizes, strict=True) if size >= _MIN_SHARE * sum(sizes)]
+    axes.bar([group["name"].replace(" and more", "+") for group in large], [group["f1"] for group in large])
+    axes.set(title=title, xlabel=xlabel, ylabel="F1")
+    axes.tick_params(axis="x", labelrotation=60)

@@ -1,4 +1,4 @@
-"""The report: everything that was found, as JSON for programs and as Markdown for people."""
+"""The report of a reproduction: all tables, as JSON and as Markdown."""
 
 import json
 import platform
@@ -8,33 +8,37 @@ from importlib.metadata import version
 from typing import Any
 
 from treecrf.atomic_io import write_file
-from treecrf.export.pack import head_commit
+from treecrf.export.pack import source_commit
 from treecrf.parser import Parser
-from treecrf.reproduce import ablations, breakdown, markdown, paper, plot, table
+from treecrf.reproduce import ablations, breakdown, paper
 from treecrf.reproduce.ablations import MAIN
-from treecrf.reproduce.calibration_table import judge
+from treecrf.reproduce.calibration_table import calibration_table
+from treecrf.reproduce.markdown import to_markdown
 from treecrf.reproduce.plan import PARTS, Plan
+from treecrf.reproduce.plot import plot_analysis
 from treecrf.reproduce.results import Results
 from treecrf.reproduce.runner import Failure
-from treecrf.reproduce.speed import speeds
-from treecrf.reproduce.worker import OUTCOME, predictions
+from treecrf.reproduce.speed import measure_speeds
+from treecrf.reproduce.table import check_claims, score_rows
+from treecrf.reproduce.worker import OUTCOME, predictions_path
 from treecrf.treebank import read_trees
 
 JSON, MARKDOWN = "report.json", "report.md"
 
 
-def report(
+def write_report(
     plan: Plan, failures: Sequence[Failure] = (), *, device: str | None = None, command: str = ""
 ) -> dict[str, Any]:
-    """Make the tables of a plan from its finished runs, and write them into its folder."""
+    """Makes the tables of a plan from its finished runs, and writes them into its folder."""
     results = Results(plan)
-    found: dict[str, Any] = {"facts": _facts(plan) | {"command": command}, "tables": {}}
-    for name in plan.tables:
-        found["tables"][name] = _TABLES[name](results, device)
-    found["left_out"] = list(_left_out(plan)) + [f"{failure.run.name}: {failure.reason}" for failure in failures]
-    write_file(plan.out / JSON, json.dumps(found, indent=1, ensure_ascii=False).encode())
-    write_file(plan.out / MARKDOWN, markdown.page(found).encode())
-    return found
+    report = {
+        "facts": _facts(plan) | {"command": command},
+        "tables": {name: _TABLES[name](results, device) for name in plan.tables},
+        "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
+    }
+    write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
+    write_file(plan.out / MARKDOWN, to_markdown(report).encode())
+    return report
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
@@ -52,30 +56,31 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "encoder": plan.encoder,
         "rules": plan.recipe(plan.runs()[0]).data.rules,
         "version": version("treecrf"),
-        "commit": head_commit(),
+        "commit": source_commit(),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "devices": sorted(devices),
     }
 
 
-def _left_out(plan: Plan) -> Iterator[str]:
-    wanted = {row.name: row for name in plan.tables for row in ablations.rows_of(name)}
-    for row in wanted.values():
-        if not plan.is_possible(row):
+def _missing_rows(plan: Plan) -> Iterator[str]:
+    """The rows for which the plan lacks word vectors or an encoder."""
+    rows = {row.name: row for name in plan.tables for row in ablations.rows_of(name)}
+    for row in rows.values():
+        if not plan.has_inputs_of(row):
             yield f"{row.title}: needs --{row.needs}"
 
 
 def _dev(results: Results, device: str | None) -> dict[str, Any]:
-    figures = paper.figures("dev", results.plan.paper_corpus)
-    lines = table.lines(results, ablations.DEV, "dev", main=MAIN, figures=figures)
-    return {"lines": [line.as_dict() for line in lines], "claims": table.claims(results)}
+    published = paper.published_scores("dev", results.plan.paper_corpus)
+    rows = score_rows(results, ablations.DEV, "dev", main=MAIN, published=published)
+    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results)}
 
 
 def _test(results: Results, device: str | None) -> dict[str, Any]:
-    figures = paper.figures("test", results.plan.paper_corpus)
-    lines = table.lines(results, ablations.TEST, "test", main="random", figures=figures)
-    return {"lines": [line.as_dict() for line in lines]}
+    published = paper.published_scores("test", results.plan.paper_corpus)
+    rows = score_rows(results, ablations.TEST, "test", main="random", published=published)
+    return {"lines": [row.as_dict() for row in rows]}
 
 
 def _speed(results: Results, device: str | None) -> dict[str, Any]:
@@ -85,35 +90,35 @@ def _speed(results: Results, device: str | None) -> dict[str, Any]:
         if results.seeds(name)
     }
     trees = results.plan.treebank.trees
-    return {"lines": speeds(parsers, trees["test"], trees["train"]) if parsers else []}
+    return {"lines": measure_speeds(parsers, trees["test"], trees["train"]) if parsers else []}
 
 
 def _calibration(results: Results, device: str | None) -> dict[str, Any]:
-    found = judge(results, device=device)
-    return {} if found is None else asdict(found)
+    table = calibration_table(results, device=device)
+    return {} if table is None else asdict(table)
 
 
 def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     plan, scores = results.plan, results.scores(MAIN, "test")
     if not scores:
         return {}
-    variants = table.lines(results, ablations.VARIANTS, "dev", main="as-in-the-paper", figures={})
-    curve = {
-        part: table.lines(results, ablations.LEARNING, part, main="share-100", figures={}) for part in ("dev", "test")
-    }
-    found = [list(read_trees(predictions(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
-    content = {
-        "variants": [line.as_dict() for line in variants],
+    variants = score_rows(results, ablations.VARIANTS, "dev", main="as-in-the-paper", published={})
+    dev_curve, test_curve = (
+        score_rows(results, ablations.LEARNING_CURVE, part, main="share-100", published={}) for part in ("dev", "test")
+    )
+    predicted = [list(read_trees(predictions_path(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
+    analysis = {
+        "variants": [row.as_dict() for row in variants],
         "learning": [
             {"name": dev.name, "title": dev.title, "dev": dev.as_dict(), "test": test.as_dict()}
-            for dev, test in zip(curve["dev"], curve["test"], strict=True)
+            for dev, test in zip(dev_curve, test_curve, strict=True)
         ],
         "length": breakdown.by_length(scores),
-        "width": breakdown.by_width(plan.treebank.trees["test"], found, scores, results.rules),
+        "width": breakdown.by_width(plan.treebank.trees["test"], predicted, scores, results.rules),
         "label": breakdown.by_label(scores),
         "genre": breakdown.by_genre(scores, plan.treebank.genres("test")),
     }
-    return content | {"has_picture": plot.draw(content, plan.out / "analysis.svg")}
+    return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
 
 
 _TABLES = {"dev": _dev, "test": _test, "speed": _speed, "calibration": _calibration, "analysis": _analysis}

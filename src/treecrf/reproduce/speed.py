@@ -1,9 +1,8 @@
-"""How fast parsers are: sentences to brackets in files, and where the time goes."""
+"""The speed of parsers, from files of words to files of brackets, and the time of each part."""
 
 import random
-import statistics
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,126 +13,128 @@ from treecrf.decoding.tree_builder import write_brackets
 from treecrf.parser import Parser
 from treecrf.reproduce import paper
 from treecrf.reproduce.baselines import supar_speed, torch_struct_decode
-from treecrf.reproduce.timer import Clock, seconds
+from treecrf.reproduce.timer import PartTimer, median_seconds
 from treecrf.tree import Tree
 
-SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # ours and those of a peer, which is slow
+SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
 REPEATS = 3
+
+Words = Sequence[Sequence[str]]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
-    """So many trees, all of them about equally often."""
-    drawn: list[Tree] = []
+    """A random sample in which all trees occur about equally often; always the same one."""
+    sampled: list[Tree] = []
     generator = random.Random(1)
-    while len(drawn) < number:
-        drawn += generator.sample(trees, min(len(trees), number - len(drawn)))
-    return drawn
+    while len(sampled) < number:
+        sampled += generator.sample(trees, min(len(trees), number - len(sampled)))
+    return sampled
 
 
 @torch.no_grad()
 def time_parts(
     parser: Parser,
-    words: Sequence[Sequence[str]],
+    words: Words,
     stream: IO[bytes],
-    clock: Clock,
+    timer: PartTimer,
     *,
     decode: Callable[..., Decoded] = decode,
     mbr: bool = True,
 ) -> None:
-    """Parse sentences into a file, each part finished before the next begins, and take the time of each."""
+    """Parses sentences into a file and measures each part. The parts do not overlap, unlike in `Parser.parse_many`."""
     parser.model.eval()
     writer = parser.tree_builder.bracket_writer(exact=False)
     for start in range(0, len(words), parser.batching.window):
-        with clock.time("sort into batches"):
-            window = parser._reader.window(words[start : start + parser.batching.window], start)
+        with timer.measure("sort into batches"):
+            window = parser.reader.window(words[start : start + parser.batching.window], start)
             batches = window.batches(parser.batching.budget)
-        made: dict[int, str] = {}
-        for members in batches:
-            with clock.time("encode"):
-                sentences = window.select(members)
+        lines: dict[int, str] = {}
+        for indices in batches:
+            with timer.measure("encode"):
+                sentences = window.select(indices)
                 batch = parser.numericalizer.collate(sentences.model_words)
-            with clock.time("copy to the device"):
-                batch = (batch.pin_memory() if clock.device.type == "cuda" else batch).to(clock.device)
-            with clock.time("network"):
+            with timer.measure("copy to the device"):
+                batch = (batch.pin_memory() if timer.device.type == "cuda" else batch).to(timer.device)
+            with timer.measure("network"):
                 scores = parser.scorer(batch)
-            with clock.time("chart and labels"):
+            with timer.measure("chart and labels"):
                 decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
-            with clock.time("copy to the host"):
+            with timer.measure("copy to the host"):
                 decoded = decoded.cpu()
-            with clock.time("text"):
-                made.update(zip(members, write_brackets(writer, sentences.words, None, decoded), strict=True))
-        with clock.time("put in order and write"):
-            stream.write("\n".join([*(made[number] for number in range(len(window))), ""]).encode())
+            with timer.measure("text"):
+                lines.update(zip(indices, write_brackets(writer, sentences.words, None, decoded), strict=True))
+        with timer.measure("put in order and write"):
+            stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
 
 
-def speeds(
-    parsers: dict[str, Parser],
-    trees: Sequence[Tree],
-    vocabulary: Sequence[Tree],
-    *,
-    sentences: int | None = None,
-    repeats: int = REPEATS,
+def measure_speeds(
+    parsers: dict[str, Parser], trees: Sequence[Tree], vocabulary: Sequence[Tree]
 ) -> list[dict[str, Any]]:
-    """Sentences/s of parsers with and without MBR, and of the first one's network with the charts of a peer."""
-    device = next(iter(parsers.values())).device.type
-    ours, theirs = SENTENCES.get(device, SENTENCES["cpu"])
-    ours, theirs = (sentences, min(sentences, theirs)) if sentences else (ours, theirs)
-    words = [tree.words for tree in sample(trees, ours)]
-    found = []
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        for name, parser in parsers.items():
-            for mbr in (False, True):
-                title = f"{name}, {'with' if mbr else 'without'} MBR"
-                speed = _speed(parser, words, folder, repeats=repeats, mbr=mbr)
-                found.append({"name": title, "sentences_per_second": speed, "paper": paper.SPEED.get(title)})
-                found[-1]["parts"] = _parts(parser, words, folder, mbr=mbr)
-        name, parser = next(iter(parsers.items()))
-        if (peer := torch_struct_decode()) and not parser.model.config.one_stage:
-            few = words[:theirs]
-            for mbr in (False, True):
-                title = f"{name}, {'with' if mbr else 'without'} MBR, charts by torch-struct"
-                found.append({"name": title, "paper": None, **_with_charts(parser, few, folder, peer, mbr=mbr)})
-        supar = supar_speed(sample(trees, theirs), vocabulary, folder, device, repeats)
-        note = {"note": supar} if isinstance(supar, str) else {"sentences_per_second": supar}
-        found.append({"name": "SuPar, with MBR", "paper": None, "parts": {}, **note})
-    return found
+    """The speeds of parsers and baselines on the words of trees; SuPar's network is built over `vocabulary`."""
+    name, parser = next(iter(parsers.items()))
+    device = parser.device.type
+    count, baseline_count = SENTENCES.get(device, SENTENCES["cpu"])
+    words = [tree.words for tree in sample(trees, count)]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        lines = list(_parser_lines(parsers, words, folder))
+        lines += _torch_struct_lines(name, parser, words[:baseline_count], folder)
+        supar = supar_speed(sample(trees, baseline_count), vocabulary, folder, device, REPEATS)
+    speed_or_note = {"note": supar} if isinstance(supar, str) else {"sentences_per_second": supar}
+    return [*lines, {"name": "SuPar, with MBR", "paper": None, "parts": {}, **speed_or_note}]
 
 
-def _with_charts(
-    parser: Parser, words: Sequence[Sequence[str]], folder: Path, decode: Callable[..., Decoded], *, mbr: bool
-) -> dict[str, Any]:
-    try:
-        parts = _parts(parser, words, folder, decode=decode, mbr=mbr)
-    except torch.OutOfMemoryError:
-        return {"note": "out of memory", "parts": {}}
-    return {"sentences_per_second": 1e6 / sum(parts.values()), "parts": parts}
+def _title(name: str, mbr: bool) -> str:
+    return f"{name}, {'with' if mbr else 'without'} MBR"
 
 
-def _speed(parser: Parser, words: Sequence[Sequence[str]], folder: Path, *, repeats: int, mbr: bool) -> float:
-    """The median over runs after the first, from a file of words to a file of brackets."""
+def _parser_lines(parsers: dict[str, Parser], words: Words, folder: Path) -> Iterator[dict[str, Any]]:
+    """The speed of each parser with and without MBR."""
+    for name, parser in parsers.items():
+        for mbr in (False, True):
+            title = _title(name, mbr)
+            yield {
+                "name": title,
+                "sentences_per_second": _file_speed(parser, words, folder, mbr=mbr),
+                "paper": paper.SPEED.get(title),
+                "parts": _part_microseconds(parser, words, folder, mbr=mbr),
+            }
+
+
+def _torch_struct_lines(name: str, parser: Parser, words: Words, folder: Path) -> Iterator[dict[str, Any]]:
+    """The speed of a parser's network with the charts of torch-struct, if it is installed."""
+    torch_struct = torch_struct_decode()
+    if torch_struct is None or parser.model.config.one_stage:
+        return
+    for mbr in (False, True):
+        line: dict[str, Any] = {"name": f"{_title(name, mbr)}, charts by torch-struct", "paper": None}
+        try:
+            parts = _part_microseconds(parser, words, folder, decode=torch_struct, mbr=mbr)
+        except torch.OutOfMemoryError:
+            yield line | {"note": "out of memory", "parts": {}}
+        else:
+            yield line | {"sentences_per_second": 1e6 / sum(parts.values()), "parts": parts}
+
+
+def _file_speed(parser: Parser, words: Words, folder: Path, *, mbr: bool) -> float:
+    """Sentences per second from a file of words to a file of brackets."""
     source, target = folder / "in.txt", folder / "out.mrg"
     source.write_text("".join(f"{' '.join(sentence)}\n" for sentence in words), encoding="utf-8")
 
     def parse() -> None:
         with source.open(encoding="utf-8", newline="\n") as lines, target.open("w", encoding="utf-8") as out:
-            read = (line.rstrip("\n").split(" ") for line in lines)
-            out.writelines(f"{line}\n" for line in parser.brackets_many(read, exact=False, mbr=mbr))
+            sentences = (line.rstrip("\n").split(" ") for line in lines)
+            out.writelines(f"{line}\n" for line in parser.brackets_many(sentences, exact=False, mbr=mbr))
 
-    return len(words) / statistics.median(seconds(parse, repeats)[1:])
+    return len(words) / median_seconds(parse, REPEATS)
 
 
-def _parts(
-    parser: Parser,
-    words: Sequence[Sequence[str]],
-    folder: Path,
-    *,
-    decode: Callable[..., Decoded] = decode,
-    mbr: bool,
+def _part_microseconds(
+    parser: Parser, words: Words, folder: Path, *, decode: Callable[..., Decoded] = decode, mbr: bool
 ) -> dict[str, float]:
-    """Microseconds of each part for a sentence; a first run does not count."""
+    """Microseconds per sentence of each part, in the second of two runs."""
     for _ in range(2):
-        clock = Clock(parser.device)
+        timer = PartTimer(parser.device)
         with (folder / "parts.mrg").open("wb") as stream:
-            time_parts(parser, words, stream, clock, decode=decode, mbr=mbr)
-    return {part: 1e6 * time / len(words) for part, time in clock.seconds.items()}
+            time_parts(parser, words, stream, timer, decode=decode, mbr=mbr)
+    return {part: 1e6 * seconds / len(words) for part, seconds in timer.seconds.items()}

@@ -1,4 +1,4 @@
-"""A table: the scores of rows over seeds, against the main row and against the paper."""
+"""Score tables: each row's mean over seeds, compared with the main row and with the paper."""
 
 import statistics
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from typing import Any
 from treecrf.evalb.bootstrap import Comparison, compare_runs
 from treecrf.reproduce.ablations import Row
 from treecrf.reproduce.claims import CLAIMS, Claim, paper_differences, verdict
-from treecrf.reproduce.paper import Figure
+from treecrf.reproduce.paper import PublishedScore
 from treecrf.reproduce.results import Results
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
-    """A row over its seeds: means in percent, the deviation of F, and how it compares."""
+class RowScores:
+    """The scores of a row: means over seeds, in percent."""
 
     name: str
     title: str
@@ -23,27 +23,30 @@ class Line:
     precision: float
     recall: float
     f1: float
-    deviation: float | None  # of F between seeds; of one alone there is none
+    deviation: float | None  # standard deviation of F1 over seeds; None for one seed
     complete_match: float
     against_main: Comparison | None
-    paper: Figure | None
+    paper: PublishedScore | None
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, in values that JSON can hold."""
-        comparison = None if self.against_main is None else _comparison(self.against_main)
+        """The scores in JSON values."""
+        comparison = None if self.against_main is None else _comparison_dict(self.against_main)
         return asdict(self) | {"against_main": comparison, "paper": self.paper and self.paper._asdict()}
 
 
-def lines(results: Results, rows: Sequence[Row], part: str, *, main: str, figures: dict[str, Figure]) -> list[Line]:
-    """The lines of those rows that have a finished run."""
-    return [_line(results, row, part, main, figures.get(row.name)) for row in rows if results.seeds(row.name)]
+def score_rows(
+    results: Results, rows: Sequence[Row], part: str, *, main: str, published: dict[str, PublishedScore]
+) -> list[RowScores]:
+    """The scores of all rows that have a finished run."""
+    return [_score_row(results, row, part, main, published.get(row.name)) for row in rows if results.seeds(row.name)]
 
 
-def _line(results: Results, row: Row, part: str, main: str, figure: Figure | None) -> Line:
+def _score_row(results: Results, row: Row, part: str, main: str, published: PublishedScore | None) -> RowScores:
     scores = results.scores(row.name, part)
     f1s = [score.f1 for score in scores]
-    shared = [seed for seed in results.seeds(row.name) if seed in results.seeds(main)]
-    return Line(
+    common_seeds = [seed for seed in results.seeds(row.name) if seed in results.seeds(main)]
+    is_compared = row.name != main and common_seeds
+    return RowScores(
         name=row.name,
         title=row.title,
         seeds=results.seeds(row.name),
@@ -53,36 +56,36 @@ def _line(results: Results, row: Row, part: str, main: str, figure: Figure | Non
         f1=statistics.fmean(f1s),
         deviation=statistics.stdev(f1s) if len(f1s) > 1 else None,
         complete_match=statistics.fmean(score.all.complete_match for score in scores),
-        against_main=_compare(results, row.name, main, part, shared) if row.name != main and shared else None,
-        paper=figure,
+        against_main=_compare(results, row.name, main, part, common_seeds) if is_compared else None,
+        paper=published,
     )
 
 
 def _compare(results: Results, row: str, other: str, part: str, seeds: Sequence[int]) -> Comparison:
-    ours, theirs = ([results.score(name, part, seed) for seed in seeds] for name in (row, other))
-    return compare_runs(ours, theirs)
+    row_scores, other_scores = ([results.score(name, part, seed) for seed in seeds] for name in (row, other))
+    return compare_runs(row_scores, other_scores)
 
 
-def claims(results: Results) -> list[dict[str, Any]]:
-    """The paper's claims about its dev table, those whose rows were run, with what was found here."""
-    found = []
+def check_claims(results: Results) -> list[dict[str, Any]]:
+    """Compares the paper's claims about its dev table with the results; claims about unfinished rows are left out."""
+    checked = []
     for claim in CLAIMS:
         seeds = [seed for seed in results.seeds(claim.row) if seed in results.seeds(claim.other)]
         if seeds:
-            found.append(_claim(claim, _compare(results, claim.row, claim.other, "dev", seeds)))
-    return found
+            checked.append(_claim_dict(claim, _compare(results, claim.row, claim.other, "dev", seeds)))
+    return checked
 
 
-def _claim(claim: Claim, comparison: Comparison) -> dict[str, Any]:
+def _claim_dict(claim: Claim, comparison: Comparison) -> dict[str, Any]:
     return {
         "claim": claim.text,
         "row": claim.row,
         "other": claim.other,
-        "found": _comparison(comparison),
+        "found": _comparison_dict(comparison),
         "verdict": verdict(claim, comparison),
         "paper": paper_differences(claim),
     }
 
 
-def _comparison(comparison: Comparison) -> dict[str, Any]:
+def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
     return {**comparison._asdict(), "interval": list(comparison.interval)}

@@ -1,5 +1,6 @@
-"""Time: of whole runs, and of the parts of one."""
+"""Timers: of repeated runs, and of the parts of one run."""
 
+import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -8,32 +9,37 @@ from contextlib import contextmanager
 import torch
 
 
-def seconds(run: Callable[[], object], repeats: int) -> list[float]:
-    """Of the first run and of those after it."""
+def time_runs(run: Callable[[], object], repeats: int) -> list[float]:
+    """The seconds of a warm-up run and then of `repeats` runs."""
     times = []
     for _ in range(repeats + 1):
-        started = time.perf_counter()
+        start = time.perf_counter()
         run()
-        times.append(time.perf_counter() - started)
+        times.append(time.perf_counter() - start)
     return times
 
 
-class Clock:
-    """Seconds by part; the device finishes a part before its time is taken."""
+def median_seconds(run: Callable[[], object], repeats: int) -> float:
+    """The median time of `repeats` runs after a warm-up run."""
+    return statistics.median(time_runs(run, repeats)[1:])
+
+
+class PartTimer:
+    """Adds up the time of each part of a run. The device completes a part before the next part starts."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self.seconds: dict[str, float] = defaultdict(float)
 
     @contextmanager
-    def time(self, part: str) -> Iterator[None]:
-        """Add what is done here to a part."""
-        started = self.now()
+    def measure(self, part: str) -> Iterator[None]:
+        """Adds the time of the `with` block to a part."""
+        start = self.now()
         yield
-        self.seconds[part] += self.now() - started
+        self.seconds[part] += self.now() - start
 
     def now(self) -> float:
-        """Seconds, once the device has nothing left to do."""
+        """The time in seconds (synchronizes the device)."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         return time.perf_counter()

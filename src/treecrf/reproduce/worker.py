@@ -1,9 +1,9 @@
-"""One run in a process of its own: a parser is trained, and parses dev and test.
+"""The worker process of one run: trains a parser, and parses dev and test.
 
     python -m treecrf.reproduce.worker RECIPE.toml FOLDER [DEVICE]
 
-It ends with whoever started it: standard input is held open by that process, and closes with it. That is watched from
-the first moment on, so everything heavy is imported later.
+The process ends with its parent, which holds its standard input open. It watches standard input from the start, so
+slow imports come later.
 """
 
 import json
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from treecrf.parser import Parser
     from treecrf.training import Progress, Recipe
 
-OUTCOME = "outcome.json"
+OUTCOME = "outcome.json"  # exists if the run is finished
 
 
-def predictions(folder: Path, part: str, *, mbr: bool = True) -> Path:
-    """The file of the trees that a run found in a part."""
+def predictions_path(folder: Path, part: str, *, mbr: bool = True) -> Path:
+    """The file of the trees that a run has predicted for a part of the treebank."""
     return folder / f"{part}{'' if mbr else '-no-mbr'}.mrg"
 
 
-def work(recipe: "Recipe", folder: Path, device: str | None) -> None:
-    """Train, or go on with training; then parse dev and test, with MBR and without."""
+def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
+    """Trains a parser, or resumes its training, and then parses dev and test with and without MBR."""
     from treecrf.atomic_io import write_file
     from treecrf.parser import Parser
+    from treecrf.parser.evaluate import evaluation_tags
     from treecrf.training import fit
     from treecrf.training.setup import TreebankPart
     from treecrf.treebank import write_trees
 
-    outcome = fit(recipe, folder, resume=True, device=device, watch=_tell)
+    result = fit(recipe, folder, resume=True, device=device, watch=_print_epoch)
     parser = Parser.load(folder, device, precision="float32")
     for part, paths in (("dev", recipe.data.dev), ("test", recipe.data.test)):
         trees = TreebankPart.read(paths, f"data.{part}").trees
-        tags = None if parser.model.config.tag_head else [tree.tags for tree in trees]
+        words, tags = [tree.words for tree in trees], evaluation_tags(parser, trees)
         for mbr in (True, False):
-            found = parser.parse_many([tree.words for tree in trees], tags=tags, mbr=mbr)
-            write_trees(predictions(folder, part, mbr=mbr), found)
-    facts = {"best_epoch": outcome.best_epoch, "dev_f": outcome.dev_f, "device": _device_name(parser)}
-    write_file(folder / OUTCOME, json.dumps(facts, indent=1).encode())
+            write_trees(predictions_path(folder, part, mbr=mbr), parser.parse_many(words, tags=tags, mbr=mbr))
+    outcome = {"best_epoch": result.best_epoch, "dev_f": result.dev_f, "device": _device_name(parser)}
+    write_file(folder / OUTCOME, json.dumps(outcome, indent=1).encode())
 
 
-def _tell(progress: "Progress") -> None:
+def _print_epoch(progress: "Progress") -> None:
     record = progress.record or {}
     if record.get("event") == "epoch":
         print(f"epoch {record['epoch']}  loss {record['loss']:.4f}  dev F {record['dev_f']:.2f}", flush=True)
@@ -58,23 +58,23 @@ def _device_name(parser: "Parser") -> str:
     return torch.cuda.get_device_name(parser.device) if parser.device.type == "cuda" else "CPU"
 
 
-def _end_with_parent() -> None:
-    while os.read(0, 1):  # not by way of sys.stdin, which a thread must not hold when Python ends
+def _exit_with_parent() -> None:
+    while os.read(0, 1):  # not sys.stdin: a thread that waits for it would block Python's exit
         pass
     os._exit(1)
 
 
 def main() -> None:
-    """Do the work that the command line names."""
+    """Runs the worker with the arguments of the command line."""
     logging.basicConfig(format="%(message)s")
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     source, folder, *device = sys.argv[1:]
 
     from treecrf.config import read_config
     from treecrf.training import Recipe
 
     try:
-        work(read_config(Recipe, source), Path(folder), device[0] if device else None)
+        train_and_parse(read_config(Recipe, source), Path(folder), device[0] if device else None)
     except (ValueError, OSError, ImportError) as error:
         sys.exit(str(error))
 

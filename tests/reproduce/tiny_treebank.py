@@ -1,4 +1,4 @@
-"""A treebank folder of the fifty trees, and settings that train on it in a moment."""
+"""A treebank folder made of the fifty sample trees, and settings of a network that trains in seconds."""
 
 from pathlib import Path
 
@@ -18,8 +18,8 @@ TINY = (
 )
 
 
-def make_bank(folder: Path) -> Path:
-    """Forty trees to train on, fifteen of dev, and ten of test in two genres."""
+def make_treebank(folder: Path) -> Path:
+    """Writes forty training trees, fifteen dev trees, and ten test trees in two genres."""
     folder.mkdir()
     trees = list(read_trees(FIFTY))
     write_trees(folder / "train.mrg.gz", trees[:40])
@@ -30,7 +30,7 @@ def make_bank(folder: Path) -> Path:
 
 
 def make_vectors(path: Path) -> Path:
-    """Word vectors of 16 numbers."""
+    """Writes word vectors of size 16."""
     words = ("the", "a", "cat", "river", "red", "unk")
     rows = [f"{word} {' '.join(str((place + n) % 5 - 2) for n in range(16))}" for place, word in enumerate(words)]
     path.write_text("\n".join(rows) + "\n")
