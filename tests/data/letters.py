@@ -6,16 +6,16 @@ BEGIN, END, PAD, UNKNOWN = 1, 2, 3, 4
 
 
 class Letters:
-    """A tokenizer that cuts words into letters and sees nothing in others."""
+    """A tokenizer that splits words into letters and drops other characters."""
 
-    begin, end, pad, unknown, limit = BEGIN, END, PAD, UNKNOWN, 512
+    begin_id, end_id, pad_id, unknown_id, max_length = BEGIN, END, PAD, UNKNOWN, 512
 
-    def cut(self, texts):
+    def encode(self, texts):
         return [[ord(letter) for letter in text if letter.isalpha()] for text in texts]
 
-    def save(self, folder, *, limit):
-        raise AssertionError("letters are not saved")
+    def save(self, folder, *, max_length):
+        raise AssertionError("the letter tokenizer is not saved")
 
 
-def letters(window=512):
-    return SubwordTokenizer(Letters(), window=window)
+def letters(segment_size=512):
+    return SubwordTokenizer(Letters(), segment_size=segment_size)

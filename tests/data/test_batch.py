@@ -9,41 +9,41 @@ samples = st.lists(st.sampled_from(TREES), min_size=1, max_size=6)
 
 
 @given(samples)
-def test_packed_rows_and_padded_places_are_inverse(trees):
+def test_padded_index_and_packed_index_are_inverse(trees):
     batch = batch_of(trees)
-    rows, places, _ = batch.positions.packing
-    assert places.flatten()[rows].tolist() == list(range(batch.total_words + 2 * batch.size))
+    padded_index, packed_index, _ = batch.positions.packing
+    assert packed_index.flatten()[padded_index].tolist() == list(range(batch.total_words + 2 * batch.size))
 
 
 @given(samples)
-def test_packing_is_what_torch_packs(trees):
+def test_packing_equals_that_of_torch(trees):
     batch = batch_of(trees)
     packed = torch.nn.utils.rnn.pack_padded_sequence(
         batch.words, batch.lengths + 2, batch_first=True, enforce_sorted=False
     )
-    rows, _, counts = batch.positions.packing
-    assert torch.equal(counts, packed.batch_sizes)
-    assert torch.equal(batch.words.flatten()[rows], packed.data)
+    padded_index, _, batch_sizes = batch.positions.packing
+    assert torch.equal(batch_sizes, packed.batch_sizes)
+    assert torch.equal(batch.words.flatten()[padded_index], packed.data)
 
 
-def test_a_batch_travels_in_one_piece_and_arrives_whole():
+def test_a_batch_is_transferred_as_one_buffer_without_changes():
     batch = batch_of(TREES)
-    moves = []
+    buffers = []
 
-    def move(flat):
-        moves.append(flat)
+    def copy(flat):
+        buffers.append(flat)
         return flat.clone()
 
-    moved = batch._moved(move)._moved(move)
-    assert len(moves) == 2 and moves[1].data_ptr() == moves[1].untyped_storage().data_ptr()
+    copied = batch._transfer(copy)._transfer(copy)
+    assert len(buffers) == 2 and buffers[1].data_ptr() == buffers[1].untyped_storage().data_ptr()
     for name, value in vars(batch).items():
         if isinstance(value, torch.Tensor):
-            assert torch.equal(getattr(moved, name), value), name
+            assert torch.equal(getattr(copied, name), value), name
         elif name != "flat":
-            assert getattr(moved, name) == value
+            assert getattr(copied, name) == value
 
 
-def test_a_batch_on_its_device_is_still_a_batch():
+def test_a_batch_on_a_device_keeps_its_properties():
     batch = batch_of(TREES).to("cpu")
     assert isinstance(batch, Batch) and batch.device.type == "cpu"
     assert batch.longest == max(len(tree.words) for tree in TREES)

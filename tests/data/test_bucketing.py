@@ -21,7 +21,7 @@ def cells(batch, sizes):
 
 
 @given(lengths, st.integers(1, 40))
-def test_buckets_hold_every_sentence_once_and_do_not_overlap_in_length(sizes, count):
+def test_buckets_contain_every_sentence_once_and_do_not_overlap_in_length(sizes, count):
     groups = buckets(sizes, count=count)
     assert sorted(member for group in groups for member in group.tolist()) == list(range(len(sizes)))
     assert len(groups) <= count
@@ -29,19 +29,19 @@ def test_buckets_hold_every_sentence_once_and_do_not_overlap_in_length(sizes, co
     assert all(before[1] < after[0] for before, after in pairwise(ranges))
 
 
-def test_no_sentences_have_no_buckets():
+def test_no_sentences_give_no_buckets_and_no_batches():
     assert buckets([]) == [] and sorted_batches([], budget=Budget()) == []
 
 
 @given(lengths, budgets)
-def test_an_epoch_holds_every_sentence_once_within_the_cells(sizes, budget):
+def test_an_epoch_contains_every_sentence_once_within_the_cell_budget(sizes, budget):
     batches = epoch(sizes, budget)
     assert sorted(member for batch in batches for member in batch) == list(range(len(sizes)))
     assert all(len(batch) == 1 or cells(batch, sizes) <= budget.cells for batch in batches)
 
 
 @given(lengths, budgets)
-def test_sorted_batches_hold_every_sentence_once_within_the_budget(sizes, budget):
+def test_sorted_batches_contain_every_sentence_once_within_the_budget(sizes, budget):
     batches = sorted_batches(sizes, budget=budget)
     order = [member for batch in batches for member in batch]
     assert sorted(order) == list(range(len(sizes)))
@@ -52,20 +52,20 @@ def test_sorted_batches_hold_every_sentence_once_within_the_budget(sizes, budget
 
 
 @pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 2), (300, 6)])
-def test_threads_share_what_there_is_even_if_it_is_little(count, batches):
+def test_threads_get_similar_batches_even_of_few_sentences(count, batches):
     sizes = [10] * count
-    found = sorted_batches(sizes, budget=Budget(words=500).shared(sizes, 2))
-    assert len(found) == batches and len(found[0]) <= len(found[-1]) + 2
+    result = sorted_batches(sizes, budget=Budget(words=500).shared(sizes, 2))
+    assert len(result) == batches and len(result[0]) <= len(result[-1]) + 2
 
 
-def test_a_bucket_makes_as_many_batches_as_its_words_fill_on_average():
+def test_batches_of_a_bucket_fill_the_word_budget_on_average():
     sizes = [10] * 1000 + [40] * 500
     batches = epoch(sizes, Budget(words=5000, cells=10**9))
     words = sorted(sum(sizes[member] for member in batch) for batch in batches)
     assert words == [5000] * 6
 
 
-def test_a_long_sentence_does_not_multiply_the_cost_of_a_batch():
+def test_long_sentences_do_not_exceed_the_cell_budget():
     sizes = [20] * 200 + [400] * 20
     assert max(cells(batch, sizes) for batch in epoch(sizes, Budget(words=5000, cells=500_000))) <= 500_000
 
@@ -75,12 +75,12 @@ def test_the_same_seed_gives_the_same_epoch(sizes):
     assert epoch(sizes, Budget(words=100)) == epoch(sizes, Budget(words=100))
 
 
-def test_another_seed_mixes_members_and_order():
+def test_another_seed_changes_members_and_order():
     sizes = [5] * 40 + [50] * 40
     first, second = epoch(sizes, Budget(words=100), seed=1), epoch(sizes, Budget(words=100), seed=2)
     assert first != second and sorted(map(sorted, first)) != sorted(map(sorted, second))
 
 
-def test_an_empty_budget_is_refused():
+def test_an_empty_budget_is_an_error():
     with pytest.raises(ValueError, match="holds nothing"):
         Budget(words=0)

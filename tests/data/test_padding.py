@@ -8,11 +8,11 @@ from torch import Tensor
 
 from data.letters import letters
 from nn.batches import SMALL, TREES, batch_of, small_model
-from nn.readers import BERT, READERS, WINDOW, bert_batch
+from nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, bert_batch
 from toygrammar import toy_trees
 from treecrf.data.bucketing import Budget
 from treecrf.data.numericalize import Numericalizer
-from treecrf.data.padding import Room, pad_to, padded_shape
+from treecrf.data.padding import PaddedShape, pad_to, padded_shape
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import Batch, SpanModel
@@ -25,106 +25,120 @@ LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
 @pytest.mark.parametrize("extra", [(0, 0, 0, 0), (3, 0, 5, 2), (0, 4, 0, 0), (7, 9, 1, 3)])
-def test_what_fills_a_batch_up_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ...]) -> None:
+def test_padding_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ...]) -> None:
     batch = batch_of(TREES)
     assert batch.chars is not None
-    room = Room(
-        *(have + more for have, more in zip((batch.size, batch.longest, *batch.chars.shape), extra, strict=True))
+    shape = PaddedShape(
+        *(size + more for size, more in zip((batch.size, batch.longest, *batch.chars.shape), extra, strict=True))
     )
     model = small_model(replace(SMALL, tag_head=True), loss=loss).double()
-    for plain, filled in zip(learned(model, batch), learned(model, pad_to(batch, room)), strict=True):
-        torch.testing.assert_close(filled, plain)
+    for plain, padded in zip(
+        loss_and_gradients(model, batch), loss_and_gradients(model, pad_to(batch, shape)), strict=True
+    ):
+        torch.testing.assert_close(padded, plain)
 
 
-def learned(model: SpanModel, batch: Batch) -> list[Tensor]:
-    """The loss of a batch, and the gradients of all that learns."""
+def loss_and_gradients(model: SpanModel, batch: Batch) -> list[Tensor]:
+    """The loss of a batch, and the gradients of all trained parameters."""
     model.zero_grad()
-    total = model.loss(batch).total(words=batch.total_words, labelled=batch.total_labels)
+    total = model.loss(batch).total(word_count=batch.total_words, label_count=batch.total_labels)
     total.backward()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.requires_grad]
     return [total.detach(), *(gradient for gradient in gradients if gradient is not None)]
 
 
-def room_of(batch: Batch, *, sentences: int = 0, words: int = 0, windows: int = 0, pieces: int = 0) -> Room:
-    """Room for a batch and more."""
+def enlarged(batch: Batch, *, sentences: int = 0, words: int = 0, segments: int = 0, pieces: int = 0) -> PaddedShape:
+    """The shape of a batch with some dimensions enlarged."""
     assert batch.chars is not None and batch.pieces is not None
     distinct, chars = batch.chars.shape
     width = batch.pieces.shape[1] + pieces
-    return Room(batch.size + sentences, batch.longest + words, distinct, chars, len(batch.pieces) + windows, width)
+    count = len(batch.pieces) + segments
+    return PaddedShape(batch.size + sentences, batch.longest + words, distinct, chars, count, width)
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", BERT_CONFIGS)
 @pytest.mark.parametrize(
     "extra",
-    [{}, {"pieces": 5}, {"sentences": 3, "windows": 3}, {"sentences": 2, "words": 4, "windows": 5, "pieces": 1}],
-    ids=["as it is", "pieces", "sentences", "all"],
+    [{}, {"pieces": 5}, {"sentences": 3, "segments": 3}, {"sentences": 2, "words": 4, "segments": 5, "pieces": 1}],
+    ids=["unchanged", "pieces", "sentences", "all"],
 )
 @pytest.mark.parametrize(
-    ("trees", "window"),
-    [(TREES, WINDOW), (TREES[:1], WINDOW), ([TREES[0], TREES[0]], WINDOW), (TREES, 24), (LONG_WORDS, 40)],
-    ids=["many", "one", "no padding", "windows", "long words"],
+    ("trees", "segment_size"),
+    [
+        (TREES, SEGMENT_SIZE),
+        (TREES[:1], SEGMENT_SIZE),
+        ([TREES[0], TREES[0]], SEGMENT_SIZE),
+        (TREES, 24),
+        (LONG_WORDS, 40),
+    ],
+    ids=["many", "one", "no padding", "segments", "long words"],
 )
-def test_pieces_that_fill_a_batch_up_change_no_loss_and_no_gradient(
-    reader: str, extra: dict[str, Any], trees: list[Tree], window: int
+def test_padded_pieces_change_no_loss_and_no_gradient(
+    name: str, extra: dict[str, Any], trees: list[Tree], segment_size: int
 ) -> None:
-    batch = bert_batch(trees, window=window)
-    assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (window < WINDOW)
-    model = small_model(READERS[reader], encoder=Bert(BERT)).double().train()
-    full = pad_to(batch, room_of(batch, **extra))
-    assert full.piece_lengths is not None and full.piece_lengths.min() >= 1  # attention to nothing is not a number
-    plain, filled = learned(model, batch), learned(model, full)
-    assert len(plain) == len(filled) > 10 and plain[0] > 0
-    for one, other in zip(plain, filled, strict=True):
+    batch = bert_batch(trees, segment_size=segment_size)
+    assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (segment_size < SEGMENT_SIZE)
+    model = small_model(BERT_CONFIGS[name], encoder=Bert(BERT)).double().train()
+    padded_batch = pad_to(batch, enlarged(batch, **extra))
+    lengths = padded_batch.segment_lengths
+    assert lengths is not None and lengths.min() >= 1  # attention over no pieces gives NaN
+    plain, padded = loss_and_gradients(model, batch), loss_and_gradients(model, padded_batch)
+    assert len(plain) == len(padded) > 10 and plain[0] > 0
+    for one, other in zip(plain, padded, strict=True):
         torch.testing.assert_close(other, one)
 
 
-def toy_feed(pieces: SubwordTokenizer | None, **changes: Any) -> DataLoader:
+def toy_loader(subwords: SubwordTokenizer | None, **changes: Any) -> DataLoader:
     trees = toy_trees(400)
     vocabulary = Vocabulary.build(trees)
-    encoder = Numericalizer(vocabulary, pieces=pieces)
-    feed = DataLoader(
-        corpus=Corpus.encode(trees, vocabulary), encoder=encoder, budget=Budget(words=300), seed=1, alike=True
+    loader = DataLoader(
+        corpus=Corpus.from_trees(trees, vocabulary),
+        numericalizer=Numericalizer(vocabulary, subwords=subwords),
+        budget=Budget(words=300),
+        seed=1,
+        fixed_shapes=True,
     )
-    return replace(feed, **changes)
+    return replace(loader, **changes)
 
 
-def batches_of(feed: DataLoader, epoch: int) -> list[Batch]:
-    return [batch for members in feed.epoch(epoch) for _, batch in feed._step(members).parts]
+def batches_of(loader: DataLoader, epoch: int) -> list[Batch]:
+    return [batch for indices in loader.epoch_batches(epoch) for _, batch in loader.collate(indices).parts]
 
 
 @pytest.mark.parametrize("weights", [None, [3.0] * 200 + [1.0] * 200], ids=["once", "weighted"])
-@pytest.mark.parametrize("pieces", [None, letters()], ids=["words", "pieces"])
-def test_batches_of_a_bucket_have_one_shape_in_almost_all_epochs(
-    pieces: SubwordTokenizer | None, weights: list[float] | None
+@pytest.mark.parametrize("subwords", [None, letters()], ids=["words", "pieces"])
+def test_batches_of_a_bucket_have_the_same_shape_in_almost_all_epochs(
+    subwords: SubwordTokenizer | None, weights: list[float] | None
 ) -> None:
-    feed = toy_feed(pieces, weights=weights)
-    by_epoch = [[batch.shapes for batch in batches_of(feed, epoch)] for epoch in range(6)]
+    loader = toy_loader(subwords, weights=weights)
+    by_epoch = [[batch.shapes for batch in batches_of(loader, epoch)] for epoch in range(6)]
     before = {shapes for epoch in by_epoch[:-1] for shapes in epoch}
-    assert len(before) <= 2 * len(feed._buckets)
+    assert len(before) <= 2 * len(loader._buckets)
     assert sum(shapes in before for shapes in by_epoch[-1]) >= 0.8 * len(by_epoch[-1])
 
 
-@pytest.mark.parametrize("window", [WINDOW, 41])
-def test_little_is_added_to_what_a_transformer_reads(window: int) -> None:
+@pytest.mark.parametrize("segment_size", [SEGMENT_SIZE, 41])
+def test_padding_adds_few_pieces(segment_size: int) -> None:
     sizes = {}
-    for alike in (False, True):
-        pieces = [batch.pieces for batch in batches_of(toy_feed(letters(window), alike=alike), 0)]
-        assert all(part is not None and part.shape[1] <= window for part in pieces)
-        sizes[alike] = sum(part.numel() for part in pieces if part is not None)
+    for fixed_shapes in (False, True):
+        loader = toy_loader(letters(segment_size), fixed_shapes=fixed_shapes)
+        pieces = [batch.pieces for batch in batches_of(loader, 0)]
+        assert all(tensor is not None and tensor.shape[1] <= segment_size for tensor in pieces)
+        sizes[fixed_shapes] = sum(tensor.numel() for tensor in pieces if tensor is not None)
     assert sizes[False] <= sizes[True] <= 1.15 * sizes[False]
 
 
-def test_a_batch_that_is_no_equal_share_of_its_bucket_keeps_its_size() -> None:
+def test_a_batch_of_another_size_than_the_others_of_its_bucket_keeps_its_size() -> None:
     batch = batch_of(TREES[:5])
     bucket = np.arange(len(TREES))
     lengths = [len(tree.words) for tree in TREES]
-    room = padded_shape(batch, bucket, lengths, cells=10**6, window=0)
-    assert room.sentences in (5, 6)
-    assert room.words == max(lengths)
+    shape = padded_shape(batch, bucket, lengths, cells=10**6, segment_size=0)
+    assert shape.sentences in (5, 6)
+    assert shape.words == max(lengths)
 
 
-def test_charts_are_not_filled_up_beyond_the_budget() -> None:
+def test_charts_are_not_padded_beyond_the_budget() -> None:
     batch = batch_of(TREES[1:4])
     lengths = [len(tree.words) for tree in TREES]
-    room = padded_shape(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2, window=0)
-    assert (room.sentences, room.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)
+    shape = padded_shape(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2, segment_size=0)
+    assert (shape.sentences, shape.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)

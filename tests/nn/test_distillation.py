@@ -1,4 +1,4 @@
-"""Learning from what others believe: by enumeration, and where the learner believes it already."""
+"""Distillation: losses by enumeration, and zero gradients for a student that equals its teacher."""
 
 from dataclasses import replace
 
@@ -20,65 +20,68 @@ def short_batch() -> Batch:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_who_learns_from_itself_alone_has_nothing_to_learn(loss: str) -> None:
+def test_a_student_that_equals_its_teacher_gets_zero_gradients(loss: str) -> None:
     model, batch = small_model(TAGGED, loss=loss).double(), batch_of(TREES)
     with torch.no_grad():
-        soft_targets = SoftTargets.of([model(batch)], batch, distillation_weight=1.0)
+        soft_targets = SoftTargets.from_scores([model(batch)], batch, distillation_weight=1.0)
     model.loss(batch, soft_targets).total().backward()
     for parameter in model.parameters():
         if parameter.grad is not None:
             torch.testing.assert_close(parameter.grad, torch.zeros_like(parameter), atol=1e-7, rtol=0)
 
 
-def test_the_loss_of_spans_is_the_surprise_of_the_learner_over_the_teachers_trees() -> None:
-    teacher, learner, batch = small_model().double(), small_model().double(), short_batch()
+def test_the_span_loss_is_the_cross_entropy_over_the_teachers_trees() -> None:
+    teacher, student, batch = small_model().double(), small_model().double(), short_batch()
     with torch.no_grad():
-        for parameter in learner.parameters():
+        for parameter in student.parameters():
             parameter.mul_(-0.7)
-        theirs, ours = teacher(batch), learner(batch)
-    found = SoftTargets.of([theirs], batch, distillation_weight=1.0).span_loss(SpanCRF(ours.spans, ours.lengths))
+        theirs, ours = teacher(batch), student(batch)
+    soft_targets = SoftTargets.from_scores([theirs], batch, distillation_weight=1.0)
+    actual = soft_targets.span_loss(SpanCRF(ours.spans, ours.lengths))
     expected = torch.zeros((), dtype=torch.float64)
     for row, length in enumerate(batch.lengths.tolist()):
         every = naive.trees(length, batch.longest + 1)
-        taught, learned = (torch.where(every, scores.spans[row], 0.0).sum((1, 2)) for scores in (theirs, ours))
-        expected -= (taught.softmax(0) * learned.log_softmax(0)).sum()
-    torch.testing.assert_close(found, expected)
+        teacher_scores, student_scores = (
+            torch.where(every, scores.spans[row], 0.0).sum((1, 2)) for scores in (theirs, ours)
+        )
+        expected -= (teacher_scores.softmax(0) * student_scores.log_softmax(0)).sum()
+    torch.testing.assert_close(actual, expected)
 
 
-def test_trust_lies_between_the_gold_trees_and_the_beliefs() -> None:
+def test_the_distillation_weight_interpolates_between_gold_trees_and_soft_targets() -> None:
     batch = batch_of(TREES)
-    teachers, learner = [small_model(TAGGED), small_model(TAGGED)], small_model(TAGGED)
+    teachers, student = [small_model(TAGGED), small_model(TAGGED)], small_model(TAGGED)
     with torch.no_grad():
         for parameter in teachers[1].parameters():
             parameter.mul_(0.5)
         scores = [teacher(batch) for teacher in teachers]
         totals = {
-            weight: learner.loss(batch, SoftTargets.of(scores, batch, distillation_weight=weight)).total()
+            weight: student.loss(batch, SoftTargets.from_scores(scores, batch, distillation_weight=weight)).total()
             for weight in (0.0, 0.25, 1.0)
         }
-        gold = learner.loss(batch).total()
+        gold = student.loss(batch).total()
     torch.testing.assert_close(totals[0.0], gold)
     torch.testing.assert_close(totals[0.25], 0.75 * gold + 0.25 * totals[1.0])
     assert not torch.isclose(gold, totals[1.0])
 
 
-def test_several_beliefs_are_averaged_and_tags_come_from_all_or_none() -> None:
+def test_soft_targets_are_averaged_and_tags_need_all_teachers() -> None:
     batch = batch_of(TREES)
     with torch.no_grad():
         one, other = small_model(TAGGED)(batch), small_model(SMALL)(batch)
-    both = SoftTargets.of([one, one], batch, distillation_weight=0.5)
+    both = SoftTargets.from_scores([one, one], batch, distillation_weight=0.5)
     torch.testing.assert_close(both.spans.sum((1, 2)), 2.0 * batch.lengths - 1)
     torch.testing.assert_close(both.labels.sum(-1), torch.ones(len(both.labels)))
     assert both.tags is not None
-    assert SoftTargets.of([one, other], batch, distillation_weight=0.5).tags is None
+    assert SoftTargets.from_scores([one, other], batch, distillation_weight=0.5).tags is None
 
 
-def test_what_has_no_gold_class_teaches_nothing() -> None:
+def test_items_without_a_gold_class_have_no_soft_targets() -> None:
     batch = batch_of(TREES)
     assert batch.labels is not None and batch.gold_tags is not None
     batch.labels[3] = IGNORED
     with torch.no_grad():
-        soft_targets = SoftTargets.of([small_model(TAGGED)(batch)], batch, distillation_weight=0.5)
+        soft_targets = SoftTargets.from_scores([small_model(TAGGED)(batch)], batch, distillation_weight=0.5)
     assert soft_targets.tags is not None
     assert soft_targets.labels[3].sum() == 0 and soft_targets.labels[2].sum() > 0.99
     torch.testing.assert_close(soft_targets.tags.sum(-1), (batch.gold_tags != IGNORED).float())

@@ -3,10 +3,10 @@ import torch
 
 from nn.batches import TREES, batch_of
 from treecrf.nn import lstm
-from treecrf.nn.lstm import BiLSTM, Layer, SharedDropout
+from treecrf.nn.lstm import BiLSTM, BiLSTMLayer, SharedDropout
 
 
-def by_hand(layer, x, lengths, mask):
+def step_by_step(layer, x, lengths, mask):
     """One bidirectional layer, one sentence and one step at a time; mask (2, b, h) multiplies the hidden state."""
     rows = []
     for sentence, length in enumerate(lengths.tolist()):
@@ -26,11 +26,7 @@ def by_hand(layer, x, lengths, mask):
     return rows
 
 
-def real(rows):
-    return torch.cat(list(rows))
-
-
-def cut(x, lengths):
+def without_padding(x, lengths):
     return [x[sentence, :length] for sentence, length in enumerate(lengths.tolist())]
 
 
@@ -39,7 +35,7 @@ def sequences():
     torch.manual_seed(0)
     batch = batch_of(TREES[:4])
     x = torch.randn(*batch.words.shape, 5, dtype=torch.float64, requires_grad=True)
-    layer = Layer(5, 3).double()
+    layer = BiLSTMLayer(5, 3).double()
     return batch, x, layer
 
 
@@ -52,37 +48,39 @@ def assert_same_with_gradients(actual, expected, inputs):
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one mask for the batch", "a mask for each sentence"])
-def test_a_recurrent_mask_is_there_at_every_step(sequences, shared):
+def test_a_recurrent_mask_applies_at_every_step(sequences, shared):
     batch, x, layer = sequences
     mask = lstm.shared_mask(x, 2, 1 if shared else batch.size, 3, dropout=0.4)
     out = layer(x, batch.positions, mask=mask).flatten(2)
-    expected = by_hand(layer, x, batch.lengths + 2, mask.expand(-1, batch.size, -1))
-    assert_same_with_gradients(real(cut(out, batch.lengths + 2)), real(expected), [x, *layer.parameters()])
+    expected = step_by_step(layer, x, batch.lengths + 2, mask.expand(-1, batch.size, -1))
+    assert_same_with_gradients(
+        torch.cat(without_padding(out, batch.lengths + 2)), torch.cat(expected), [x, *layer.parameters()]
+    )
 
 
-def test_a_mask_for_each_sentence_that_is_the_same_for_all_is_one_for_the_batch(sequences):
+def test_equal_masks_for_all_sentences_equal_one_mask_for_the_batch(sequences):
     batch, x, layer = sequences
     mask = lstm.shared_mask(x, 2, 1, 3, dropout=0.4)
     one, each = (layer(x, batch.positions, mask=m).flatten(2) for m in (mask, mask.repeat(1, batch.size, 1)))
     assert_same_with_gradients(
-        real(cut(each, batch.lengths + 2)), real(cut(one, batch.lengths + 2)), [x, *layer.parameters()]
+        *(torch.cat(without_padding(out, batch.lengths + 2)) for out in (each, one)), [x, *layer.parameters()]
     )
 
 
-def test_one_chunk_of_weights_gives_the_same_weights_and_gradients(sequences):
+def test_flattened_weights_have_the_same_values_and_gradients(sequences):
     _, _, layer = sequences
-    weights = layer._weights(None)
-    chunk = lstm.one_chunk(weights, torch.float64)
-    starts = [view.storage_offset() for view in chunk]
+    weights = layer._masked_weights(None)
+    views = lstm.flatten_weights(weights, torch.float64)
+    starts = [view.storage_offset() for view in views]
     assert starts[0] == 0 and min(starts[2:4] + starts[6:]) > max(starts[0:2] + starts[4:6])
     assert_same_with_gradients(
-        torch.cat([w.flatten() for w in chunk]), torch.cat([w.flatten() for w in weights]), list(layer.parameters())
+        torch.cat([w.flatten() for w in views]), torch.cat([w.flatten() for w in weights]), list(layer.parameters())
     )
 
 
 @pytest.mark.parametrize("recurrent", ["batch", "sentence", "none"])
 @pytest.mark.parametrize("kind", ["shared", "vanilla"])
-def test_dropout_changes_training_and_nothing_else(kind, recurrent):
+def test_dropout_applies_in_training_only(kind, recurrent):
     torch.manual_seed(0)
     batch = batch_of(TREES[:4])
     x = torch.randn(*batch.words.shape, 5)
@@ -94,23 +92,23 @@ def test_dropout_changes_training_and_nothing_else(kind, recurrent):
 
 
 @pytest.mark.parametrize(("recurrent", "rows"), [("batch", 1), ("sentence", 4), ("none", None)])
-def test_masks_are_shared_over_time_and_the_recurrent_one_by_the_batch_or_not(recurrent, rows):
+def test_masks_have_the_shapes_of_the_recurrent_dropout(recurrent, rows):
     torch.manual_seed(0)
-    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent_dropout=recurrent)._masks(torch.randn(4, 9, 5))
-    assert [tuple(of_inputs.shape) for of_inputs, _ in masks] == [(4, 1, 5), (4, 1, 12)]
-    for of_inputs, of_hidden in masks:
-        assert set(of_inputs.flatten().tolist()) == {0.0, 2.0} and len(of_inputs.unique(dim=0)) > 1
-        assert of_hidden is None if rows is None else tuple(of_hidden.shape) == (2, rows, 6)
-        assert rows is None or len(of_hidden.unique(dim=0)) == 2  # each direction has its own
+    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent_dropout=recurrent)._draw_masks(torch.randn(4, 9, 5))
+    assert [tuple(input_mask.shape) for input_mask, _ in masks] == [(4, 1, 5), (4, 1, 12)]
+    for input_mask, hidden_mask in masks:
+        assert set(input_mask.flatten().tolist()) == {0.0, 2.0} and len(input_mask.unique(dim=0)) > 1
+        assert hidden_mask is None if rows is None else tuple(hidden_mask.shape) == (2, rows, 6)
+        assert rows is None or len(hidden_mask.unique(dim=0)) == 2  # the directions have different masks
     assert rows != 4 or len(masks[0][1].unique(dim=1)[0]) > 1
 
 
-def test_padding_and_neighbours_do_not_change_a_sentence():
+def test_padding_and_other_sentences_do_not_change_a_sentence():
     torch.manual_seed(0)
     model = BiLSTM(5, 6, 2).double()
     batch = batch_of(TREES[:6])
     x = torch.randn(*batch.words.shape, 5, dtype=torch.float64)
-    together = cut(model(x, batch.positions), batch.lengths + 2)
+    together = without_padding(model(x, batch.positions), batch.lengths + 2)
     for number, tree in enumerate(TREES[:6]):
         alone = batch_of([tree])
         out = model(x[number : number + 1, : alone.words.shape[1]], alone.positions)

@@ -1,5 +1,7 @@
-"""The recurrence against finite differences, and its kernels against plain tensors; these in Triton's interpreter where
-there is no GPU."""
+"""The recurrence compared with finite differences, and the Triton kernels compared with the recurrence.
+
+Without a GPU, the kernels run in Triton's interpreter.
+"""
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from treecrf.nn.lstm import shared_mask
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def problem(batch, steps, size, *, dtype=torch.float32, shared=False, device="cpu"):
+def random_inputs(batch, steps, size, *, dtype=torch.float32, shared=False, device="cpu"):
     generator = torch.Generator().manual_seed(batch + steps + size)
     gates = torch.randn(batch, steps, 2, 4, size, generator=generator, dtype=dtype)
     weight = torch.randn(2, 4 * size, size, generator=generator, dtype=dtype) / size**0.5
@@ -20,19 +22,19 @@ def problem(batch, steps, size, *, dtype=torch.float32, shared=False, device="cp
     return gates.to(device), weight.to(device), mask.to(device), lengths.to(device)
 
 
-def test_the_gradient_is_that_of_finite_differences():
-    gates, weight, mask, lengths = problem(3, 4, 2, dtype=torch.float64)
+def test_the_gradient_equals_finite_differences():
+    gates, weight, mask, lengths = random_inputs(3, 4, 2, dtype=torch.float64)
 
     def run(gates, weight):
-        return lstm_recurrence.Recurrence.apply(gates.clone(), weight, mask, lengths)
+        return lstm_recurrence.LSTMRecurrence.apply(gates.clone(), weight, mask, lengths)
 
     assert torch.autograd.gradcheck(run, (gates.requires_grad_(), weight.requires_grad_()))
 
 
 def test_padding_is_zero_and_gets_no_gradient():
-    gates, weight, mask, lengths = problem(4, 6, 3)
+    gates, weight, mask, lengths = random_inputs(4, 6, 3)
     gates.requires_grad_()
-    hidden = lstm_recurrence.Recurrence.apply(gates.clone(), weight, mask, lengths)
+    hidden = lstm_recurrence.LSTMRecurrence.apply(gates.clone(), weight, mask, lengths)
     hidden.sum().backward()
     padding = torch.arange(6) >= lengths[:, None]
     assert not hidden[padding].any() and not gates.grad[padding].any()
@@ -45,59 +47,60 @@ def test_padding_is_zero_and_gets_no_gradient():
     [(1, 1, 1), (2, 5, 3), (17, 4, 16), (5, 3, 20), (3, 2, 40)]
     + [(100, 30, 400), (7, 60, 50), (300, 9, 128), (2, 3, 800)] * torch.cuda.is_available(),
 )
-def test_kernels_equal_plain_tensors(batch, steps, size, shared):
+def test_kernels_equal_the_torch_implementation(batch, steps, size, shared):
     kernels = pytest.importorskip("treecrf.nn.triton_lstm", reason="Triton is not installed")
-    gates, weight, mask, lengths = problem(batch, steps, size, shared=shared, device=DEVICE)
-    used = gates.clone()
-    hidden, cells, masked = kernels.forward(used, weight, mask, lengths)
-    expected_used = gates.clone()
-    expected = lstm_recurrence.forward(expected_used, weight, mask, lengths)
+    gates, weight, mask, lengths = random_inputs(batch, steps, size, shared=shared, device=DEVICE)
+    activations = gates.clone()
+    hidden, cells, masked = kernels.forward(activations, weight, mask, lengths)
+    expected_activations = gates.clone()
+    expected = lstm_recurrence.forward(expected_activations, weight, mask, lengths)
     real = torch.arange(steps, device=DEVICE) < lengths[:, None]
-    close = {"atol": 2e-3, "rtol": 2e-3}  # half precision's, as TF32's
+    close = {"atol": 2e-3, "rtol": 2e-3}  # that of half precision, like TF32
     torch.testing.assert_close(hidden, expected[0], **close)
     torch.testing.assert_close(cells[real], expected[1][real], **close)
     torch.testing.assert_close(masked.float(), expected[2], **close)
-    torch.testing.assert_close(used[real], expected_used[real], **close)
-    grad = 1e-6 * torch.randn_like(hidden)  # would vanish in half precision if it were not scaled
-    to_gates = kernels.backward(grad, expected_used, expected[1], weight, mask, lengths)
-    expected_grad = lstm_recurrence.backward(grad, expected_used, expected[1], weight, mask, lengths)
-    torch.testing.assert_close(to_gates, expected_grad, atol=2e-9, rtol=2e-3)
+    torch.testing.assert_close(activations[real], expected_activations[real], **close)
+    grad = 1e-6 * torch.randn_like(hidden)  # without scaling, it would vanish in half precision
+    grad_gates = kernels.backward(grad, expected_activations, expected[1], weight, mask, lengths)
+    expected_grad = lstm_recurrence.backward(grad, expected_activations, expected[1], weight, mask, lengths)
+    torch.testing.assert_close(grad_gates, expected_grad, atol=2e-9, rtol=2e-3)
 
 
-def test_kernels_take_a_gradient_of_zero():
+def test_kernels_accept_a_gradient_of_zero():
     kernels = pytest.importorskip("treecrf.nn.triton_lstm", reason="Triton is not installed")
-    gates, weight, mask, lengths = problem(2, 3, 4, device=DEVICE)
+    gates, weight, mask, lengths = random_inputs(2, 3, 4, device=DEVICE)
     _, cells, _ = kernels.forward(gates, weight, mask, lengths)
     assert not kernels.backward(torch.zeros_like(cells), gates, cells, weight, mask, lengths).any()
 
 
-@pytest.mark.parametrize("back", [True, False])
+@pytest.mark.parametrize("is_backward", [True, False])
 @pytest.mark.parametrize("size", [1, 50, 65, 128, 400, 800, 1024])
 @pytest.mark.parametrize("processors", [16, 40, 132])
 @pytest.mark.parametrize("memory", [64, 99, 227])
-def test_a_plan_keeps_programs_that_meet_on_the_device_at_once(processors, memory, size, back):
+def test_a_launch_keeps_all_programs_on_the_device_at_once(processors, memory, size, is_backward):
     kernels = pytest.importorskip("treecrf.nn.triton_lstm", reason="Triton is not installed")
-    device = kernels.Device(processors, memory * 1024)
+    device = kernels.DeviceLimits(processors, memory * 1024)
     for batch in (1, 20, 100, 700):
-        cut = kernels.plan(batch, size, device, back=back)
-        if cut is None:
-            assert size > 128  # whose weights are too many for such a device
+        config = kernels.launch_config(batch, size, device, is_backward=is_backward)
+        if config is None:
+            assert size > 128  # the weights are too large for such a device
             continue
-        if cut.parts(size) > 1:
-            assert cut.rows >= 16 and kernels._memory(cut.rows, cut.units, size, back=back) <= device.memory
-            assert 2 * cut.parts(size) * cut.groups <= processors
+        if config.programs(size) > 1:
+            memory_size = kernels._memory(config.rows, config.units, size, is_backward=is_backward)
+            assert config.rows >= 16 and memory_size <= device.memory
+            assert 2 * config.programs(size) * config.groups <= processors
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_kernels_run_where_tf32_is_allowed(monkeypatch):
     x = torch.zeros(1, device="cuda")
-    assert lstm_recurrence.kernels_for(x, 400) is not None
-    assert lstm_recurrence.kernels_for(x.double(), 400) is None
+    assert lstm_recurrence.find_triton_kernels(x, 400) is not None
+    assert lstm_recurrence.find_triton_kernels(x.double(), 400) is None
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
-    assert lstm_recurrence.kernels_for(x, 400) is None
+    assert lstm_recurrence.find_triton_kernels(x, 400) is None
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_the_setting_of_cudnn_says_whether_tf32_is_allowed(allowed, monkeypatch):
+def test_the_cudnn_setting_determines_whether_tf32_is_allowed(allowed, monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", allowed)
     assert lstm_recurrence._tf32_allowed() == allowed

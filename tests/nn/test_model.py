@@ -4,7 +4,7 @@ from itertools import product
 import pytest
 import torch
 
-from nn.batches import ENCODER, SMALL, TREES, VOCABULARY, batch_of, small_model
+from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
 from treecrf.chart import naive
 from treecrf.data.batch import Spans
 from treecrf.decoding import decode
@@ -16,7 +16,7 @@ SCORERS = ["biaffine", "minus"]
 SHORT = [tree for tree in TREES if len(tree.words) <= 4][:3]
 
 
-def labelled_scores(scores, sentence):
+def label_scores_by_span(scores, sentence):
     """The label scores of every span of a sentence: {(start, end): (labels,)}."""
     size = scores.spans.shape[1]
     length = int(scores.lengths[sentence])
@@ -49,12 +49,12 @@ def gold_spans(batch, sentence):
     }
 
 
-def test_short_sentences_are_there_to_enumerate():
+def test_short_sentences_exist_for_enumeration():
     assert len(SHORT) == 3 and len({len(tree.words) for tree in SHORT}) > 1
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_two_stage_loss_is_that_of_enumeration(scorer):
+def test_two_stage_loss_equals_enumeration(scorer):
     model, batch = small_model(scorer=scorer), batch_of(SHORT)
     scores, loss = model(batch), model.loss(batch)
     brackets = labels = 0
@@ -62,7 +62,7 @@ def test_two_stage_loss_is_that_of_enumeration(scorer):
         gold, spans = gold_spans(batch, sentence), scores.spans[sentence]
         totals = torch.stack([sum(spans[i, j] for i, j in tree) for tree in trees_of(int(batch.lengths[sentence]))])
         brackets = brackets + totals.logsumexp(0) - sum(spans[i, j] for i, j in gold)
-        by_span = labelled_scores(scores, sentence)
+        by_span = label_scores_by_span(scores, sentence)
         labels = labels - sum(by_span[span].log_softmax(0)[label] for span, label in gold.items())
     torch.testing.assert_close(loss.spans, brackets)
     torch.testing.assert_close(loss.labels, labels)
@@ -71,13 +71,13 @@ def test_two_stage_loss_is_that_of_enumeration(scorer):
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_one_stage_crf_loss_is_that_of_enumeration(scorer):
+def test_one_stage_crf_loss_equals_enumeration(scorer):
     model, batch = small_model(loss="one-stage-crf", scorer=scorer), batch_of(SHORT)
     scores = model(batch)
     expected = 0
     for sentence in range(batch.size):
-        gold, by_span = gold_spans(batch, sentence), labelled_scores(scores, sentence)
-        # the sum over labellings of a tree is the product over its spans of sums over labels
+        gold, by_span = gold_spans(batch, sentence), label_scores_by_span(scores, sentence)
+        # the sum over labelings of a tree is the product over its spans of sums over labels
         trees = trees_of(int(batch.lengths[sentence]))
         totals = torch.stack([sum(by_span[span].logsumexp(0) for span in tree) for tree in trees])
         expected = expected + totals.logsumexp(0) - sum(by_span[span][label] for span, label in gold.items())
@@ -87,18 +87,18 @@ def test_one_stage_crf_loss_is_that_of_enumeration(scorer):
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
-def test_margin_loss_is_that_of_enumeration(scorer):
+def test_margin_loss_equals_enumeration(scorer):
     model, batch = small_model(loss="one-stage-margin", scorer=scorer), batch_of(SHORT)
     scores = model(batch)
     expected = 0
     for sentence in range(batch.size):
-        gold, by_span = gold_spans(batch, sentence), labelled_scores(scores, sentence)
-        costly = {
+        gold, by_span = gold_spans(batch, sentence), label_scores_by_span(scores, sentence)
+        augmented = {
             span: torch.stack([s + (gold.get(span) != label) for label, s in enumerate(values)]).max()
             for span, values in by_span.items()
         }
         trees = trees_of(int(batch.lengths[sentence]))
-        rival = torch.stack([sum(costly[span] for span in tree) for tree in trees]).max()
+        rival = torch.stack([sum(augmented[span] for span in tree) for tree in trees]).max()
         expected = expected + rival - sum(by_span[span][label] for span, label in gold.items())
     torch.testing.assert_close(model.loss(batch).spans, expected)
 
@@ -112,38 +112,38 @@ def test_every_parameter_gets_a_gradient(loss, scorer):
 
 
 @pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
-def test_company_does_not_change_a_sentence(loss, scorer):
+def test_other_sentences_do_not_change_a_sentence(loss, scorer):
     model = small_model(loss=loss, scorer=scorer, tag_head=True).double().eval()
     together = model(batch_of(TREES))
     for number, tree in enumerate(TREES):
         alone, size = model(batch_of([tree])), len(tree.words) + 1
         torch.testing.assert_close(alone.spans[0], together.spans[number, :size, :size])
         torch.testing.assert_close(alone.tags[0], together.tags[number, : size - 1])
-        for span, values in labelled_scores(alone, 0).items():
-            torch.testing.assert_close(values, labelled_scores(together, number)[span])
+        for span, values in label_scores_by_span(alone, 0).items():
+            torch.testing.assert_close(values, label_scores_by_span(together, number)[span])
 
 
 @pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
-def test_losses_of_parts_with_the_counts_of_the_whole_add_up(loss, scorer):
+def test_totals_of_parts_with_the_counts_of_the_whole_add_up(loss, scorer):
     model = small_model(loss=loss, scorer=scorer, tag_head=True).eval()
     whole = model.loss(batch_of(TREES))
     parts = [model.loss(batch_of(part)) for part in (TREES[:5], TREES[5:])]
-    total = sum(part.total(words=whole.words, labelled=whole.labelled) for part in parts)
+    total = sum(part.total(word_count=whole.word_count, label_count=whole.label_count) for part in parts)
     torch.testing.assert_close(total, whole.total())
 
 
 @pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
-def test_five_trees_can_be_learned_by_heart(loss, scorer):
+def test_the_model_overfits_five_trees(loss, scorer):
     torch.manual_seed(0)
     config = replace(SMALL, loss=loss, scorer=scorer, tag_head=True, lstm_size=24, span_size=24, label_size=16)
     model, batch = SpanModel(config, VOCABULARY.sizes), batch_of(TREES[:5])
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(120):
         optimizer.zero_grad()
-        loss_now = model.loss(batch).total()
-        loss_now.backward()
+        total_loss = model.loss(batch).total()
+        total_loss.backward()
         optimizer.step()
-    assert loss_now.item() < 0.02
+    assert total_loss.item() < 0.02
     decoded = decode(model.eval()(batch))
     size = batch.longest + 1
     assert sorted(zip((batch.cells % (size * size)).tolist(), batch.labels.tolist(), strict=True)) == sorted(
@@ -157,28 +157,28 @@ def best_by_enumeration(values, length):
 
 
 @pytest.mark.parametrize("mbr", [True, False])
-def test_one_stage_decoding_finds_the_best_labelled_tree(mbr):
+def test_one_stage_decoding_finds_the_best_labeled_tree(mbr):
     model, batch = small_model(loss="one-stage-crf").eval(), batch_of(SHORT)
     scores = model(batch)
     decoded = decode(scores, mbr=mbr)
     marginals = naive.marginals(scores.spans, scores.lengths)
-    done = 0
+    offset = 0
     for sentence, length in enumerate(batch.lengths.tolist()):
-        by_span = labelled_scores(scores, sentence)
+        by_span = label_scores_by_span(scores, sentence)
         if mbr:
             value = {s: marginals[(sentence, *s)] * v.softmax(0).max() for s, v in by_span.items()}
         else:
             value = {s: v.max() for s, v in by_span.items()}
         expected = sorted(best_by_enumeration(value, length))
-        part = slice(done, done + 2 * length - 1)
+        part = slice(offset, offset + 2 * length - 1)
         spans = list(zip(decoded.starts[part].tolist(), decoded.ends[part].tolist(), strict=True))
         assert spans == expected
         assert decoded.labels[part].tolist() == [int(by_span[span].argmax()) for span in expected]
-        done += 2 * length - 1
+        offset += 2 * length - 1
 
 
-def test_decoding_respects_what_is_allowed():
-    batch = ENCODER.collate([["the", "cat", "slept", "."]])
+def test_decoding_returns_only_allowed_spans():
+    batch = NUMERICALIZER.collate([["the", "cat", "slept", "."]])
     allowed = torch.ones(1, 5, 5, dtype=torch.bool)
     allowed[0, 0, 3] = allowed[0, 1, 4] = False
     decoded = decode(small_model().eval()(batch), allowed=allowed)
@@ -186,7 +186,7 @@ def test_decoding_respects_what_is_allowed():
     assert spans == [(0, 1), (0, 2), (0, 4), (1, 2), (2, 3), (2, 4), (3, 4)]
 
 
-def test_decoded_trees_come_to_the_host_unchanged():
+def test_decoded_trees_are_copied_to_the_host_unchanged():
     decoded = decode(small_model(tag_head=True).eval()(batch_of(TREES)))
     moved = decoded.cpu()
     for name, value in vars(decoded).items():
@@ -194,7 +194,7 @@ def test_decoded_trees_come_to_the_host_unchanged():
     assert decode(small_model().eval()(batch_of(TREES))).cpu().tags is None
 
 
-def test_true_values_are_found_in_order():
+def test_nonzero_static_returns_indices_in_order():
     mask = torch.tensor([False, True, True, False, True, False])
     assert nonzero_static(mask, 3).tolist() == [1, 2, 4]
 
@@ -206,33 +206,33 @@ def with_first_label(batch, label):
 
 
 @pytest.mark.parametrize("loss", LOSSES[:2])
-def test_a_label_unseen_in_training_is_left_open(loss):
+def test_the_loss_sums_over_labels_where_the_gold_label_is_unseen(loss):
     model, batch = small_model(loss=loss).eval(), batch_of(SHORT)
     assert with_first_label(batch, IGNORED).total_labels == batch.total_labels - 1
 
-    def surprise(label):
+    def negative_log_likelihood(label):
         parts = model.loss(with_first_label(batch, label))
         return parts.spans + parts.labels
 
-    # the probability that it has some label is the sum of those that it has each
-    closed = torch.stack([surprise(label) for label in range(len(VOCABULARY.labels))])
-    torch.testing.assert_close(surprise(IGNORED), -(-closed).logsumexp(0))
+    # the probability of any label is the sum of the probabilities of all labels
+    by_label = torch.stack([negative_log_likelihood(label) for label in range(len(VOCABULARY.labels))])
+    torch.testing.assert_close(negative_log_likelihood(IGNORED), -(-by_label).logsumexp(0))
 
 
-def test_under_a_margin_the_best_label_stands_for_one_unseen_in_training():
+def test_the_margin_loss_replaces_an_unseen_label_by_the_best_label():
     model, batch = small_model(loss="one-stage-margin").eval(), batch_of(SHORT)
     best = int(model(batch).labels_at(batch.spans)[0].argmax())
     losses = [model.loss(with_first_label(batch, label)).total() for label in (IGNORED, best, (best + 1) % 5)]
     assert losses[0] == losses[1] != losses[2]
 
 
-def test_a_batch_of_unseen_labels_alone_has_a_finite_loss():
+def test_a_batch_with_only_unseen_labels_has_a_finite_loss():
     model, batch = small_model(), batch_of(SHORT)
-    nothing = replace(batch, labels=torch.full_like(batch.labels, IGNORED), unseen_labels=len(batch.labels))
-    assert model.loss(nothing).labels == 0 and model.loss(nothing).total().isfinite()
+    unlabeled = replace(batch, labels=torch.full_like(batch.labels, IGNORED), unseen_labels=len(batch.labels))
+    assert model.loss(unlabeled).labels == 0 and model.loss(unlabeled).total().isfinite()
 
 
-def test_scores_reach_the_chart_in_full_precision_under_autocast():
+def test_scores_are_float32_under_autocast():
     model = small_model(tag_head=True)
     with torch.autocast("cpu", torch.bfloat16):
         scores = model(batch_of(TREES))
@@ -240,7 +240,7 @@ def test_scores_reach_the_chart_in_full_precision_under_autocast():
     assert {scores.spans.dtype, scores.left.dtype, scores.labels_at(batch_of(TREES).spans).dtype} == {torch.float32}
 
 
-def test_a_model_can_be_built_empty_and_filled_from_weights():
+def test_a_model_on_the_meta_device_loads_weights():
     model = small_model().eval()
     with torch.device("meta"):
         empty = SpanModel(model.config, VOCABULARY.sizes)
@@ -259,33 +259,33 @@ def test_a_model_can_be_built_empty_and_filled_from_weights():
         ({"encoder": "transformer"}, "set it to a model's name or folder"),
     ],
 )
-def test_an_impossible_setting_is_named(changes, message):
+def test_the_error_for_an_invalid_setting_names_it(changes, message):
     with pytest.raises(ValueError, match=message):
         ModelConfig(**changes)
 
 
 def test_losses_need_gold_trees():
     with pytest.raises(ValueError, match="no gold trees"):
-        small_model().loss(ENCODER.collate([["the", "cat"]]))
+        small_model().loss(NUMERICALIZER.collate([["the", "cat"]]))
 
 
-def test_an_encoder_and_its_setting_come_together():
-    with pytest.raises(ValueError, match="no encoder was given"):
+def test_an_encoder_needs_its_setting_and_vice_versa():
+    with pytest.raises(ValueError, match="no encoder was passed"):
         SpanModel(replace(SMALL, transformer="x"), VOCABULARY.sizes)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("lstm_size", [10, 80])  # one program for all hidden units, and several that meet
-def test_the_gpu_gives_the_scores_and_gradients_of_the_processor(lstm_size):
-    here = small_model(lstm_size=lstm_size, tag_head=True)
-    there = small_model(lstm_size=lstm_size, tag_head=True).cuda()
+@pytest.mark.parametrize("lstm_size", [10, 80])  # one program for all hidden units, and several programs with barriers
+def test_gpu_scores_and_gradients_equal_those_of_the_cpu(lstm_size):
+    on_cpu = small_model(lstm_size=lstm_size, tag_head=True)
+    on_gpu = small_model(lstm_size=lstm_size, tag_head=True).cuda()
     batch = batch_of(TREES)
     post = torch.arange(batch.longest + 1)
     real = torch.maximum(post[:, None], post) <= batch.lengths[:, None, None]
-    found, expected = there(batch.to("cuda")).spans.cpu(), here(batch).spans
-    torch.testing.assert_close(found[real], expected[real], atol=2e-2, rtol=2e-2)
-    for model, part in ((here, batch), (there, batch.pin_memory().to("cuda"))):
+    actual, expected = on_gpu(batch.to("cuda")).spans.cpu(), on_cpu(batch).spans
+    torch.testing.assert_close(actual[real], expected[real], atol=2e-2, rtol=2e-2)
+    for model, part in ((on_cpu, batch), (on_gpu, batch.pin_memory().to("cuda"))):
         model.loss(part).total().backward()
-    for (name, ours), theirs in zip(here.named_parameters(), there.parameters(), strict=True):
+    for (name, ours), theirs in zip(on_cpu.named_parameters(), on_gpu.parameters(), strict=True):
         distance = (ours.grad - theirs.grad.cpu()).norm() / ours.grad.norm()
         assert distance < 2e-2, name

@@ -16,7 +16,7 @@ def randomized(scorer):
 
 
 @pytest.mark.parametrize("bias_right", [True, False])
-def test_biaffine_is_its_formula_for_every_span_and_class(bias_right):
+def test_biaffine_equals_its_formula_for_every_span_and_class(bias_right):
     torch.manual_seed(0)
     scorer = randomized(Biaffine(6, 4, 3, bias_right=bias_right))
     left, right = scorer.project(torch.randn(2, 5, 6, dtype=torch.float64))
@@ -31,7 +31,7 @@ def test_biaffine_is_its_formula_for_every_span_and_class(bias_right):
         torch.testing.assert_close(chart[b, i, j, k], torch.cat([left[b, i], one]) @ whole[k] @ end)
 
 
-def test_minus_is_an_mlp_over_every_difference():
+def test_minus_equals_an_mlp_over_every_difference():
     torch.manual_seed(0)
     scorer = randomized(Minus(6, 4, 3))
     x = torch.randn(2, 5, 6, dtype=torch.float64)
@@ -41,10 +41,10 @@ def test_minus_is_an_mlp_over_every_difference():
         torch.testing.assert_close(chart[b, i, j], scorer.out(hidden))
 
 
-@pytest.mark.parametrize("classes", [1, 3, 40])  # few and many classes are scored in different ways
+@pytest.mark.parametrize("classes", [1, 3, 40])  # the way to compute scores depends on the number of classes
 @pytest.mark.parametrize("build", [Biaffine, partial(Biaffine, bias_right=False), Minus], ids=["both", "left", "minus"])
-def test_chosen_spans_have_the_scores_of_the_chart(build, classes, monkeypatch):
-    monkeypatch.setattr("treecrf.nn.scorers._SPANS_AT_ONCE", 3)
+def test_selected_spans_have_the_scores_of_the_chart(build, classes, monkeypatch):
+    monkeypatch.setattr("treecrf.nn.scorers._SPANS_PER_CHUNK", 3)
     torch.manual_seed(0)
     scorer = randomized(build(6, 4, classes))
     left, right = scorer.project(torch.randn(2, 5, 6, dtype=torch.float64))
@@ -55,7 +55,7 @@ def test_chosen_spans_have_the_scores_of_the_chart(build, classes, monkeypatch):
         torch.testing.assert_close(scorer.at(left, right, Spans.at(cells, 5)), expected)
 
 
-def test_dropout_before_the_activation_of_minus_is_dropout_after_it():
+def test_dropout_before_the_activation_of_minus_equals_dropout_after_it():
     torch.manual_seed(0)
     scorer = randomized(Minus(6, 40, 3, dropout=0.5))
     x = torch.randn(1, 2, 6, dtype=torch.float64)
@@ -67,7 +67,7 @@ def test_dropout_before_the_activation_of_minus_is_dropout_after_it():
     torch.testing.assert_close(scorer(left, right)[0, 0, 1], scorer.out(hidden * mask))
 
 
-def test_layers_side_by_side_are_each_orthogonal():
+def test_each_part_of_an_mlp_is_orthogonal():
     for weight in MLP(30, 5, parts=2).linear.weight.split(5):
         torch.testing.assert_close(weight @ weight.T, torch.eye(5), atol=1e-5, rtol=0)
 

@@ -1,4 +1,4 @@
-"""The transformer encoder: a tiny one of random weights, and a real one where its package is installed."""
+"""Transformer encoders: a tiny one with random weights, and a real one if its package is installed."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ transformers = pytest.importorskip("transformers", reason="the package transform
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
 FINE_TUNED = replace(FEATURE, encoder="transformer")
 TUNED_FEATURE = replace(FEATURE, transformer_tuned=True, transformer_size=0)
-ENTERED = replace(FINE_TUNED, add_word_inputs=True)
+WITH_WORD_INPUTS = replace(FINE_TUNED, add_word_inputs=True)
 
 
 def tiny_encoder():
@@ -34,34 +34,34 @@ def tiny_encoder():
     return transformers.BertModel(config, add_pooling_layer=False)
 
 
-def batch_with(pieces, trees=TREES):
-    return batch_of(trees, encoder=Numericalizer(VOCABULARY, characters=False, pieces=pieces))
+def batch_with(subwords, trees=TREES):
+    return batch_of(trees, numericalizer=Numericalizer(VOCABULARY, characters=False, subwords=subwords))
 
 
-def test_a_word_is_the_mean_of_its_pieces_in_the_mixed_last_layers():
+def test_a_word_vector_is_the_mean_over_its_pieces_and_the_last_layers():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
-    batch = Numericalizer(VOCABULARY, pieces=letters()).collate([["ab", "c"]])
+    batch = Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"]])
     output = model.encoder(input_ids=torch.tensor([[1, 97, 98, 99, 2]]), output_hidden_states=True)
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
     expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
     torch.testing.assert_close(model(batch)[0], expected)
 
 
-def test_words_add_nothing_to_their_pieces_at_first_and_then_what_they_learn():
-    model = Transformer(tiny_encoder(), layers=2, words=5, frozen=False).eval()
-    batch = Numericalizer(VOCABULARY, pieces=letters()).collate([["ab", "c"], ["d"]])
+def test_word_inputs_are_zero_initially_and_then_added_to_the_pieces():
+    model = Transformer(tiny_encoder(), layers=2, word_input_size=5, frozen=False).eval()
+    batch = Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"], ["d"]])
     words = torch.randn(*batch.words.shape, 5)
     torch.testing.assert_close(model(batch, words), model(batch))
     torch.nn.init.normal_(model.entry.weight)
     vectors = model.encoder.embeddings.word_embeddings(torch.tensor([[1, 97, 98, 99, 2]]))
-    entering = vectors + model.entry(words[:1, [0, 1, 1, 2, 3]])
-    output = model.encoder(inputs_embeds=entering, output_hidden_states=True)
+    inputs = vectors + model.entry(words[:1, [0, 1, 1, 2, 3]])
+    output = model.encoder(inputs_embeds=inputs, output_hidden_states=True)
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
     expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
     torch.testing.assert_close(model(batch, words)[0], expected)
 
 
-def test_layers_are_mixed_by_their_weights_and_scale():
+def test_the_mix_of_layers_uses_weights_and_scale():
     mix = ScalarMix(2)
     with torch.no_grad():
         mix.weights.copy_(torch.tensor([1.0, 3.0]).log())
@@ -70,24 +70,25 @@ def test_layers_are_mixed_by_their_weights_and_scale():
     torch.testing.assert_close(mix(hidden), torch.full((1, 1, 1), 2 * (4 + 3 * 8) / 4))
 
 
-def test_windows_do_not_change_sentences_that_fit():
+def test_the_segment_size_does_not_change_sentences_that_fit():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
     longest = max(sum(len(word) for word in tree.words) for tree in TREES) + 2
     wide, exact = batch_with(letters(64), TREES[:3]), batch_with(letters(longest), TREES[:3])
     torch.testing.assert_close(model(wide), model(exact))
 
 
-def test_sentences_longer_than_the_window_have_a_vector_for_every_word():
+def test_sentences_of_several_segments_have_a_vector_for_every_word():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
     long, short = ["abc", "de"] * 60, ["abc", "de"]
-    batch = Numericalizer(VOCABULARY, pieces=letters(64)).collate([long, short])
+    batch = Numericalizer(VOCABULARY, subwords=letters(64)).collate([long, short])
     assert batch.pieces.shape[0] > 2 and batch.pieces.shape[1] <= 64
     vectors = model(batch)
     assert vectors[0].abs().sum(-1).all() and not vectors[1, 4:].any()
-    torch.testing.assert_close(vectors[1, :4], model(Numericalizer(VOCABULARY, pieces=letters(64)).collate([short]))[0])
+    alone = Numericalizer(VOCABULARY, subwords=letters(64)).collate([short])
+    torch.testing.assert_close(vectors[1, :4], model(alone)[0])
 
 
-def test_a_frozen_encoder_never_trains_nor_drops():
+def test_a_frozen_encoder_has_no_gradients_and_no_dropout():
     model = SpanModel(FEATURE, VOCABULARY.sizes, encoder=tiny_encoder()).train()
     batch = batch_with(letters())
     torch.testing.assert_close(model.transformer(batch), model.transformer(batch))
@@ -96,21 +97,27 @@ def test_a_frozen_encoder_never_trains_nor_drops():
     assert model.transformer.linear.weight.grad is not None and model.transformer.linear.bias is None
 
 
-@pytest.mark.parametrize("config", [FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["alone", "beside words", "over words"])
-def test_a_fine_tuned_encoder_gets_gradients_everywhere(config):
+@pytest.mark.parametrize(
+    "config", [FINE_TUNED, TUNED_FEATURE, WITH_WORD_INPUTS], ids=["encoder", "feature", "with word inputs"]
+)
+def test_every_parameter_of_a_fine_tuned_encoder_gets_a_gradient(config):
     model = SpanModel(replace(config, tag_head=True), VOCABULARY.sizes, encoder=tiny_encoder())
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.1)
     model.loss(batch_with(letters())).total().backward()
-    flat = [name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()]
-    assert not flat
+    without_gradient = [
+        name for name, parameter in model.named_parameters() if parameter.grad is None or not parameter.grad.any()
+    ]
+    assert not without_gradient
 
 
 @pytest.mark.parametrize(
-    "config", [FEATURE, FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["frozen", "fine-tuned", "both", "entered"]
+    "config",
+    [FEATURE, FINE_TUNED, TUNED_FEATURE, WITH_WORD_INPUTS],
+    ids=["frozen feature", "encoder", "tuned feature", "with word inputs"],
 )
-def test_company_does_not_change_a_sentence(config):
+def test_other_sentences_do_not_change_a_sentence(config):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -123,9 +130,11 @@ def test_company_does_not_change_a_sentence(config):
 
 
 @pytest.mark.parametrize(
-    "config", [FEATURE, FINE_TUNED, TUNED_FEATURE, ENTERED], ids=["frozen", "fine-tuned", "both", "entered"]
+    "config",
+    [FEATURE, FINE_TUNED, TUNED_FEATURE, WITH_WORD_INPUTS],
+    ids=["frozen feature", "encoder", "tuned feature", "with word inputs"],
 )
-def test_a_saved_model_is_built_again_without_the_original_encoder(config, tmp_path):
+def test_a_saved_model_is_rebuilt_without_the_original_encoder(config, tmp_path):
     model = SpanModel(config, VOCABULARY.sizes, encoder=tiny_encoder()).eval()
     save_encoder_config(model.transformer.encoder, tmp_path)
     copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
@@ -133,12 +142,12 @@ def test_a_saved_model_is_built_again_without_the_original_encoder(config, tmp_p
     torch.testing.assert_close(copy(batch_with(letters())).left, model(batch_with(letters())).left)
 
 
-def test_a_batch_without_pieces_is_refused():
-    with pytest.raises(ValueError, match="word pieces and the batch has none"):
+def test_a_batch_without_pieces_is_an_error():
+    with pytest.raises(ValueError, match="subword pieces and the batch has none"):
         SpanModel(FINE_TUNED, VOCABULARY.sizes, encoder=tiny_encoder())(batch_of(TREES))
 
 
-def test_an_encoder_that_cannot_be_found_is_named(tmp_path, monkeypatch):
+def test_the_error_for_a_missing_encoder_names_it(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"no encoder could be loaded from .*nowhere"):
         load_encoder(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"no tokenizer could be loaded from .*nowhere"):
@@ -150,37 +159,41 @@ def test_an_encoder_that_cannot_be_found_is_named(tmp_path, monkeypatch):
         SubwordTokenizer.load("any")
 
 
-def test_a_real_encoder_reads_words_as_its_own_tokenizer_does(minilm):
-    pieces = SubwordTokenizer.load(minilm)
+def test_the_pieces_of_a_real_encoder_equal_those_of_its_tokenizer(minilm):
+    subwords = SubwordTokenizer.load(minilm)
     tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
     words = ["Parsers", "read", "unbelievably", "(", "well", ")", "!"]
-    batch = Numericalizer(VOCABULARY, pieces=pieces).collate([words])
+    batch = Numericalizer(VOCABULARY, subwords=subwords).collate([words])
     assert batch.pieces.tolist() == [tokenizer(words, is_split_into_words=True)["input_ids"]]
-    assert pieces.split(["\u200b", ""]) == [[tokenizer.unk_token_id]] * 2
+    assert subwords.split(["\u200b", ""]) == [[tokenizer.unk_token_id]] * 2
 
 
-def test_a_real_encoder_is_saved_and_built_again(minilm, tmp_path):
+def test_a_real_encoder_is_saved_and_rebuilt(minilm, tmp_path):
     config = replace(FINE_TUNED, transformer=str(minilm), transformer_layers=4)
     model = SpanModel(config, VOCABULARY.sizes, encoder=load_encoder(minilm)).eval()
-    pieces = SubwordTokenizer.load(minilm)
+    subwords = SubwordTokenizer.load(minilm)
     save_encoder_config(model.transformer.encoder, tmp_path)
-    pieces.save(tmp_path)
+    subwords.save(tmp_path)
     again = SubwordTokenizer.load(tmp_path)
-    assert again.window == pieces.window and again.split(["unbelievably"]) == pieces.split(["unbelievably"])
+    assert again.segment_size == subwords.segment_size and again.split(["unbelievably"]) == subwords.split(
+        ["unbelievably"]
+    )
     copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
     copy.load_state_dict(model.state_dict())
-    decoded = [decode(m(batch_with(p))).cpu() for m, p in ((model, pieces), (copy, again))]
+    decoded = [decode(m(batch_with(p))).cpu() for m, p in ((model, subwords), (copy, again))]
     assert torch.equal(decoded[0].starts, decoded[1].starts) and torch.equal(decoded[0].labels, decoded[1].labels)
 
 
-def test_a_real_encoder_reads_long_sentences_through_windows(minilm):
+def test_a_real_encoder_reads_long_sentences_in_segments(minilm):
     model = Transformer(load_encoder(minilm), layers=4, frozen=True)
-    pieces = SubwordTokenizer.load(minilm)
+    subwords = SubwordTokenizer.load(minilm)
     words = ["the", "old", "teacher", "paints", "a", "quiet", "river", "behind", "every", "small", "wall"] * 60
-    batch = Numericalizer(VOCABULARY, pieces=pieces).collate([words])
+    batch = Numericalizer(VOCABULARY, subwords=subwords).collate([words])
     assert len(batch.pieces) > 1
     vectors = model(batch)[0]
     assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
-    # far from the borders of windows a word hardly depends on where they are
-    narrow = model(Numericalizer(VOCABULARY, pieces=SubwordTokenizer.load(minilm, window=400)).collate([words]))[0]
+    # a word far from the borders of segments hardly depends on them
+    narrow = model(
+        Numericalizer(VOCABULARY, subwords=SubwordTokenizer.load(minilm, segment_size=400)).collate([words])
+    )[0]
     assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8

@@ -278,7 +278,7 @@ def span_model(encoder):
 
 
 def lettered():
-    return batch_of(TREES, encoder=Numericalizer(VOCABULARY, characters=False, pieces=letters(80)))
+    return batch_of(TREES, numericalizer=Numericalizer(VOCABULARY, characters=False, subwords=letters(80)))
 
 
 def test_a_quantized_model_scores_nearly_as_before_and_keeps_its_weights(bert):

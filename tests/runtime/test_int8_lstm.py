@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from nn.batches import SMALL, TREES, VOCABULARY, batch_of, small_model
-from treecrf.data.batch import Ragged
+from treecrf.data.batch import SequenceLengths
 from treecrf.nn import SpanModel
-from treecrf.nn.lstm import Layer
+from treecrf.nn.lstm import BiLSTMLayer
 from treecrf.runtime import int8
 from treecrf.runtime.int8 import Int8Lstm, why_unsupported
 from treecrf.runtime.quantized_model import quantize
@@ -30,7 +30,7 @@ def integers():
 
 
 def random_layer(inputs, size):
-    layer = Layer(inputs, size).eval()
+    layer = BiLSTMLayer(inputs, size).eval()
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.mul_(2)
@@ -45,7 +45,7 @@ def ragged(rows, width):
     """All lengths from one on, in no order."""
     lengths = torch.arange(rows) % width + 1
     lengths = lengths[torch.randperm(rows)]
-    return Ragged(lengths, lengths, width)
+    return SequenceLengths(lengths, lengths, width)
 
 
 def real(states, lengths):
@@ -61,17 +61,17 @@ def distance(found, expected):
 @torch.no_grad()
 def test_states_are_nearly_those_of_floats_and_padding_is_zero(inputs, size, rows, width):
     layer, sequences, x = random_layer(inputs, size), ragged(rows, width), torch.randn(rows, width, inputs)
-    found, expected = twin_of(layer)(x, sequences.lengths), layer(x, sequences)
+    found, expected = twin_of(layer)(x, sequences.on_device), layer(x, sequences)
     assert found.shape == expected.shape == (rows, width, 2, size)
-    assert distance(real(found, sequences.lengths), real(expected, sequences.lengths)) < 0.03
-    found[torch.arange(width) < sequences.lengths[:, None]] = 0
+    assert distance(real(found, sequences.on_device), real(expected, sequences.on_device)) < 0.03
+    found[torch.arange(width) < sequences.on_device[:, None]] = 0
     assert not found.any()
 
 
 @pytest.mark.parametrize(("inputs", "size"), SIZES[1:])
 @torch.no_grad()
 def test_a_sequence_alone_and_in_company_has_the_same_states(inputs, size):
-    twin, lengths, x = twin_of(random_layer(inputs, size)), ragged(31, 13).lengths, torch.randn(31, 13, inputs)
+    twin, lengths, x = twin_of(random_layer(inputs, size)), ragged(31, 13).on_device, torch.randn(31, 13, inputs)
     together = twin(x, lengths)
     for row, length in enumerate(lengths.tolist()):
         alone = twin(x[row : row + 1, :length], lengths[row : row + 1])
@@ -80,7 +80,7 @@ def test_a_sequence_alone_and_in_company_has_the_same_states(inputs, size):
 
 @torch.no_grad()
 def test_what_stands_in_padding_is_never_read():
-    twin, lengths, x = twin_of(random_layer(9, 20)), ragged(14, 6).lengths, torch.randn(14, 6, 9)
+    twin, lengths, x = twin_of(random_layer(9, 20)), ragged(14, 6).on_device, torch.randn(14, 6, 9)
     expected = twin(x, lengths)
     x[torch.arange(6) >= lengths[:, None]] = float("nan")
     assert torch.equal(twin(x, lengths), expected)
@@ -96,7 +96,7 @@ def test_empty_sequences_and_batches_have_no_states():
 
 @torch.no_grad()
 def test_threads_change_nothing():
-    twin, lengths, x = twin_of(random_layer(30, 40)), ragged(50, 12).lengths, torch.randn(50, 12, 30)
+    twin, lengths, x = twin_of(random_layer(30, 40)), ragged(50, 12).on_device, torch.randn(50, 12, 30)
     found = []
     for threads in (1, 2, 5):
         torch.set_num_threads(threads)
@@ -106,7 +106,7 @@ def test_threads_change_nothing():
 
 @torch.no_grad()
 def test_rows_that_lie_apart_are_read_alike():
-    twin, lengths, wide = twin_of(random_layer(10, 20)), ragged(8, 5).lengths, torch.randn(8, 5, 40)
+    twin, lengths, wide = twin_of(random_layer(10, 20)), ragged(8, 5).on_device, torch.randn(8, 5, 40)
     for x in (wide[..., 10:20], wide.mT[:, :10].mT, torch.randn(1, 5, 10).expand(8, 5, 10)):
         assert torch.equal(twin(x, lengths), twin(x.clone(), lengths))
 
@@ -117,7 +117,7 @@ def test_gates_that_are_wide_open_or_shut_are_no_trouble():
     for parameter in layer.parameters():
         parameter.mul_(1e3)
     x = 1e3 * torch.randn(5, 30, 4)
-    found, expected = twin_of(layer)(x, sequences.lengths), layer(x, sequences)
+    found, expected = twin_of(layer)(x, sequences.on_device), layer(x, sequences)
     assert found.isfinite().all() and float(found.abs().max()) <= 1
     first = found[:, 0, 0], expected[:, 0, 0]  # before any rounded state was read
     assert float((first[0] - first[1]).abs().max()) < 0.01
@@ -133,7 +133,7 @@ def test_lengths_that_do_not_fit_are_refused():
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["copy", "pickle"])
 @torch.no_grad()
 def test_a_copy_lives_on_its_own(copied):
-    twin, lengths, x = twin_of(random_layer(4, 5)), ragged(5, 3).lengths, torch.randn(5, 3, 4)
+    twin, lengths, x = twin_of(random_layer(4, 5)), ragged(5, 3).on_device, torch.randn(5, 3, 4)
     expected, other = twin(x, lengths), copied(twin)
     for part in twin._parts:
         part.zero_()

@@ -1,1 +1,1 @@
-"""From strings to numbers: the vocabulary, sentences and trees in its terms, and how they are put into batches."""
+"""Data: the vocabulary, sentences and gold trees as ids, and batches of them."""

@@ -1,4 +1,4 @@
-"""What the network knows by number: the vocabulary, and trees in its terms."""
+"""The vocabulary: ids of words, characters, labels and tags, and gold trees as ids."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,36 +19,39 @@ from treecrf.treebank.binarize import to_spans
 
 Ints = npt.NDArray[np.int64]
 
-_MIN_FREQUENCY = 2  # rarer words share the vector of the unknown
+_MIN_FREQUENCY = 2  # rarer words share the vector of unknown words
 
 
-class Unseen(NamedTuple):
-    """A label that training had no example of."""
+class UnseenLabel(NamedTuple):
+    """A label that does not occur in the training trees."""
 
     label: str
     spans: int
-    first_tree: int  # the number of the first tree that has it, from 0
+    first_tree: int  # the number of the first tree with this label, from 0
 
 
 @dataclass(frozen=True, slots=True)
-class Gold:
-    """A tree as the ids of its 2n-1 spans' labels and n tags; what the vocabulary lacks is IGNORED."""
+class GoldTree:
+    """The 2n-1 spans and n tags of a binarized tree as ids; labels and tags without an id are IGNORED."""
 
-    starts: Ints
-    ends: Ints
-    labels: Ints
-    tags: Ints
+    starts: Ints  # (2n - 1,)
+    ends: Ints  # (2n - 1,)
+    labels: Ints  # (2n - 1,)
+    tags: Ints  # (n,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """What has an id of its own. Words are lower-case; ids of words and characters start after the special ones."""
+    """The words (in lowercase), characters, labels and tags that have ids.
+
+    Ids of words and characters start after the special ids.
+    """
 
     words: tuple[str, ...]
     chars: tuple[str, ...]
     labels: tuple[str, ...]
     tags: tuple[str, ...]
-    vectors: tuple[str, ...] | None = None  # words that only the pretrained table has; None where there is no table
+    vectors: tuple[str, ...] | None = None  # further words with pretrained vectors; None without such vectors
 
     @staticmethod
     def build(
@@ -58,20 +61,20 @@ class Vocabulary:
         unknown: str = "",
         normalization: Normalization = "as-is",
     ) -> "Vocabulary":
-        """The vocabulary of training trees; `unknown` is the word in the vectors' file that stands for all others."""
+        """Builds the vocabulary of training trees; `unknown` is the word whose vector stands for unknown words."""
         words, chars, labels, tags = Counter[str](), set[str](), set[str](), set[str]()
-        read = cache(normalizer(normalization))
+        normalize = cache(normalizer(normalization))
         for tree in trees:
-            leaves = list(map(read, tree.words))
-            words.update(word.lower() for word in leaves)
-            chars.update(*leaves)
+            tree_words = list(map(normalize, tree.words))
+            words.update(word.lower() for word in tree_words)
+            chars.update(*tree_words)
             tags.update(tree.tags)
             labels.update(span.label for span in to_spans(tree))
         if not labels:
-            raise ValueError("there are no trees to build a vocabulary from; expected at least one")
+            raise ValueError("there are no trees to build a vocabulary from; expected at least one tree")
         if vectors is not None and unknown and unknown not in vectors.words:
             raise ValueError(
-                f"there is no vector for {unknown!r}, which should stand for unknown words; name one that is there"
+                f"there is no vector for {unknown!r}, the word that stands for unknown words; name a word with a vector"
             )
         frequent = {word for word, count in words.items() if count >= _MIN_FREQUENCY}
         extra = (
@@ -87,6 +90,7 @@ class Vocabulary:
 
     @property
     def sizes(self) -> Sizes:
+        """The number of ids of each kind."""
         words = len(SPECIAL) + len(self.words)
         return Sizes(
             words=words,
@@ -97,14 +101,14 @@ class Vocabulary:
         )
 
     def vector_table(self, vectors: Vectors, *, unknown: str = "") -> Tensor:
-        """The pretrained vectors in the order of ids, zero for words that have none."""
+        """The pretrained vectors in the order of word ids; zero for words without a vector."""
         table = np.zeros((self.sizes.vectors, vectors.size), dtype=np.float32)
         ids = {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}
         if unknown:
             ids[unknown] = UNK
         pairs = [(ids[word], row) for row, word in enumerate(vectors.words) if word in ids]
-        targets, rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-        table[targets] = vectors.matrix[rows]
+        target_rows, source_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        table[target_rows] = vectors.matrix[source_rows]
         return torch.from_numpy(table)
 
     @cached_property
@@ -115,45 +119,46 @@ class Vocabulary:
     def tag_ids(self) -> dict[str, int]:
         return {tag: id_ for id_, tag in enumerate(self.tags)}
 
-    def gold(self, tree: Tree, *, side: Literal["left", "right"] = "left") -> Gold:
-        """A tree's spans, binarized to a side, and tags by number."""
+    def encode_tree(self, tree: Tree, *, side: Literal["left", "right"] = "left") -> GoldTree:
+        """The ids of a tree, binarized to a side."""
         spans = to_spans(tree, side=side)
-        return Gold(
+        return GoldTree(
             np.array([span.start for span in spans]),
             np.array([span.end for span in spans]),
             np.array([self.label_ids.get(span.label, IGNORED) for span in spans]),
             np.array([self.tag_ids.get(tag, IGNORED) for tag in tree.tags]),
         )
 
-    def unseen_labels(self, trees: Iterable[Tree]) -> list[Unseen]:
-        """The labels of these trees that have no id, the most frequent first: no loss counts their spans."""
+    def unseen_labels(self, trees: Iterable[Tree]) -> list[UnseenLabel]:
+        """The labels of these trees without an id, most frequent first; the losses skip their spans."""
         spans = Counter[str]()
-        first: dict[str, int] = {}
+        first_trees: dict[str, int] = {}
         for number, tree in enumerate(trees):
             for span in to_spans(tree):
                 if span.label not in self.label_ids:
                     spans[span.label] += 1
-                    first.setdefault(span.label, number)
-        return [Unseen(label, count, first[label]) for label, count in spans.most_common()]
+                    first_trees.setdefault(span.label, number)
+        return [UnseenLabel(label, count, first_trees[label]) for label, count in spans.most_common()]
 
     def to_dict(self) -> dict[str, list[str] | None]:
-        """What `from_dict` reads, as JSON can hold it."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: None if value is None else list(value) for name, value in named.items()}
+        """The vocabulary as JSON values, for `from_dict`."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: None if value is None else list(value) for name, value in values.items()}
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "Vocabulary":
+        """Reads the values that `to_dict` returns."""
         names = {field.name for field in fields(Vocabulary)}
         if set(values) != names:
-            raise ValueError(f"a vocabulary of {sorted(values)}; expected {sorted(names)}")
+            raise ValueError(f"the vocabulary has the keys {sorted(values)}; expected {sorted(names)}")
         for name, items in values.items():
             if items is None and name == "vectors":
                 continue
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-                raise ValueError(f"the {name} of a vocabulary are {type(items).__name__}; expected a list of strings")
+                raise ValueError(f"the {name} of the vocabulary are {type(items).__name__}; expected a list of strings")
             if len(set(items)) != len(items):
                 raise ValueError(
-                    f"{len(items) - len(set(items))} {name} stand twice in a vocabulary; expected each once"
+                    f"{len(items) - len(set(items))} {name} occur twice in the vocabulary; expected each once"
                 )
         lists: dict[str, Any] = {name: None if items is None else tuple(items) for name, items in values.items()}
         return Vocabulary(**lists)

@@ -1,7 +1,6 @@
-"""The encoder of BERT, with the parameter names of Hugging Face's BertModel, so that their weights are ours.
+"""The BERT encoder, with the parameter names of Hugging Face's BertModel, so that it loads the same weights.
 
-Only what a parser uses: hidden states, of one segment. The pooler, which sums up a whole text, is left out, and
-ignored in weights that have it.
+It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
 """
 
 import json
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """The shape of an encoder, as its config.json has it."""
+    """The shape of an encoder; the fields are those of its config.json."""
 
     vocab_size: int = 30522
     hidden_size: int = 768
@@ -32,45 +31,45 @@ class BertConfig:
     pad_token_id: int | None = 0
 
     @staticmethod
-    def of(values: Mapping[str, Any]) -> "BertConfig | None":
-        """The config that a config.json holds, or None if it is not one of a plain BERT."""
-        plain = (
+    def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":
+        """The config in the values of a config.json, or None if they do not describe a plain BERT."""
+        is_plain = (
             values.get("model_type") == "bert"
             and values.get("hidden_act", "gelu") == "gelu"
             and values.get("position_embedding_type", "absolute") == "absolute"
             and not values.get("is_decoder")
             and not values.get("add_cross_attention")
         )
-        known = {field.name for field in fields(BertConfig)}
-        return BertConfig(**{name: value for name, value in values.items() if name in known}) if plain else None
+        names = {field.name for field in fields(BertConfig)}
+        return BertConfig(**{name: value for name, value in values.items() if name in names}) if is_plain else None
 
     def save(self, folder: str | Path) -> None:
-        """Write the config.json that `of` and Hugging Face understand."""
+        """Writes the config.json that `from_dict` and Hugging Face read."""
         values = {"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", **asdict(self)}
         Path(folder, "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 class Bert(nn.Module):
-    """Pieces (w, p), of which the first `lengths` (w,) of each row count, to hidden states (w, p, d).
-
-    There is one of the embeddings and one of each layer after it.
-    """
+    """The encoder: embeddings, then self-attention layers."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         self.config = config
-        self.embeddings = Embeddings(config)
-        self.encoder = Layers(config)
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = BertEncoder(config)
         self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
 
-    def forward(self, pieces: Tensor, lengths: Tensor, added: Tensor | None = None) -> tuple[Tensor, ...]:
-        """The hidden states of pieces (w, p), to whose own vectors `added` (w, p, d) is added."""
+    def forward(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None = None) -> tuple[Tensor, ...]:
+        """The hidden states (w, p, d) of pieces (w, p): of the embeddings, then of each layer.
+
+        The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings.
+        """
         mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
-        return self.encoder(self.embeddings(pieces, added), mask[:, None, None, :])  # type: ignore[no-any-return]
+        return self.encoder(self.embeddings(pieces, piece_inputs), mask[:, None, None, :])  # type: ignore[no-any-return]
 
 
-class Embeddings(nn.Module):
-    """Each piece's own vector, its position's, and that of the first segment."""
+class BertEmbeddings(nn.Module):
+    """The sum of the embeddings of a piece, its position and token type 0."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -80,18 +79,18 @@ class Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, pieces: Tensor, added: Tensor | None = None) -> Tensor:
-        places = self.position_embeddings.weight[: pieces.shape[1]] + self.token_type_embeddings.weight[0]
-        vectors = self.word_embeddings(pieces) + places
-        return self.dropout(self.LayerNorm(vectors if added is None else vectors + added))  # type: ignore[no-any-return]
+    def forward(self, pieces: Tensor, piece_inputs: Tensor | None = None) -> Tensor:
+        position_vectors = self.position_embeddings.weight[: pieces.shape[1]] + self.token_type_embeddings.weight[0]
+        vectors = self.word_embeddings(pieces) + position_vectors
+        return self.dropout(self.LayerNorm(vectors if piece_inputs is None else vectors + piece_inputs))  # type: ignore[no-any-return]
 
 
-class Layers(nn.Module):
-    """Layers one after the other: what went into the first, and what came out of each."""
+class BertEncoder(nn.Module):
+    """The stack of layers; returns the input of the first layer and the output of each."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.layer = nn.ModuleList([Layer(config) for _ in range(config.num_hidden_layers)])
+        self.layer = nn.ModuleList([BertLayer(config) for _ in range(config.num_hidden_layers)])
 
     def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         states = [hidden]
@@ -100,22 +99,22 @@ class Layers(nn.Module):
         return tuple(states)
 
 
-class Layer(nn.Module):
-    """Attention, then a feed-forward network on each piece."""
+class BertLayer(nn.Module):
+    """Self-attention, then a feed-forward network on each piece."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.attention = Attention(config)
-        self.intermediate = Intermediate(config)
-        self.output = Residual(config.intermediate_size, config)
+        self.attention = BertAttention(config)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertOutput(config.intermediate_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         attended = self.attention(hidden, mask)
         return self.output(self.intermediate(attended), attended)  # type: ignore[no-any-return]
 
 
-class Intermediate(nn.Module):
-    """The inner layer of the feed-forward network."""
+class BertIntermediate(nn.Module):
+    """The first layer of the feed-forward network."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -125,20 +124,20 @@ class Intermediate(nn.Module):
         return F.gelu(self.dense(x))
 
 
-class Attention(nn.Module):
-    """What each piece takes from those that `mask` (w, 1, 1, p) lets it see, added to it."""
+class BertAttention(nn.Module):
+    """Self-attention with its residual connection; `mask` (w, 1, 1, p) is true at pieces to attend to."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.self = Heads(config)
-        self.output = Residual(config.hidden_size, config)
+        self.self = BertSelfAttention(config)
+        self.output = BertOutput(config.hidden_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return self.output(self.self(hidden, mask), hidden)  # type: ignore[no-any-return]
 
 
-class Heads(nn.Module):
-    """The heads of attention side by side, (w, p, d) to (w, p, d)."""
+class BertSelfAttention(nn.Module):
+    """Multi-head self-attention, (w, p, d) to (w, p, d)."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -158,12 +157,12 @@ class Heads(nn.Module):
             for linear in (self.query, self.key, self.value)
         )
         dropout = self.dropout if self.training else 0.0
-        taken = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-        return taken.transpose(1, 2).flatten(2)
+        context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        return context.transpose(1, 2).flatten(2)
 
 
-class Residual(nn.Module):
-    """The end of a block: a product, added to what went into the block, and normalized."""
+class BertOutput(nn.Module):
+    """The end of a block: a linear layer, the residual connection and layer normalization."""
 
     def __init__(self, input_size: int, config: BertConfig) -> None:
         super().__init__()
@@ -171,8 +170,8 @@ class Residual(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
-    def forward(self, x: Tensor, before: Tensor) -> Tensor:
-        return self.LayerNorm(self.dropout(self.dense(x)) + before)  # type: ignore[no-any-return]
+    def forward(self, x: Tensor, block_input: Tensor) -> Tensor:
+        return self.LayerNorm(self.dropout(self.dense(x)) + block_input)  # type: ignore[no-any-return]
 
 
 def _ignore_pooler(module: nn.Module, weights: dict[str, Any], prefix: str, *rest: Any) -> None:

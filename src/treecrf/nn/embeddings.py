@@ -1,18 +1,18 @@
-"""Word vectors before context: the word's own, its characters', its tag's, and what else is given."""
+"""Context-independent word vectors: embeddings of words, characters and tags, and further features."""
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.data.batch import Batch, Spelled
-from treecrf.nn.lstm import Dropout, Layer
+from treecrf.data.batch import Batch, DistinctWords
+from treecrf.nn.lstm import BiLSTMLayer, DropoutKind
 
 
 class WordVectors(nn.Module):
-    """A trained vector for each word, plus, where there are any, frozen pretrained ones.
+    """The sum of a trained vector and, if there is a pretrained table, a frozen pretrained vector.
 
-    The pretrained table has more words, whose trained vector is that of the unknown word. It is scaled to unit
-    deviation, and the trained vectors then start at zero.
+    The pretrained table has additional words, which share the trained vector of unknown words. The table is scaled to
+    unit standard deviation, and the trained vectors are then initialized with zeros.
     """
 
     def __init__(self, rows: int, size: int, *, vectors: int = 0, pretrained: Tensor | None = None) -> None:
@@ -29,10 +29,10 @@ class WordVectors(nn.Module):
 
     def forward(self, words: Tensor, vectors: Tensor | None) -> Tensor:
         if self.pretrained is None:
-            return _rows(self.trained, words)
+            return _embed(self.trained, words)
         if vectors is None:
-            raise ValueError("the batch has no rows of the pretrained table; encode it with the model's own vocabulary")
-        return _rows(self.trained, words) + _rows(self.pretrained, vectors)
+            raise ValueError("the batch has no rows of the pretrained table; collate it with the model's vocabulary")
+        return _embed(self.trained, words) + _embed(self.pretrained, vectors)
 
 
 def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
@@ -46,29 +46,29 @@ def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
 
 
 class CharLSTM(nn.Module):
-    """One vector for each distinct word: the last states of an LSTM over its characters, one from each end."""
+    """A vector for each distinct word: the final states of a bidirectional LSTM over its characters."""
 
     def __init__(self, rows: int, embedding_size: int, size: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(rows, embedding_size)
-        self.lstm = Layer(embedding_size, size // 2)
+        self.lstm = BiLSTMLayer(embedding_size, size // 2)
 
-    def forward(self, spelled: Spelled) -> Tensor:
-        """(u, size) of the distinct words."""
-        out = self.lstm(_rows(self.embedding, spelled.chars), spelled.lengths)  # (u, c, 2, h)
-        ends = out.flatten(0, 2).index_select(0, spelled.ends.flatten())
-        return ends.view(len(spelled.chars), -1)  # type: ignore[no-any-return]
+    def forward(self, words: DistinctWords) -> Tensor:
+        """Vectors of u distinct words, (u, size)."""
+        states = self.lstm(_embed(self.embedding, words.chars), words.lengths)  # (u, c, 2, h)
+        final_states = states.flatten(0, 2).index_select(0, words.final_states.flatten())
+        return final_states.view(len(words.chars), -1)  # type: ignore[no-any-return]
 
 
-def _rows(table: nn.Embedding, ids: Tensor) -> Tensor:
-    """The vectors of ids; `nn.Embedding` itself sorts the ids on its way back, which takes ten launches."""
+def _embed(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """The vectors of ids; the backward pass of `nn.Embedding` itself would sort the ids, in ten kernel launches."""
     return table.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
-class Inputs(nn.Module):
-    """The parts of a word's vector, one beside another, (b, n + 2, size).
+class WordInputs(nn.Module):
+    """The concatenated features of each word, (b, n + 2, size).
 
-    In training each part is dropped as a whole, and those that stay are scaled up; `vanilla` drops single numbers.
+    Dropout drops each feature as a whole and scales up the others; of kind `vanilla`, it drops single numbers.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Inputs(nn.Module):
         chars: CharLSTM | None = None,
         tags: nn.Embedding | None = None,
         dropout: float = 0.0,
-        kind: Dropout = "shared",
+        kind: DropoutKind = "shared",
     ) -> None:
         super().__init__()
         self.words = words
@@ -87,35 +87,37 @@ class Inputs(nn.Module):
         self.dropout = dropout
         self.kind = kind
 
-    def forward(self, batch: Batch, features: Tensor | None = None) -> Tensor:
-        """`features` is one more part, computed elsewhere."""
-        parts = [self.words(batch.words, batch.vectors)]
+    def forward(self, batch: Batch, extra: Tensor | None = None) -> Tensor:
+        """`extra` (b, n + 2, d) is one more feature."""
+        features = [self.words(batch.words, batch.vectors)]
         if self.chars is not None:
-            parts.append(self._spell(batch))
-        if features is not None:
-            parts.append(features)
+            features.append(self._char_vectors(batch))
+        if extra is not None:
+            features.append(extra)
         if self.tags is not None:
             if batch.tags is None:
                 raise ValueError(
-                    "the model reads part-of-speech tags and the batch has none; give the tags of each sentence"
+                    "the model reads part-of-speech tags and the batch has none; pass the tags of each sentence"
                 )
-            parts.append(self.tags(batch.tags))
+            features.append(self.tags(batch.tags))
         if not self.training or not self.dropout:
-            return torch.cat(parts, -1)
+            return torch.cat(features, -1)
         if self.kind == "vanilla":
-            return F.dropout(torch.cat(parts, -1), self.dropout)
-        return torch.cat(drop_features(parts, self.dropout), -1)
+            return F.dropout(torch.cat(features, -1), self.dropout)
+        return torch.cat(drop_features(features, self.dropout), -1)
 
-    def _spell(self, batch: Batch) -> Tensor:
-        if self.chars is None or batch.spellings is None:
-            raise ValueError("the model reads characters and the batch has none; encode it with characters=True")
-        vectors = self.chars(batch.spelled)
-        return vectors.index_select(0, batch.spellings.flatten()).view(*batch.spellings.shape, -1)  # type: ignore[no-any-return]
+    def _char_vectors(self, batch: Batch) -> Tensor:
+        if self.chars is None or batch.char_rows is None:
+            raise ValueError(
+                "the model reads characters and the batch has none; build its numericalizer with characters=True"
+            )
+        vectors = self.chars(batch.distinct_words)
+        return vectors.index_select(0, batch.char_rows.flatten()).view(*batch.char_rows.shape, -1)  # type: ignore[no-any-return]
 
 
-def drop_features(parts: list[Tensor], dropout: float) -> list[Tensor]:
-    """Drop each part of each word with probability `dropout`; k of n parts that stay are scaled by n / k."""
-    like = parts[0]
-    kept = torch.rand(len(parts), *like.shape[:2], 1, device=like.device) >= dropout
-    scale = kept * (len(parts) / kept.sum(0).clamp(min=1))
-    return [part * share for part, share in zip(parts, scale.to(like.dtype), strict=True)]
+def drop_features(features: list[Tensor], dropout: float) -> list[Tensor]:
+    """Drops each feature of each word with probability `dropout`; if k of n remain, they are scaled by n / k."""
+    first = features[0]
+    mask = torch.rand(len(features), *first.shape[:2], 1, device=first.device) >= dropout
+    scales = mask * (len(features) / mask.sum(0).clamp(min=1))
+    return [feature * scale for feature, scale in zip(features, scales.to(first.dtype), strict=True)]

@@ -1,4 +1,4 @@
-"""The network's scores of a batch."""
+"""The scores that the network computes for a batch."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from treecrf.nn.scorers import Biaffine, Minus
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """Scores of spans by fencepost, in float32; those of labels where they are asked for."""
+    """Scores of all spans by fencepost, in float32; label scores are computed on request."""
 
     total_words: int
-    is_crf: bool  # whether the scores are log-potentials, so that there are marginals
+    is_crf: bool  # whether the scores are log-potentials of a CRF, which has marginals
     lengths: Tensor  # (b,)
-    # (b, n + 1, n + 1); of one-stage models, with the labels summed out (CRF) or the best of them (margin)
+    # (b, n + 1, n + 1); of one-stage models, the logsumexp (CRF) or the maximum (margin) over labels
     spans: Tensor
-    left: Tensor  # (b, n + 1, d) boundary vectors for labels
-    right: Tensor
+    left: Tensor  # (b, n + 1, d) left boundary vectors for labels
+    right: Tensor  # (b, n + 1, d) right boundary vectors for labels
     label_scorer: Biaffine | Minus
     labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Tensor | None = None  # (b, n, tags)

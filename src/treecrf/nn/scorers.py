@@ -1,7 +1,7 @@
-"""From context to scores: boundary vectors, and what two of them say about the span between.
+"""Span scorers: scores of a span from the vectors of its two boundaries.
 
-A scorer projects context vectors to left and right boundary vectors. Called on those of whole sentences it gives a
-chart of all spans; `at` gives the same numbers for chosen spans.
+A scorer projects context vectors to left and right boundary vectors. Calling it on the boundary vectors of whole
+sentences returns the chart of all spans. `at` returns the same scores for selected spans.
 """
 
 import torch
@@ -9,17 +9,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.data.batch import Spans
-from treecrf.nn.lstm import Dropout, SharedDropout
+from treecrf.nn.lstm import DropoutKind, SharedDropout
 
 LEAKY_SLOPE = 0.1
-_SPANS_AT_ONCE = 8192
+_SPANS_PER_CHUNK = 8192
 
 
 class MLP(nn.Module):
-    """`parts` layers side by side over (b, n, d), each with its own orthogonal weights, as one product."""
+    """`parts` independent layers over (b, n, d) in one matrix product, each initialized with an orthogonal matrix."""
 
     def __init__(
-        self, input_size: int, size: int, *, parts: int = 1, dropout: float = 0.0, kind: Dropout = "shared"
+        self, input_size: int, size: int, *, parts: int = 1, dropout: float = 0.0, kind: DropoutKind = "shared"
     ) -> None:
         super().__init__()
         self.size = size
@@ -36,7 +36,7 @@ class MLP(nn.Module):
 class Biaffine(nn.Module):
     """[left; 1]' W [right; 1] for each class; without `bias_right`, [left; 1]' W right.
 
-    The row and column of W that meet a one are kept apart from the rest, so that no ones are ever written.
+    The row and the column of W that are multiplied by 1 are separate parameters, so that no ones are concatenated.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Biaffine(nn.Module):
         *,
         bias_right: bool = True,
         dropout: float = 0.0,
-        kind: Dropout = "shared",
+        kind: DropoutKind = "shared",
     ) -> None:
         super().__init__()
         self.boundaries = MLP(input_size, size, parts=2, dropout=dropout, kind=kind)
@@ -62,43 +62,45 @@ class Biaffine(nn.Module):
         return left, right
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
+        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
         classes = len(self.weight)
         batch, size = left.shape[:2]
-        half = F.linear(
-            right, self.weight.flatten(0, 1), None if self.weight_left is None else self.weight_left.flatten()
-        )
-        alone = F.linear(right, self.weight_right, self.bias)
-        chart = torch.baddbmm(alone.view(batch, 1, -1), left, half.view(batch, size * classes, -1).mT)
+        left_bias = None if self.weight_left is None else self.weight_left.flatten()
+        projected = F.linear(right, self.weight.flatten(0, 1), left_bias)
+        linear = F.linear(right, self.weight_right, self.bias)
+        chart = torch.baddbmm(linear.view(batch, 1, -1), left, projected.view(batch, size * classes, -1).mT)
         return chart.view(batch, size, size, classes)
 
     def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
-        """The scores of m spans, (m, classes), of boundaries (b, n, d); by the way that holds fewer numbers."""
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, d).
+
+        They are selected from the chart or computed for each pair of boundaries, whichever needs less memory.
+        """
         classes, width = self.weight_right.shape
         if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
             chart: Tensor = self(left, right)
             return chart.flatten(0, 2).index_select(0, spans.cells)
-        parts = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_AT_ONCE)
-        return torch.cat([self._pairs(*part.of(left, right)) for part in parts])
+        chunks = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_PER_CHUNK)
+        return torch.cat([self._score_pairs(*chunk.boundary_vectors(left, right)) for chunk in chunks])
 
-    def _pairs(self, left: Tensor, right: Tensor) -> Tensor:
-        """The scores (m, classes) of the spans between m boundaries, (m, d)."""
-        alone = F.linear(right, self.weight_right)
+    def _score_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores (m, classes) of the spans between m pairs of boundary vectors, (m, d) each."""
+        linear = F.linear(right, self.weight_right)
         if self.weight_left is not None:
-            ends = torch.cat([left, right], -1)
-            alone = F.linear(ends, torch.cat([self.weight_left, self.weight_right], -1), self.bias)
-        return torch.addmm(alone, (left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1).T)
+            both = torch.cat([left, right], -1)
+            linear = F.linear(both, torch.cat([self.weight_left, self.weight_right], -1), self.bias)
+        return torch.addmm(linear, (left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1).T)
 
 
 class Minus(nn.Module):
     """An MLP over the difference of two context vectors.
 
-    Its first layer is linear, so it is applied to the boundaries, not to the n^2 differences. Dropout is there too: a
-    mask goes through the activation unchanged, as it is never negative.
+    Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is dropout: masks
+    are not negative, and leaky ReLU commutes with multiplication by such numbers.
     """
 
     def __init__(
-        self, input_size: int, size: int, classes: int, *, dropout: float = 0.0, kind: Dropout = "shared"
+        self, input_size: int, size: int, classes: int, *, dropout: float = 0.0, kind: DropoutKind = "shared"
     ) -> None:
         super().__init__()
         self.linear = nn.Linear(input_size, size, bias=False)
@@ -112,17 +114,17 @@ class Minus(nn.Module):
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
         right = self.linear(x)
-        both = torch.cat([right + self.bias, right], 1)  # along a sentence, so that the two share its mask
+        both = torch.cat([right + self.bias, right], 1)  # along the positions, so that both share a mask
         left, right = self.dropout(both).chunk(2, 1)
         return left, right
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """The chart of all spans, (b, n, n, classes), of boundaries (b, n, d)."""
+        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
         return self._score(left[:, :, None], right[:, None])
 
     def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
-        """The scores of m spans, (m, classes), of boundaries (b, n, d)."""
-        return self._score(*spans.of(left, right))
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, d)."""
+        return self._score(*spans.boundary_vectors(left, right))
 
     def _score(self, left: Tensor, right: Tensor) -> Tensor:
         return self.out(F.leaky_relu(left - right, LEAKY_SLOPE))  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
-"""Networks without numbers, for weights that are yet to be loaded."""
+"""Building modules without initializing their parameters, for weights that are loaded afterwards."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-_FILLING = {
+_INITIALIZERS = {
     "normal_",
     "uniform_",
     "orthogonal_",
@@ -19,9 +19,9 @@ _FILLING = {
 
 
 class SkipInit(TorchFunctionMode):
-    """Modules that are built inside have room for their weights, and leave it as it is.
+    """Modules created in this context allocate parameters without initializing them.
 
-    To draw weights at random takes a second, and to do so on the meta device loads PyTorch's whole compiler.
+    Random initialization takes a second. The meta device would avoid it too, but it imports PyTorch's compiler.
     """
 
     def __torch_function__(
@@ -33,8 +33,8 @@ class SkipInit(TorchFunctionMode):
     ) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
-        if name in _FILLING:
+        if name in _INITIALIZERS:
             return args[0] if args else kwargs["tensor"]
-        if name == "linalg_qr":  # by which `orthogonal_` draws, and which takes most of the second
+        if name == "linalg_qr":  # the slow step of `orthogonal_`
             return args[0], args[0][: args[0].shape[1]]
         return func(*args, **kwargs)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from treecrf.chart.threads import run_on_threads
 from treecrf.data.batch import Spans
-from treecrf.nn.bert import Bert, Layer
+from treecrf.nn.bert import Bert, BertLayer
 
 try:
     from treecrf.runtime import _int8
@@ -157,7 +157,7 @@ class Int8Bert:
         self._epsilon = config.layer_norm_eps
         positions = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
         parameters = [embeddings.word_embeddings.weight.detach(), positions, *_norm(embeddings.LayerNorm)]
-        for layer in cast("Iterable[Layer]", bert.encoder.layer):
+        for layer in cast("Iterable[BertLayer]", bert.encoder.layer):
             attention, attention_output = layer.attention.self, layer.attention.output
             qkv = [attention.query, attention.key, attention.value]
             weight, bias = torch.cat([linear.weight for linear in qkv]), torch.cat([linear.bias for linear in qkv])
@@ -180,7 +180,7 @@ class Int8Bert:
         tensors = pieces.contiguous(), lengths.contiguous(), layer_weights, piece_inputs.contiguous()
         out = torch.empty(*pieces.shape, self._sizes[1])
         settings = (*pieces.shape, *self._sizes, self._epsilon)
-        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a window runs on one thread
+        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a segment runs on one thread
         _run(_int8.encode, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 

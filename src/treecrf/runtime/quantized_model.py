@@ -12,11 +12,11 @@ from typing import Literal, TypeVar, cast
 import torch
 from torch import Tensor, nn
 
-from treecrf.data.batch import Batch, Ragged, Spans
+from treecrf.data.batch import Batch, SequenceLengths, Spans
 from treecrf.nn import SpanModel
 from treecrf.nn.bert import Bert
-from treecrf.nn.embeddings import CharLSTM, Inputs
-from treecrf.nn.lstm import BiLSTM, Layer
+from treecrf.nn.embeddings import CharLSTM, WordInputs
+from treecrf.nn.lstm import BiLSTM, BiLSTMLayer
 from treecrf.nn.scorers import LEAKY_SLOPE, MLP, Biaffine
 from treecrf.nn.transformer import Transformer, spread_over_pieces
 from treecrf.runtime.int8 import (
@@ -70,7 +70,7 @@ def _quantized(model: SpanModel) -> SpanModel:
     return _with_modules(model, replacements)
 
 
-def _quantized_inputs(inputs: Inputs) -> Inputs:
+def _quantized_inputs(inputs: WordInputs) -> WordInputs:
     if inputs.chars is None:
         return inputs
     chars: CharLSTM = _with_modules(inputs.chars, {"lstm": Int8LSTMLayer(inputs.chars.lstm)})
@@ -78,7 +78,7 @@ def _quantized_inputs(inputs: Inputs) -> Inputs:
 
 
 def _quantized_lstm(lstm: BiLSTM) -> BiLSTM:
-    layers = nn.ModuleList(Int8LSTMLayer(layer) for layer in cast("Iterable[Layer]", lstm.layers))
+    layers = nn.ModuleList(Int8LSTMLayer(layer) for layer in cast("Iterable[BiLSTMLayer]", lstm.layers))
     return _with_modules(lstm, {"layers": layers})
 
 
@@ -101,15 +101,15 @@ class _Int8LinearLayer(nn.Module):
 
 
 class Int8LSTMLayer(nn.Module):
-    """`nn.lstm.Layer` on 8-bit integers."""
+    """`nn.lstm.BiLSTMLayer` on 8-bit integers."""
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: BiLSTMLayer) -> None:
         super().__init__()
         self._lstm = Int8Lstm(layer.weight_input, layer.weight_hidden, layer.bias_input + layer.bias_hidden)
 
-    def forward(self, x: Tensor, lengths: Ragged, *, mask: None = None) -> Tensor:
+    def forward(self, x: Tensor, lengths: SequenceLengths, *, mask: None = None) -> Tensor:
         """Both directions over padded sequences, (b, s, d) to (b, s, 2, h)."""
-        return self._lstm(x, lengths.lengths)
+        return self._lstm(x, lengths.on_device)
 
 
 class _Int8MLP(nn.Module):
@@ -162,18 +162,20 @@ class Int8Transformer(nn.Module):
         assert isinstance(transformer.encoder, Bert), "quantize() checks the encoder"
         self.size = transformer.size
         self._bert = Int8Bert(transformer.encoder)
-        self._layer_weights = (transformer.mix.scale * transformer.mix.shares).detach()
+        self._layer_weights = (transformer.mix.scale * transformer.mix.normalized_weights).detach()
         self._entry = _optional_linear(transformer.entry)
         self._linear = _optional_linear(transformer.linear)
 
-    def forward(self, batch: Batch, words: Tensor | None = None) -> Tensor:
-        """One vector per word, (b, n + 2, size); `words` (b, n + 2, d) are added to the vectors of their pieces."""
-        assert batch.pieces is not None and batch.piece_lengths is not None
-        added = None if self._entry is None or words is None else spread_over_pieces(self._entry(words), batch)
-        hidden = self._bert(batch.pieces, batch.piece_lengths, self._layer_weights, added)
-        assert batch.piece_rows is not None and batch.piece_words is not None and batch.piece_shares is not None
+    def forward(self, batch: Batch, word_inputs: Tensor | None = None) -> Tensor:
+        """One vector per word, (b, n + 2, size); `word_inputs` (b, n + 2, d) are added to the embeddings of pieces."""
+        assert batch.pieces is not None and batch.segment_lengths is not None
+        piece_inputs = None
+        if self._entry is not None and word_inputs is not None:
+            piece_inputs = spread_over_pieces(self._entry(word_inputs), batch)
+        hidden = self._bert(batch.pieces, batch.segment_lengths, self._layer_weights, piece_inputs)
+        assert batch.piece_index is not None and batch.piece_words is not None and batch.piece_counts is not None
         positions = batch.words.numel() + 1  # the last one is for pieces that belong to no word
-        means = mean_of_pieces(hidden, batch.piece_rows, batch.piece_words, batch.piece_shares, positions)
+        means = mean_of_pieces(hidden, batch.piece_index, batch.piece_words, batch.piece_counts, positions)
         vectors = means[:-1].view(*batch.words.shape, -1)
         return vectors if self._linear is None else self._linear(vectors)
 
