@@ -1,4 +1,4 @@
-"""Whatever a line holds, the command gives its tree or says what is wrong: with words and characters, and with BERT."""
+"""Tests of `treecrf parse` with unusual input, an LSTM and BERT: every line has a tree or an error message."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
 TREES = toy_trees(40, seed=2)
-ODD = {
+UNUSUAL = {
     "empty": "",
     "spaces": "  \t ",
     "carriage return": "the cat sat .\r",
@@ -59,28 +59,28 @@ def parse(model: Path, *arguments: object) -> object:
 
 
 @pytest.mark.parametrize("mode", ["--tokens", "--text"])
-def test_every_line_has_its_tree_and_keeps_its_characters(model: Path, tmp_path: Path, mode: str) -> None:
-    (tmp_path / "in.txt").write_bytes("\n".join(ODD.values()).encode())
+def test_every_line_has_a_tree_and_all_its_characters(model: Path, tmp_path: Path, mode: str) -> None:
+    (tmp_path / "in.txt").write_bytes("\n".join(UNUSUAL.values()).encode())
     assert parse(model, mode, tmp_path / "in.txt", "-o", tmp_path / "out.jsonl", "--format", "json") is None
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").split("\n")
-    assert len(lines) == len(ODD) + 1 and not lines[-1]
-    for (name, text), line in zip(ODD.items(), lines, strict=False):
-        found = json.loads(line)
-        sentences = found["sentences"] if mode == "--text" else [found] * (found is not None)
+    assert len(lines) == len(UNUSUAL) + 1 and not lines[-1]
+    for (name, text), line in zip(UNUSUAL.items(), lines, strict=False):
+        record = json.loads(line)
+        sentences = record["sentences"] if mode == "--text" else [record] * (record is not None)
         for sentence in sentences:
             for word, (start, end) in zip(sentence["words"], sentence["offsets"], strict=True):
                 assert text[start:end] == word, name
-        places = [place for sentence in sentences for offsets in sentence["offsets"] for place in range(*offsets)]
-        left = "".join(character for place, character in enumerate(text) if place not in set(places))
-        assert len(set(places)) == len(places) and not left.strip(), name
+        covered = [index for sentence in sentences for offsets in sentence["offsets"] for index in range(*offsets)]
+        rest = "".join(character for index, character in enumerate(text) if index not in set(covered))
+        assert len(set(covered)) == len(covered) and not rest.strip(), name
 
 
 def test_every_line_of_brackets_can_be_read_back(model: Path, tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_bytes("\n".join(ODD.values()).encode())
+    (tmp_path / "in.txt").write_bytes("\n".join(UNUSUAL.values()).encode())
     assert parse(model, "--tokens", "--exact", tmp_path / "in.txt", "-o", tmp_path / "out.mrg") is None
     lines = (tmp_path / "out.mrg").read_bytes().decode().split("\n")[:-1]
-    assert len(lines) == len(ODD)
-    for text, line in zip(ODD.values(), lines, strict=True):
+    assert len(lines) == len(UNUSUAL)
+    for text, line in zip(UNUSUAL.values(), lines, strict=True):
         words = [word for word in text.replace("\t", " ").replace("\r", " ").replace("\x0b", " ").split(" ") if word]
         assert (Tree.parse(line).words if line else []) == words
     assert [tree.words for tree in read_trees(tmp_path / "out.mrg")] == [
@@ -88,7 +88,7 @@ def test_every_line_of_brackets_can_be_read_back(model: Path, tmp_path: Path) ->
     ]
 
 
-def test_carriage_returns_and_marks_of_byte_order_are_no_words(model: Path, tmp_path: Path) -> None:
+def test_carriage_returns_and_byte_order_marks_are_not_words(model: Path, tmp_path: Path) -> None:
     (tmp_path / "unix.txt").write_bytes(b"the cat sat .\n\nwe waited .\n")
     (tmp_path / "dos.txt").write_bytes(b"\xef\xbb\xbfthe cat sat .\r\n\r\nwe waited .\r\n")
     for name in ("unix", "dos"):
@@ -96,7 +96,7 @@ def test_carriage_returns_and_marks_of_byte_order_are_no_words(model: Path, tmp_
     assert (tmp_path / "unix.mrg").read_bytes() == (tmp_path / "dos.mrg").read_bytes()
 
 
-def test_what_is_not_utf8_is_named_by_file_and_line(
+def test_an_error_about_utf8_names_the_file_and_the_line(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.txt").write_bytes(b"we waited .\ncaf\xe9 .\nwe waited .\n")
@@ -108,14 +108,14 @@ def test_what_is_not_utf8_is_named_by_file_and_line(
     assert first == third and second == "" and "in.txt:2" in capsys.readouterr().err
 
 
-def test_a_thousand_words_are_a_sentence(model: Path, tmp_path: Path) -> None:
+def test_a_sentence_of_a_thousand_words_is_parsed(model: Path, tmp_path: Path) -> None:
     words = [word for tree in toy_trees(300) for word in tree.words][:1000]
     (tmp_path / "in.txt").write_text(" ".join(words))
     assert parse(model, "--tokens", tmp_path / "in.txt", "-o", tmp_path / "out.mrg") is None
     assert Tree.parse((tmp_path / "out.mrg").read_text()).words == words
 
 
-def test_a_huge_line_is_refused_with_the_limit_and_how_to_raise_it(model: Path, tmp_path: Path) -> None:
+def test_a_huge_line_is_an_error_with_the_limit_and_its_option(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"we waited .\n" + b"word " * 2_000_000 + b"\nwe waited .\n")
     message = str(parse(model, "--tokens", tmp_path / "in.txt", "-o", tmp_path / "out.mrg"))
     assert f"{tmp_path / 'in.txt'}:2: a line of 10,000,001 bytes" in message
@@ -124,7 +124,7 @@ def test_a_huge_line_is_refused_with_the_limit_and_how_to_raise_it(model: Path, 
     assert len((tmp_path / "out.mrg").read_text().splitlines()) == 3
 
 
-def test_a_sentence_of_too_many_words_is_refused_in_the_same_way(model: Path, tmp_path: Path) -> None:
+def test_a_sentence_of_too_many_words_is_an_error_with_the_limit_and_its_option(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("word " * 2001)
     message = str(parse(model, "--tokens", tmp_path / "in.txt", "-o", tmp_path / "out.mrg"))
     assert "in.txt:1: a sentence of 2,001 words; the limit is 2,000, and --max-words raises it" in message
@@ -132,28 +132,28 @@ def test_a_sentence_of_too_many_words_is_refused_in_the_same_way(model: Path, tm
 
 def test_thirty_two_threads_share_a_parser(model: Path) -> None:
     parser = Parser.load(model, device="cpu")
-    sentences = [text.split() for text in ODD.values() if text.split()] + [tree.words for tree in TREES]
+    sentences = [text.split() for text in UNUSUAL.values() if text.split()] + [tree.words for tree in TREES]
     expected = [parser.parse(words) for words in sentences]
-    shared = Parser.load(model, device="cpu")  # which has met no word yet
+    shared = Parser.load(model, device="cpu")  # its caches are empty
     with ThreadPoolExecutor(32) as threads:
-        found = list(threads.map(lambda turn: list(shared.parse_many(sentences[turn:] + sentences[:turn])), range(32)))
-    for turn, trees in enumerate(found):
-        assert trees[len(sentences) - turn :] + trees[: len(sentences) - turn] == expected
+        rotated = threads.map(lambda shift: list(shared.parse_many(sentences[shift:] + sentences[:shift])), range(32))
+        for shift, trees in enumerate(rotated):
+            assert trees[len(sentences) - shift :] + trees[: len(sentences) - shift] == expected
 
 
-def test_one_by_one_and_in_batches_are_the_same(model: Path) -> None:
+def test_batches_do_not_change_trees(model: Path) -> None:
     parser = Parser.load(model, device="cpu")
-    sentences = [text.split() for text in ODD.values() if text.split()] + [tree.words for tree in TREES]
-    alone = [parser.parse(words) for words in sentences]
-    assert list(parser.parse_many(sentences)) == alone
-    assert list(parser.parse_many(sentences, batch_words=30)) == alone
+    sentences = [text.split() for text in UNUSUAL.values() if text.split()] + [tree.words for tree in TREES]
+    one_by_one = [parser.parse(words) for words in sentences]
+    assert list(parser.parse_many(sentences)) == one_by_one
+    assert list(parser.parse_many(sentences, batch_words=30)) == one_by_one
 
 
-def test_every_file_of_a_model_is_guarded(model: Path, tmp_path: Path) -> None:
+def test_damage_to_any_file_of_a_model_is_an_error(model: Path, tmp_path: Path) -> None:
     names = [path.name for path in model.iterdir() if path.is_file()]
     assert "model.safetensors" in names
     for name in names:
-        for damage in ("cut", "changed", "gone", "pickle"):
+        for damage in ("cut", "changed", "deleted", "pickle"):
             folder = tmp_path / f"{name}.{damage}"
             folder.mkdir()
             for path in model.iterdir():
@@ -165,15 +165,15 @@ def test_every_file_of_a_model_is_guarded(model: Path, tmp_path: Path) -> None:
 
 def _damage(path: Path, damage: str) -> None:
     data = path.read_bytes()
-    if damage == "gone":
+    if damage == "deleted":
         path.unlink()
         return
     middle = len(data) // 2
-    changed = {"cut": data[:middle], "pickle": b"\x80\x04cos\nsystem\n.", "changed": data[:-1] + bytes([data[-1] ^ 1])}
-    path.write_bytes(changed[damage])
+    damaged = {"cut": data[:middle], "pickle": b"\x80\x04cos\nsystem\n.", "changed": data[:-1] + bytes([data[-1] ^ 1])}
+    path.write_bytes(damaged[damage])
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(model: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_to_the_same_bytes(model: Path, tmp_path: Path) -> None:
     lines = [" ".join(tree.words) for tree in toy_trees(60) if len(tree.words) < 8] * 400
     (tmp_path / "in.txt").write_text("\n".join(lines) + "\n")
     assert parse(model, "--tokens", tmp_path / "in.txt", "-o", tmp_path / "whole.mrg") is None
@@ -195,11 +195,11 @@ def _threads() -> int:
     return torch.get_num_threads()
 
 
-def test_a_package_that_is_missing_is_named_by_the_command(tmp_path: Path) -> None:
+def test_the_error_names_a_missing_package(tmp_path: Path) -> None:
     parser = random_parser(TREES)
     Parser(parser.model, parser.vocabulary, language="zh", normalization="simplified").save(tmp_path)
     code = "import sys; sys.modules['opencc'] = None; from treecrf.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "parse", "--model", str(tmp_path), "--device", "cpu", os.devnull]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("treecrf parse: this model reads Chinese characters through OpenCC: pip install ")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("treecrf parse: this model reads Chinese characters through OpenCC: pip install ")

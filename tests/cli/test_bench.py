@@ -7,8 +7,8 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
+from treecrf.bulk.benchmark import random_sentences
 from treecrf.cli import main
-from treecrf.cli.bench import drawn_sentences
 
 
 def bench(*args: object) -> object:
@@ -18,31 +18,31 @@ def bench(*args: object) -> object:
 
 
 @pytest.mark.parametrize("options", [[], ["--no-mbr"]])
-def test_speed_and_latency_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+def test_speed_and_latency_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
     random_parser(toy_trees(20)).save(tmp_path)
     assert not bench("--model", tmp_path, "--sentences", 30, "--repeats", 1, "--device", "cpu", *options)
-    shown = capsys.readouterr().out
-    assert ("with MBR" in shown) == (not options)
-    numbers = re.findall(r"([\d,.]+) (s|sentences/s|words/s|ms)$", shown, re.MULTILINE)
-    found = {unit: float(value.replace(",", "")) for value, unit in numbers}
-    assert found.keys() == {"s", "sentences/s", "words/s", "ms"} and min(found.values()) >= 0
-    assert found["words/s"] > found["sentences/s"] > 0
+    output = capsys.readouterr().out
+    assert ("with MBR" in output) == (not options)
+    numbers = re.findall(r"([\d,.]+) (s|sentences/s|words/s|ms)$", output, re.MULTILINE)
+    speeds = {unit: float(value.replace(",", "")) for value, unit in numbers}
+    assert speeds.keys() == {"s", "sentences/s", "words/s", "ms"} and min(speeds.values()) >= 0
+    assert speeds["words/s"] > speeds["sentences/s"] > 0
 
 
-def test_sentences_are_like_those_of_real_text_and_always_the_same() -> None:
+def test_random_sentences_resemble_real_text_and_are_reproducible() -> None:
     words = [f"word{number}" for number in range(5000)]
-    sentences = drawn_sentences(words, 2000)
-    assert sentences == drawn_sentences(words, 2000)
+    sentences = random_sentences(words, 2000)
+    assert sentences == random_sentences(words, 2000)
     lengths = list(map(len, sentences))
     assert 23 < statistics.mean(lengths) < 25 and min(lengths) >= 1 and max(lengths) <= 100
     counts = Counter(word for sentence in sentences for word in sentence).most_common()
-    assert counts[0][1] > 30 * counts[1000][1] > 0  # some words come often and most seldom
+    assert counts[0][1] > 30 * counts[1000][1] > 0  # some words are frequent and most are rare
 
 
 @pytest.mark.parametrize("option", ["--sentences", "--repeats"])
-def test_nothing_is_not_measured(tmp_path: Path, option: str) -> None:
+def test_counts_below_one_are_errors(tmp_path: Path, option: str) -> None:
     assert f"{option} is 0; expected 1 or more" in str(bench("--model", tmp_path, option, 0))
 
 
-def test_a_model_that_is_not_there_is_told() -> None:
+def test_a_missing_model_is_an_error() -> None:
     assert "there is no model 'klingon'" in str(bench("--model", "klingon"))

@@ -40,14 +40,14 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]):
     return lambda: capfdbinary.readouterr().out.decode()
 
 
-def test_trees_are_drawn_on_standard_output(file, printed):
+def test_trees_are_drawn_to_standard_output(file, printed):
     assert not run(file, "--width", 60)
     assert printed() == "\n\n".join(viz.text(tree, width=60) for tree in TREES) + "\n"
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_brackets_come_from_files_and_standard_input(file, packed, tmp_path, monkeypatch, printed):
-    data = gzip.compress(file.read_bytes()) if packed else file.read_bytes()
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_brackets_are_read_from_files_and_standard_input(file, is_compressed, tmp_path, monkeypatch, printed):
+    data = gzip.compress(file.read_bytes()) if is_compressed else file.read_bytes()
     (tmp_path / "other").write_bytes(data)
     assert not run(tmp_path / "other", "--number", 2, "--format", "svg")
     first = printed()
@@ -56,7 +56,7 @@ def test_brackets_come_from_files_and_standard_input(file, packed, tmp_path, mon
     assert first == printed() == viz.svg(TREES[1])
 
 
-def test_one_tree_is_one_file_and_several_are_numbered(file, tmp_path, capsys):
+def test_files_of_several_trees_are_numbered(file, tmp_path, capsys):
     assert not run(file, "--number", "3", "-o", tmp_path / "one.svg")
     assert (tmp_path / "one.svg").read_text() == viz.svg(TREES[2])
     assert not run(file, "-o", tmp_path / "tree.svg", "--layout", "aligned", "--theme", "dark", "--transparent")
@@ -78,7 +78,7 @@ def test_one_tree_is_one_file_and_several_are_numbered(file, tmp_path, capsys):
         ("a.txt", [], b"", b"TOP"),
     ],
 )
-def test_the_name_of_the_output_tells_the_format(file, tmp_path, name, options, start, count):
+def test_the_suffix_of_the_output_selects_the_format(file, tmp_path, name, options, start, count):
     if name in ("a.png", "a.pdf"):
         pytest.importorskip("vl_convert")
     assert not run(file, "-o", tmp_path / name, *options)
@@ -88,7 +88,7 @@ def test_the_name_of_the_output_tells_the_format(file, tmp_path, name, options, 
 
 
 @pytest.mark.parametrize("shape", ["tokens", "text"])
-def test_lines_of_json_bring_their_probabilities(shape, tmp_path, printed):
+def test_probabilities_are_read_from_json_lines(shape, tmp_path, printed):
     lines = (
         [LINE, None, LINE] if shape == "tokens" else [{"sentences": [LINE]}, {"sentences": []}, {"sentences": [LINE]}]
     )
@@ -99,7 +99,7 @@ def test_lines_of_json_bring_their_probabilities(shape, tmp_path, printed):
     assert printed() == viz.svg(TREE)
 
 
-def test_what_parse_writes_is_what_draw_reads(tmp_path, printed):
+def test_the_output_of_parse_can_be_drawn(tmp_path, printed):
     random_parser(TREES, tag_head=True).save(tmp_path / "model")
     (tmp_path / "in.txt").write_text("the ( old ) cat sees a garden .\n\nwe waited .\n")
     options = ["--tokens", "--model", tmp_path / "model"]
@@ -135,14 +135,14 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
     ("text", "options", "message"),
     [
         ("(A (B b)", [], r"in.mrg:1: 1 '\)' missing"),
-        ("", [], "holds no tree to draw"),
-        ("(A (B b))", ["--number", "2"], "--number asks for 2; .*in.mrg holds trees 1 to 1"),
+        ("", [], "has no tree to draw"),
+        ("(A (B b))", ["--number", "2"], "--number asks for 2; .*in.mrg has trees 1 to 1"),
         ("(A (B b))", ["--number", "x"], "--number is 'x'; expected numbers and ranges"),
         ("(A (B b))", ["-o", "a.gif"], r"a.gif: no format has the suffix '.gif'; expected one of .svg"),
-        ("(A (B b))", ["--scale", "2"], "--scale goes with png, and this is text"),
-        ("(A (B b))", ["--tokens"], "name the parser with --model"),
+        ("(A (B b))", ["--scale", "2"], "--scale needs the format png; this is text"),
+        ("(A (B b))", ["--tokens"], "--tokens needs a parser; add --model M"),
         ("(A (B b))", ["--width", "0"], "--width is 0; expected 1 or more"),
-        ("(A (B b)) (C (D d))", ["--format", "svg"], "2 pictures, and standard output takes one"),
+        ("(A (B b)) (C (D d))", ["--format", "svg"], "2 pictures do not fit on standard output"),
         ('{"tree": "(A (B b))"}\n{"trees": 1}', [], "in.mrg:2: no 'tree'; expected a line of `treecrf parse"),
         ('{"tree": "(A (B b)"}', [], "in.mrg:1: .* missing .*; expected a line of `treecrf parse"),
         (
@@ -152,7 +152,7 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_told(text, options, message, tmp_path, monkeypatch):
+def test_invalid_inputs_and_options_are_errors(text, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in.mrg").write_text(text)
     code = run("in.mrg", *options)
@@ -168,8 +168,8 @@ def test_the_input_is_never_overwritten(tmp_path):
     assert path.read_text() == str(TREE)
 
 
-def test_letters_without_a_font_are_told(tmp_path, capsys):
+def test_characters_without_a_font_cause_a_warning(tmp_path, capsys):
     pytest.importorskip("vl_convert")
     (tmp_path / "in.mrg").write_text("(NP (NN \U0010fffc\U0010fffb))")
     assert not run(tmp_path / "in.mrg", "-o", tmp_path / "a.png")
-    assert "and 1 more, drawn as boxes: install one that does" in capsys.readouterr().err
+    assert "and 1 more, which are drawn as boxes; install a font that has them" in capsys.readouterr().err

@@ -22,7 +22,7 @@ TREE = "(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept)) (. .)))"
 
 @pytest.fixture
 def run(capsys):
-    """The command's exit status, output and messages."""
+    """Runs the command and returns its exit status, output and messages."""
 
     def run_command(*arguments):
         with pytest.raises(SystemExit) as exit_:
@@ -37,7 +37,7 @@ def write(path, text):
     return path
 
 
-def test_evalbs_lines_come_first_and_ours_below(run):
+def test_the_report_starts_with_the_output_of_evalb(run):
     status, output, messages = run(GOLD, PREDICTED, "--rules", RULES)
     assert status == 0
     assert output.startswith(EXPECTED + "\n-- Unlabelled --\n")
@@ -46,11 +46,11 @@ def test_evalbs_lines_come_first_and_ours_below(run):
     assert messages.split("\n")[0] == "9 : Length unmatch (7|8)"
 
 
-def test_plain_output_is_evalbs(run):
+def test_plain_output_is_that_of_evalb(run):
     assert run(GOLD, PREDICTED, "-p", RULES, "--plain")[1] == EXPECTED
 
 
-def test_json_holds_every_number(run):
+def test_json_has_every_number(run):
     _, output, _ = run(GOLD, PREDICTED, "--rules", RULES, "--json", "--compare", GOLD)
     scores = json.loads(output)
     assert round(scores["all"]["brackets"]["f1"], 2) == 83.64
@@ -81,12 +81,12 @@ def test_two_systems_are_compared(run, tmp_path):
     assert "p (paired bootstrap)      = 0.0005\n" in output
 
 
-def test_errors_of_the_other_system_are_told_with_its_name(run, tmp_path):
+def test_errors_of_the_other_system_have_its_name(run, tmp_path):
     gold, other = write(tmp_path / "gold", TREE), write(tmp_path / "other", "(S (NN dog))")
     assert run(gold, gold, "--compare", other)[2] == f"{other}: 1 : Length unmatch (3|1)\n"
 
 
-def test_giving_up_prints_the_rows_so_far_and_fails(run, tmp_path):
+def test_stopping_prints_the_rows_so_far_and_fails(run, tmp_path):
     gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
     predicted = write(tmp_path / "predicted", f"{TREE}\n(TOP (NN cat) dog)\n{TREE}\n")
     status, output, messages = run(gold, predicted)
@@ -99,7 +99,7 @@ def test_giving_up_prints_the_rows_so_far_and_fails(run, tmp_path):
     assert "--keep-going" in messages
 
 
-def test_keeping_going_counts_what_cannot_be_read_as_an_error(run, tmp_path):
+def test_with_keep_going_unreadable_trees_count_as_errors(run, tmp_path):
     gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
     predicted = write(tmp_path / "predicted", f"{TREE}\n(TOP (NN cat) dog)\n{TREE}\n")
     status, output, _ = run(gold, predicted, "--keep-going")
@@ -108,7 +108,7 @@ def test_keeping_going_counts_what_cannot_be_read_as_an_error(run, tmp_path):
 
 
 @pytest.mark.parametrize(("limit", "status"), [(0, 1), (1, 0)])
-def test_the_limit_of_errors_can_be_set(run, tmp_path, limit, status):
+def test_the_maximum_number_of_errors_can_be_set(run, tmp_path, limit, status):
     gold = write(tmp_path / "gold", f"{TREE}\n" * 2)
     predicted = write(tmp_path / "predicted", "(S (NN dog))\n" * 2)
     assert run(gold, predicted, "--max-error", limit)[0] == status
@@ -118,7 +118,7 @@ def test_the_cutoff_can_be_set(run):
     assert "\n-- len<=5 --\nNumber of sentence        =     10\n" in run(GOLD, PREDICTED, "-p", RULES, "-c", 5)[1]
 
 
-def test_named_rules_are_known(run, tmp_path):
+def test_rules_can_be_named(run, tmp_path):
     gold = write(tmp_path / "gold", TREE)
     assert run(gold, gold, "--rules", "spmrl", "--plain")[1] == str(
         evaluate_lines([TREE], [TREE], rules=Rules.named("spmrl"))
@@ -134,11 +134,11 @@ def test_a_missing_file_is_named_in_the_message(run):
 
 
 def test_gzipped_files_are_read(run, tmp_path):
-    packed = tmp_path / "gold.gz"
-    packed.write_bytes(gzip.compress(Path(GOLD).read_bytes()))
-    assert run(packed, PREDICTED, "-p", RULES, "--plain")[1] == EXPECTED
-    packed.write_bytes(packed.read_bytes()[:40])
-    assert "damaged gzip file" in run(packed, PREDICTED)[0]
+    compressed = tmp_path / "gold.gz"
+    compressed.write_bytes(gzip.compress(Path(GOLD).read_bytes()))
+    assert run(compressed, PREDICTED, "-p", RULES, "--plain")[1] == EXPECTED
+    compressed.write_bytes(compressed.read_bytes()[:40])
+    assert "damaged gzip file" in run(compressed, PREDICTED)[0]
 
 
 def test_standard_input_is_read(run, monkeypatch):
@@ -146,26 +146,26 @@ def test_standard_input_is_read(run, monkeypatch):
     assert run(GOLD, "-", "-p", RULES, "--plain")[1] == EXPECTED
 
 
-def test_indented_trees_are_brought_onto_a_line(run, tmp_path):
+def test_indented_trees_are_joined_to_lines(run, tmp_path):
     spread = write(tmp_path / "spread.mrg", "\n" + f"{TREE}\n\n".replace(" (", "\n    (") * 3)
     lines = write(tmp_path / "lines.mrg", f"{TREE}\n" * 3)
     assert run(spread, lines, "--plain")[1] == run(lines, lines, "--plain")[1]
 
 
 @pytest.mark.parametrize("broken", [TREE[:-1], TREE + ")", ""])
-def test_a_broken_line_does_not_make_a_file_of_lines_an_indented_one(run, tmp_path, broken):
+def test_a_file_with_a_broken_line_is_not_read_as_indented(run, tmp_path, broken):
     gold = write(tmp_path / "gold", f"{TREE}\n" * 3)
     predicted = write(tmp_path / "predicted", f"{TREE}\n{broken}\n{TREE}\n")
     assert "Number of Valid sentence  =      2\n" in run(gold, predicted)[1]
 
 
-def test_windows_line_ends_and_a_byte_order_mark_do_no_harm(run, tmp_path):
+def test_windows_line_ends_and_a_byte_order_mark_are_ignored(run, tmp_path):
     lines = write(tmp_path / "lines", f"{TREE}\n" * 2)
     odd = write(tmp_path / "odd", "\ufeff" + f"{TREE}\r\n" * 2)
     assert run(odd, odd, "--plain")[1] == run(lines, lines, "--plain")[1]
 
 
-def test_bytes_that_are_no_utf8_are_compared_as_they_are(run, tmp_path):
+def test_bytes_that_are_not_utf8_are_compared_unchanged(run, tmp_path):
     gold = write(tmp_path / "gold", "(S (\udce9 (NN \udcff)))\n")
     other = write(tmp_path / "other", "(S (\udce9 (NN \udcfe)))\n")
     status, output, _ = run(gold, gold)
@@ -193,7 +193,7 @@ def model(tmp_path_factory):
     return folder
 
 
-def test_a_model_is_scored_with_its_own_tags_first_and_gold_tags_below(run, model):
+def test_a_model_is_scored_with_predicted_and_gold_tags(run, model):
     _, expected, _ = run(FIFTY, predicted_by(model), "--plain", "--keep-going")
     status, output, _ = run(FIFTY, "--model", model, "--device", "cpu")
     assert status == 0 and output.startswith(expected + "\n-- Unlabelled --\n")
@@ -203,22 +203,22 @@ def test_a_model_is_scored_with_its_own_tags_first_and_gold_tags_below(run, mode
     assert run(FIFTY, "--model", model, "--plain")[1] == expected
 
 
-def test_a_models_scores_as_json_have_both(run, model):
+def test_json_has_the_scores_with_predicted_and_gold_tags(run, model):
     scores = json.loads(run(FIFTY, "--model", model, "--json")[1])
     assert scores["gold_tags"]["all"]["tagging_accuracy"] == 100 > scores["all"]["tagging_accuracy"]
     assert scores["gold_tags"]["intervals"]["f1"][0] < scores["gold_tags"]["all"]["brackets"]["f1"]
 
 
-def test_a_model_never_gives_up_unless_it_is_told_to(run, model):
+def test_the_scoring_of_a_model_stops_only_with_max_error(run, model):
     assert run(FIFTY, "--model", model)[0] == 0
     status, _, messages = run(FIFTY, "--model", model, "--max-error", "0")
-    assert status == 1 and "gave up at sentence" in messages
+    assert status == 1 and "stopped at sentence" in messages
 
 
-def test_a_file_or_a_model_predicts(run, model):
+def test_predicted_trees_or_a_model_are_required(run, model):
     assert run(FIFTY)[0] == run(FIFTY, FIFTY, "--model", model)[0]
     assert run(FIFTY)[0].startswith("treecrf evaluate: expected either a file of predicted trees or --model M")
-    assert "are for a model" in run(FIFTY, FIFTY, "--no-mbr")[0]
+    assert "need a model" in run(FIFTY, FIFTY, "--no-mbr")[0]
 
 
 def predicted_by(folder):

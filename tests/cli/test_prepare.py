@@ -1,4 +1,4 @@
-"""`treecrf prepare` as people type it."""
+"""Tests of `treecrf prepare`."""
 
 import gzip
 import io
@@ -29,7 +29,7 @@ def ptb(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_release_becomes_three_files_and_a_table(ptb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_is_written_as_three_files_with_a_report(ptb: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("ptb", ptb, ptb / "out") is None
     assert [(ptb / "out" / f"{part}.mrg").read_text() for part in ("train", "dev", "test")] == [CLEAN] * 3
     assert capsys.readouterr().out.splitlines() == [
@@ -47,17 +47,17 @@ def test_a_release_becomes_three_files_and_a_table(ptb: Path, capsys: pytest.Cap
     ]
 
 
-def test_figures_that_agree_are_said_to(
+def test_sizes_that_agree_with_the_paper_are_reported(
     ptb: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treecrf.cli.prepare.count_sizes", lambda parts: (39_832, 1_700, 2_416, 26, 138))
+    monkeypatch.setattr("treecrf.treebank.release_report.count_sizes", lambda parts: (39_832, 1_700, 2_416, 26, 138))
     run("ptb", ptb, ptb / "out")
-    assert "all figures are those of the paper" in capsys.readouterr().out
+    assert "all numbers agree with the paper" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["english.mrg", "chinese.fid"])
 @pytest.mark.parametrize("suffix", ["mrg", "mrg.gz"])
-def test_any_files_become_one(tmp_path: Path, name: str, suffix: str) -> None:
+def test_any_file_is_cleaned(tmp_path: Path, name: str, suffix: str) -> None:
     out = tmp_path / f"out.{suffix}"
     assert run("trees", DATA / name, out) is None
     raw = out.read_bytes()
@@ -65,13 +65,13 @@ def test_any_files_become_one(tmp_path: Path, name: str, suffix: str) -> None:
     assert (gzip.decompress(raw) if suffix.endswith("gz") else raw) == clean
 
 
-def test_several_files_become_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_are_written_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("trees", DATA / "english.mrg", DATA / "chinese.fid", "-o", tmp_path / "out.mrg") is None
     assert len((tmp_path / "out.mrg").read_text(encoding="utf-8").splitlines()) == 14
     assert "dropped, because no words were left: 1 trees" in capsys.readouterr().out
 
 
-def test_trees_go_from_standard_input_to_standard_output(
+def test_trees_are_read_from_standard_input_and_written_to_standard_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TREE.encode()))))
@@ -79,7 +79,7 @@ def test_trees_go_from_standard_input_to_standard_output(
     assert capsys.readouterr().out == CLEAN
 
 
-def test_a_bad_tree_stops_the_work_unless_it_may_be_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_tree_is_an_error_or_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, out = tmp_path / "in.mrg", tmp_path / "out.mrg"
     source.write_text(f"(S (NN x)\n{TREE}")
     message = run("trees", source, out)
@@ -98,17 +98,19 @@ def test_labels_can_be_kept(tmp_path: Path) -> None:
     assert (tmp_path / "out.mrg").read_text() == "(TOP (hd-cmp_u_c (v go)))\n"
 
 
-def test_an_encoding_can_be_named(tmp_path: Path) -> None:
+def test_the_encoding_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "in.mrg").write_bytes("(S (NN café))\n".encode("latin-1"))
     assert "0xe9" in str(run("trees", tmp_path / "in.mrg", tmp_path / "out.mrg"))
     assert run("trees", tmp_path / "in.mrg", tmp_path / "out.mrg", "--encoding", "latin-1") is None
     assert (tmp_path / "out.mrg").read_text(encoding="utf-8") == "(TOP (S (NN café)))\n"
 
 
-def test_a_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
+def test_a_file_is_only_replaced_with_the_output_option(tmp_path: Path) -> None:
     for name in ("a.mrg", "b.mrg"):
         (tmp_path / name).write_text(TREE)
-    assert f"{tmp_path / 'b.mrg'} exists; say -o" in str(run("trees", tmp_path / "a.mrg", tmp_path / "b.mrg"))
+    assert f"{tmp_path / 'b.mrg'} exists; replace it with -o" in str(
+        run("trees", tmp_path / "a.mrg", tmp_path / "b.mrg")
+    )
     assert (tmp_path / "b.mrg").read_text() == TREE
     assert run("trees", tmp_path / "a.mrg", "-o", tmp_path / "b.mrg") is None
     assert (tmp_path / "b.mrg").read_text() == CLEAN
@@ -117,7 +119,7 @@ def test_a_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trees", "in.mrg"], "nowhere to write"),
+        (["trees", "in.mrg"], "there is no output"),
         (["ptb", "a", "b", "c"], "takes one SOURCE folder"),
         (["ptb", "a", "b", "--keep-labels"], "not --keep-labels"),
         (["ptb", "absent", "out"], "is not a folder"),
@@ -126,7 +128,7 @@ def test_a_file_is_not_replaced_by_accident(tmp_path: Path) -> None:
         (["trees", "in.mrg", "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(
+def test_errors_have_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`treecrf pack`: a training run in, a small model with a card out."""
+"""`treecrf pack`: makes a small model with a model card from a training run."""
 
 import argparse
 from pathlib import Path
@@ -7,25 +7,36 @@ _TREEBANKS = "treebanks.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `treecrf pack`."""
+    """Declares the arguments of `treecrf pack`."""
     add = parser.add_argument
     add("run_folder", type=Path, metavar="RUN", help="the folder of a training run")
-    add("out", type=Path, metavar="OUT", help="the model's folder, named as the model is")
-    add("--card", type=Path, required=True, metavar="FILE", help="what the card says that cannot be measured, as TOML")
+    add("out", type=Path, metavar="OUT", help="the folder of the model; its name is the name of the model")
+    add("--card", type=Path, required=True, metavar="FILE", help="TOML file with the text of the model card")
     add(
         "--treebanks",
         type=Path,
         metavar="FILE",
-        help=f"the sources and licences of treebanks, as TOML (default: {_TREEBANKS} beside the card)",
+        help=f"TOML file with the sources and licences of treebanks (default: {_TREEBANKS} beside the card)",
     )
-    add("--data", type=Path, default="data", metavar="DIR", help="where NAME/test.mrg.gz are found (default: data)")
-    add("--vectors", type=int, metavar="N", help="keep the first N pretrained vectors of words not in training")
-    add("--commit", metavar="ID", help="the commit that trained it (default: the checkout's)")
-    add("--device", metavar="D", help="where it is scored: cpu, cuda, ...; a GPU if there is one")
+    add(
+        "--data",
+        type=Path,
+        default="data",
+        metavar="DIR",
+        help="folder with NAME/test.mrg.gz (default: data)",
+    )
+    add(
+        "--vectors",
+        type=int,
+        metavar="N",
+        help="number of pretrained vectors to keep for words that are not in the training data",
+    )
+    add("--commit", metavar="ID", help="the commit that trained the model (default: that of the checkout)")
+    add("--device", metavar="D", help="device for the scoring: cpu, cuda or cuda:N (default: cuda if available)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Pack a model, score it, and print its card."""
+    """Packs a model, scores it and prints its model card."""
     from treecrf.config import read_config
     from treecrf.export.model_card import Purpose, read_treebanks, to_markdown
     from treecrf.export.pack import pack_model
