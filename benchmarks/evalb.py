@@ -1,10 +1,10 @@
-"""Scoring beside PYEVALB, in one run on the same pairs of trees.
+"""Benchmark of scoring against PYEVALB, on the same pairs of trees.
 
     python benchmarks/evalb.py [TREES] [--pairs 10000] [--repeats 3]
 
-TREES holds one tree a line and may be gzipped. The predictions are the same trees with constituents renamed, dissolved
-and added; no word changes, for PYEVALB stops counting there. Times are the best of some runs, in seconds from lines
-of brackets to counts; `treecrf evaluate` is the whole command, from files to the printed report.
+TREES has one tree per line and may be gzipped. The predictions are the same trees with constituents renamed, dissolved
+and added; the words are the same, because PYEVALB stops at a different word. Times are the best of several runs, in
+seconds from lines of brackets to counts; `treecrf evaluate` is the whole command, from files to the printed report.
 """
 
 import argparse
@@ -41,22 +41,22 @@ def corrupt(tree: Tree, generator: random.Random, rate: float = 0.05) -> Tree:
 
 
 def read_pairs(path: Path, count: int) -> tuple[list[str], list[str]]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as lines:
+    open_file = gzip.open if path.suffix == ".gz" else open
+    with open_file(path, "rt", encoding="utf-8") as lines:
         trees = [Tree.parse(line) for line in itertools.islice(lines, count)]
     generator = random.Random(0)
     trees = list(itertools.islice(itertools.cycle(trees), count))
     return [str(tree) for tree in trees], [str(corrupt(tree, generator)) for tree in trees]
 
 
-def peer(gold: list[str], predicted: list[str]) -> None:
+def run_pyevalb(gold: list[str], predicted: list[str]) -> None:
     from PYEVALB.scorer import Scorer
 
     with contextlib.redirect_stdout(io.StringIO()):
         Scorer().score_corpus(gold, predicted)
 
 
-def command(gold: list[str], predicted: list[str]) -> None:
+def run_command(gold: list[str], predicted: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("gold", "predicted")]
         for path, lines in zip(paths, (gold, predicted), strict=True):
@@ -75,7 +75,7 @@ def best_time(task: Callable[[], object], repeats: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time scoring beside PYEVALB.")
+    parser = argparse.ArgumentParser(description="Compares the speed of scoring with PYEVALB.")
     parser.add_argument("trees", nargs="?", type=Path, default=DEFAULT)
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
@@ -83,8 +83,8 @@ def main() -> None:
     gold, predicted = read_pairs(args.trees, args.pairs)
     tasks: dict[str, Callable[[], object]] = {
         "evaluate_lines": lambda: evaluate_lines(gold, predicted, rules=Rules.named("collins")),
-        "treecrf evaluate": lambda: command(gold, predicted),
-        "PYEVALB": lambda: peer(gold, predicted),
+        "treecrf evaluate": lambda: run_command(gold, predicted),
+        "PYEVALB": lambda: run_pyevalb(gold, predicted),
     }
     times = {name: best_time(task, args.repeats) for name, task in tasks.items()}
     print(f"{args.pairs} pairs from {args.trees.name}, F {evaluate_lines(gold, predicted).f1:.2f}\n")

@@ -1,9 +1,9 @@
-"""Trees in and out of brackets beside NLTK, in one run, answers compared.
+"""Benchmark of reading and writing brackets against NLTK; the results are compared.
 
     python benchmarks/trees.py [TREEBANK.mrg[.gz]] [--repeats 7]
 
-Times are medians of CPU milliseconds for the whole file. NLTK's `str` breaks lines; what it takes to write a tree on
-one line, as we do, is measured too.
+Times are medians of CPU milliseconds for the whole file. NLTK's `str` breaks lines; writing a tree on one line is
+measured too.
 """
 
 import argparse
@@ -24,14 +24,14 @@ SMALL = Path(__file__).parents[1] / "tests" / "samples" / "fifty.mrg"
 
 
 def milliseconds(function: Callable[[Any], Any], items: Iterable[Any], repeats: int) -> float:
-    """The median time that calling a function on every item takes."""
+    """The median time of calling a function on every item."""
     times = []
     for _ in range(repeats):
         gc.collect()
-        started = time.process_time()
+        start = time.process_time()
         for item in items:
             function(item)
-        times.append(1000 * (time.process_time() - started))
+        times.append(1000 * (time.process_time() - start))
     return statistics.median(times)
 
 
@@ -40,29 +40,29 @@ def open_text(path: Path) -> TextIO:
     return opener(path, "rt", encoding="utf-8", newline="\n")
 
 
-def our_file(path: Path) -> int:
+def read_ours(path: Path) -> int:
     return sum(1 for _ in read_trees(path))
 
 
-def their_file(path: Path) -> int:
+def read_with_nltk(path: Path) -> int:
     with open_text(path) as file:
         return sum(1 for line in file if nltk.Tree.fromstring(line))
 
 
-def on_one_line(tree: nltk.Tree) -> str:
+def write_on_one_line(tree: nltk.Tree) -> str:
     return tree.pformat(margin=10**9)
 
 
 def check(ours: list[Tree], theirs: list[nltk.Tree]) -> None:
-    """Both must have read the same, and written it so that it reads the same again."""
+    """Checks that both read and write the same trees."""
     for tree, other in zip(ours, theirs, strict=True):
-        if tree.to_nltk() != other or str(tree) != on_one_line(other):
-            raise SystemExit(f"NLTK reads another tree: {other}")
+        if tree.to_nltk() != other or str(tree) != write_on_one_line(other):
+            raise SystemExit(f"NLTK reads a different tree: {other}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Trees in and out of brackets beside NLTK.")
-    parser.add_argument("treebank", nargs="?", type=Path, default=SMALL, help="one tree a line")
+    parser = argparse.ArgumentParser(description="Compares the speed of reading and writing brackets with NLTK.")
+    parser.add_argument("treebank", nargs="?", type=Path, default=SMALL, help="a file with one tree per line")
     parser.add_argument("--repeats", type=int, default=7)
     args = parser.parse_args()
     with open_text(args.treebank) as file:
@@ -70,12 +70,12 @@ def main() -> None:
     ours = list(read_trees(args.treebank))
     theirs = [nltk.Tree.fromstring(line) for line in lines]
     check(ours, theirs)
-    gc.freeze()  # what is kept for the whole run is no garbage to look through again and again
+    gc.freeze()  # objects that live for the whole run are excluded from garbage collection
     rows = {
         "read": (Tree.parse, lines, nltk.Tree.fromstring, lines),
-        "read the file": (our_file, [args.treebank], their_file, [args.treebank]),
+        "read the file": (read_ours, [args.treebank], read_with_nltk, [args.treebank]),
         "write": (str, ours, str, theirs),
-        "write on one line": (str, ours, on_one_line, theirs),
+        "write on one line": (str, ours, write_on_one_line, theirs),
     }
     print(f"{args.treebank}: {len(ours):,} trees, {sum(len(tree.words) for tree in ours):,} words\n")
     print(f"{'':18} {'treecrf':>9} {'nltk':>9} {'ratio':>6}")

@@ -1,4 +1,4 @@
-"""Trees to score: random ones, and random pairs over the same words."""
+"""Hypothesis strategies for trees to score, and pairs of trees over the same words."""
 
 from hypothesis import strategies as st
 

@@ -31,7 +31,7 @@ def test_no_tree_has_no_words():
 
 
 @given(st.text(alphabet="()ab-=\\ \t\r\v\u00a0"))
-def test_any_line_can_be_read_and_holds_no_more_nodes_than_brackets(line):
+def test_any_line_can_be_read_and_has_no_more_nodes_than_brackets(line):
     read = read_brackets(line)
     assert len(read.words) == len(read.tags)
     assert len(read.words) + len(read.labels) <= line.count("(")
@@ -41,7 +41,7 @@ def test_any_line_can_be_read_and_holds_no_more_nodes_than_brackets(line):
 
 
 @given(trees(), st.sampled_from([" ", "\t", "\r", "\v \f"]))
-def test_any_white_space_will_do(tree, space):
+def test_any_white_space_separates(tree, space):
     assert read_brackets(str(tree).replace(" ", space) + space) == tree_brackets(tree)
 
 
@@ -74,7 +74,7 @@ def test_a_line_is_read_as_evalb_reads_it(line, expected, words, faults):
     assert (spans(line), read.words, read.faults) == (expected, words, faults)
 
 
-def test_deep_and_long_lines_are_no_problem():
+def test_deep_and_long_lines_are_read():
     line = "(A " * 20_000 + "(W w)" + " (W w)" * 20_000 + ")" * 20_000
     read = read_brackets(line)
     assert len(read.words) == 20_001

@@ -11,17 +11,17 @@ from treecrf.evalb.extended_report import as_dict, text
 
 @settings(max_examples=30)
 @given(st.lists(pairs(), min_size=1, max_size=4))
-def test_the_dictionary_survives_json(some):
-    score = evaluate(*zip(*some, strict=True))
+def test_the_dictionary_is_json(samples):
+    score = evaluate(*zip(*samples, strict=True))
     found = as_dict(score, intervals(score, resamples=10), compare(score, score, resamples=10))
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert len(found["sentences"]) == len(some)
+    assert len(found["sentences"]) == len(samples)
 
 
 @settings(max_examples=30)
 @given(st.lists(pairs(), max_size=4))
-def test_every_label_and_length_has_its_line(some):
-    score = evaluate([gold for gold, _ in some], [predicted for _, predicted in some])
+def test_every_label_and_length_has_a_line(samples):
+    score = evaluate([gold for gold, _ in samples], [predicted for _, predicted in samples])
     lines = text(score, {}).split("\n")
     by_label = lines[lines.index("-- By label --") + 2 : -1]
     by_length = lines[lines.index("-- By length --") + 2 : lines.index("-- By label --") - 1]

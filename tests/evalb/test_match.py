@@ -44,14 +44,14 @@ def test_counts_follow_their_definitions(pair, rules):
 
 
 @given(pairs())
-def test_unlabelled_rules_match_whatever_the_label(pair):
+def test_unlabeled_rules_ignore_labels(pair):
     labelled = Matcher(COLLINS).compare(*map(tree_brackets, pair)).counts
     unlabelled = Matcher(replace(COLLINS, labeled=False)).compare(*map(tree_brackets, pair)).counts
     assert unlabelled == labelled._replace(matched=labelled.unlabelled)
 
 
 @given(pairs())
-def test_exchanging_the_trees_exchanges_the_counts(pair):
+def test_swapping_the_trees_swaps_the_counts(pair):
     one = Matcher(PLAIN).compare(*map(tree_brackets, pair)).counts
     other = Matcher(PLAIN).compare(*map(tree_brackets, reversed(pair))).counts
     assert one._replace(crossing=0) == other._replace(gold=other.predicted, predicted=other.gold, crossing=0)
@@ -68,18 +68,18 @@ def test_a_tree_is_equal_to_itself(tree):
 
 
 @given(trees(), trees())
-def test_other_words_are_an_error(gold, predicted):
+def test_different_words_are_an_error(gold, predicted):
     result = Matcher(PLAIN).compare(tree_brackets(gold), tree_brackets(predicted))
     assert (result.status == Status.VALID) == (gold.words == predicted.words)
 
 
 @given(trees())
-def test_no_words_are_skipped(gold):
+def test_a_prediction_without_words_is_skipped(gold):
     assert Matcher(COLLINS).compare(tree_brackets(gold), tree_brackets(None)).status == Status.SKIP
 
 
 @given(trees())
-def test_length_leaves_out_what_the_rules_say(tree):
+def test_length_excludes_the_tags_in_the_rules(tree):
     assert Matcher(PLAIN).length(tree_brackets(tree)) == len(tree.words)
     assert Matcher(COLLINS).length(tree_brackets(tree)) == len(tree.words) - tree.tags.count("-NONE-")
 
@@ -94,7 +94,7 @@ def test_length_leaves_out_what_the_rules_say(tree):
         ("(A (A (A (W w))))", "(A (A (W w)))", 2),
     ],
 )
-def test_equal_labels_match_first_come_first_served(gold, predicted, matched):
+def test_equal_labels_match_in_order(gold, predicted, matched):
     rules = Rules(equal_labels={("A", "B"), ("C", "B")})
     assert match(gold, predicted, rules).counts.matched == matched
 
@@ -105,12 +105,12 @@ def test_a_bracket_equal_to_a_deleted_label_is_deleted_but_a_word_is_not():
     assert (counts.gold, counts.predicted, counts.words) == (1, 1, 1)
 
 
-def test_labels_on_both_sides_of_a_match_are_told():
+def test_a_match_lists_the_labels_of_both_trees():
     result = match("(S (ADVP (W w)))", "(S (PRT (W w)))")
     assert (result.recalled, result.correct) == (["S", "ADVP"], ["S", "PRT"])
 
 
-def test_a_quotation_mark_comes_back_when_the_other_tree_kept_it():
+def test_a_deleted_quotation_mark_is_reinserted_if_the_other_tree_has_it():
     gold = "(S (NP (N a) ('' ')) (VP (V b)))"
     predicted = "(S (NP (N a)) (VP (POS ') (V b)))"
     assert match(gold, predicted).faults == ("Length unmatch (2|3)",)
@@ -120,7 +120,7 @@ def test_a_quotation_mark_comes_back_when_the_other_tree_kept_it():
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_each_of_several_quotation_marks_comes_back_to_its_place(swap):
+def test_several_quotation_marks_are_reinserted_in_place(swap):
     lines = [
         "(S ('' ') (NP (N a) ('' ')) (VP (V b) ('' \") (N c)))",
         "(S (POS ') (NP (N a) (POS ')) (VP (V b) (POS \") (N c)))",
@@ -134,13 +134,13 @@ def test_equal_lengths_leave_quotation_marks_deleted():
     assert match(gold, predicted, QUOTES).faults == ("Words unmatch (a|')",)
 
 
-def test_faults_make_an_error_of_a_sentence_that_is_counted_all_the_same():
+def test_a_malformed_sentence_is_an_error_with_counts():
     result = match("(S (NP (N a)) (V b))", "(S (NP (N a)) (V b)")
     assert result.status == Status.ERROR
     assert result.counts == Counts(gold=2, predicted=2, matched=1, unlabelled=1, crossing=0, words=2, tags=2)
 
 
-def test_long_trees_are_compared_in_good_time():
+def test_long_trees_are_compared_quickly():
     words = 10_000
     leaves = [Tree("N", (str(number),)) for number in range(words)]
     right, left = leaves[-1], leaves[0]

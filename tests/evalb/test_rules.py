@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.evalb import COLLINS, CTB, SPMRL, Rules
+from treecrf.evalb import COLLINS, CTB, SPMRL, Rules, find_rules
 
 FILE = """\
 ## a comment
@@ -41,25 +41,25 @@ def test_every_keyword_of_a_parameter_file_is_read(tmp_path):
     )
 
 
-def test_an_empty_parameter_file_says_nothing(tmp_path):
+def test_an_empty_parameter_file_gives_the_defaults(tmp_path):
     assert read(tmp_path, "\n# nothing\nab\n") == Rules()
 
 
-def test_the_last_number_stands(tmp_path):
+def test_the_last_of_several_numbers_is_used(tmp_path):
     assert read(tmp_path, "CUTOFF_LEN 10\nCUTOFF_LEN 20\n").cutoff == 20
 
 
 @pytest.mark.parametrize(("text", "number"), [("12x", 12), ("-3", -3), ("+4 # four", 4), ("many", 0)])
-def test_numbers_end_where_digits_do(tmp_path, text, number):
+def test_only_leading_digits_of_a_number_are_read(tmp_path, text, number):
     assert read(tmp_path, f"MAX_ERROR {text}\n").max_error == number
 
 
-def test_a_label_runs_to_the_end_of_its_line(tmp_path):
+def test_a_label_extends_to_the_end_of_its_line(tmp_path):
     assert read(tmp_path, "DELETE_LABEL TOP # the root\n").delete_labels == {"TOP # the root"}
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    ("line", "problem"),
     [
         ("CUTOF_LEN 40", "unknown keyword 'CUTOF_LEN'"),
         ("  LABELED 0", "unknown keyword"),
@@ -69,10 +69,10 @@ def test_a_label_runs_to_the_end_of_its_line(tmp_path):
         ("DELETE_LABEL", "DELETE_LABEL without a label"),
     ],
 )
-def test_what_evalb_passes_over_is_logged_with_its_line(tmp_path, caplog, line, complaint):
+def test_ignored_lines_are_logged_with_their_number(tmp_path, caplog, line, problem):
     with caplog.at_level(logging.WARNING):
         assert read(tmp_path, f"LABELED 1\n{line}\n") == Rules()
-    assert "rules.prm, line 2: " + complaint in caplog.text
+    assert "rules.prm, line 2: " + problem in caplog.text
 
 
 def test_built_in_rules_have_names():
@@ -84,13 +84,33 @@ def test_an_unknown_name_lists_the_known_ones():
         Rules.named("colins")
 
 
-def test_chinese_rules_delete_an_empty_root_but_no_chinese_punctuation():
+def test_rules_are_found_by_name_or_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "my.prm"
+    path.write_text("CUTOFF_LEN 7\n")
+    assert find_rules("ctb") == CTB
+    assert find_rules(str(path)) == find_rules("my.prm") == Rules(cutoff=7)
+
+
+def test_a_builtin_name_takes_precedence_over_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "collins").write_text("CUTOFF_LEN 7\n")
+    assert find_rules("collins") == COLLINS
+    assert find_rules("./collins") == Rules(cutoff=7)
+
+
+def test_rules_that_are_neither_a_name_nor_a_file_are_an_error():
+    with pytest.raises(ValueError, match=r"no rules are named 'no\.prm'; expected one of collins, ctb, spmrl, or a"):
+        find_rules("no.prm")
+
+
+def test_chinese_rules_delete_an_empty_root_but_not_punctuation():
     assert "" in CTB.delete_labels
     assert "PU" not in CTB.delete_labels
 
 
 @given(st.sets(st.sampled_from("ABC")))
-def test_rules_do_not_change_with_the_sets_they_were_made_of(labels):
+def test_rules_copy_their_sets(labels):
     rules = Rules(delete_labels=labels)
     assert hash(rules) == hash(Rules(delete_labels=frozenset(labels)))
     labels.add("D")

@@ -30,7 +30,7 @@ def test_scores_of_a_worked_example():
 
 
 @given(st.lists(trees(), min_size=1, max_size=4))
-def test_gold_trees_score_everything(gold):
+def test_gold_trees_score_100_percent(gold):
     score = evaluate(gold, gold, rules=Rules())
     assert (
         score.recall == score.precision == score.f1 == score.all.complete_match == score.all.tagging_accuracy == 100.0
@@ -39,14 +39,14 @@ def test_gold_trees_score_everything(gold):
 
 
 @given(st.lists(pairs(), max_size=4))
-def test_trees_and_lines_score_the_same(some):
-    gold, predicted = [a for a, _ in some], [b for _, b in some]
+def test_trees_and_lines_score_the_same(samples):
+    gold, predicted = [a for a, _ in samples], [b for _, b in samples]
     assert evaluate(gold, predicted) == evaluate_lines(map(str, gold), map(str, predicted))
 
 
 @given(st.lists(pairs(), min_size=1, max_size=4))
-def test_every_percentage_is_one(some):
-    summary = evaluate(*zip(*some, strict=True)).all
+def test_percentages_are_between_0_and_100(samples):
+    summary = evaluate(*zip(*samples, strict=True)).all
     shares = [summary.brackets.f1, summary.complete_match, summary.no_crossing, summary.two_or_less_crossing]
     assert all(0 <= share <= 100 for share in [*shares, summary.tagging_accuracy])
     assert summary.no_crossing <= summary.two_or_less_crossing
@@ -55,8 +55,8 @@ def test_every_percentage_is_one(some):
 
 
 @given(st.lists(pairs(), min_size=1, max_size=6))
-def test_labels_and_lengths_add_up_to_the_whole(some):
-    score = evaluate(*zip(*some, strict=True))
+def test_counts_by_label_and_by_length_sum_to_the_total(samples):
+    score = evaluate(*zip(*samples, strict=True))
     whole = score.all.brackets
     assert whole.gold == sum(accuracy.gold for accuracy in score.labels.values())
     assert whole.recalled == sum(accuracy.recalled for accuracy in score.labels.values())
@@ -65,7 +65,7 @@ def test_labels_and_lengths_add_up_to_the_whole(some):
     assert score.all.sentences == sum(summary.sentences for summary in score.by_length(2).values())
 
 
-def test_lengths_are_grouped_with_both_ends():
+def test_length_groups_include_both_ends():
     trees = [Tree("S", tuple(Tree("N", (str(word),)) for word in range(length))) for length in (1, 10, 11, 20, 21)]
     groups = evaluate(trees, trees).by_length()
     assert {group: summary.sentences for group, summary in groups.items()} == {(1, 10): 2, (11, 20): 2, (21, 30): 1}
@@ -77,7 +77,7 @@ def test_a_missing_tree_is_skipped_and_counted():
     assert (score.all.skipped, score.all.valid, score.f1) == (1, 1, 100.0)
 
 
-def test_nothing_scores_nothing():
+def test_no_sentences_score_zero():
     score = evaluate([], [])
     assert (score.f1, score.all.complete_match, score.all.average_crossing, score.labels) == (0.0, 0.0, 0.0, {})
 
@@ -87,27 +87,27 @@ def test_the_short_summary_ends_at_the_cutoff():
     assert evaluate([GOLD, Tree.parse("(NP (NN cat))")], [GOLD, None], rules=rules).short.sentences == 1
 
 
-def test_unequal_numbers_of_trees_are_refused():
+def test_unequal_numbers_of_trees_are_an_error():
     with pytest.raises(ValueError, match="2 gold trees, but 1 predicted"):
         evaluate([GOLD, GOLD], [GOLD])
 
 
 @pytest.mark.parametrize(("gold", "predicted", "side"), [(2, 1, "gold"), (1, 2, "test")])
-def test_lines_too_many_end_the_scoring_with_a_message(gold, predicted, side):
+def test_surplus_lines_end_the_scoring_with_a_message(gold, predicted, side):
     score = evaluate_lines([str(GOLD)] * gold, [str(GOLD)] * predicted)
     assert score.all.sentences == 1
     assert score.messages == ((2, f"Number of lines unmatch (too many lines in {side} file)"),)
 
 
 @pytest.mark.parametrize(("limit", "stop"), [(-5, 1), (-1, 1), (0, 2), (1, 3), (2, None), (None, None)])
-def test_evalb_gives_up_at_the_second_error_beyond_the_limit(limit, stop):
+def test_scoring_stops_at_the_second_error_after_the_limit(limit, stop):
     wrong = Tree.parse("(TOP (NN cat))")
     score = evaluate([GOLD] * 3, [wrong] * 3, rules=Rules(max_error=limit))
     assert (score.stopped and score.stopped.sentence) == stop
     assert score.all.errors == 3
 
 
-def test_evalb_gives_up_at_a_word_outside_brackets_whatever_the_limit():
+def test_scoring_stops_at_a_word_outside_brackets():
     lines = [str(GOLD)] * 3
     score = evaluate_lines(lines, [lines[0], "(S (NN cat) dog)", lines[2]], rules=Rules(max_error=100))
     assert score.stopped == (2, "Reading sentence")
@@ -140,13 +140,13 @@ def our_counts(gold, predicted):
 
 
 @given(pairs(PLAIN_LABELS))
-def test_pyevalb_agrees_where_no_rule_is_needed(pair):
+def test_pyevalb_agrees_without_special_rules(pair):
     assume(not any(map(has_duplicates, pair)))
     assert our_counts(*pair) == peer_counts(*pair)
 
 
 def flatten(tree, generator):
-    """The tree with some constituents dissolved or renamed."""
+    """The tree with samples constituents dissolved or renamed."""
     if tree.is_leaf:
         return tree
     children = []
@@ -171,6 +171,6 @@ def test_pyevalb_agrees_on_a_treebank():
     assert [our_counts(*pair) for pair in clean] == [peer_counts(*pair) for pair in clean]
 
 
-def test_percentages_are_finite_whatever_happens():
+def test_percentages_are_always_finite():
     score = evaluate([GOLD, GOLD], [None, Tree.parse("(NN cat)")], rules=COLLINS)
     assert all(math.isfinite(value) for value in (score.f1, score.recall, score.all.average_crossing))

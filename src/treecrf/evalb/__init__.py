@@ -1,9 +1,8 @@
-"""Scoring equal to EVALB, and what goes beyond it.
+"""Bracketing scores equal to EVALB's, with unlabeled scores, bootstrap intervals and paired tests.
 
-Every number that EVALB prints is the same here, for broken trees too, with these exceptions: nothing is too long or too
-deep; `DEBUG` in a parameter file prints nothing more; and where EVALB reads memory that is none of the tree's (past the
-end of a line that stops at an opening bracket, or below its stack after lines that closed more than they opened), we do
-not.
+Every number equals EVALB's, also for malformed trees, with these exceptions. There is no limit on length or depth.
+`DEBUG` in a parameter file has no effect. EVALB reads memory outside the tree if a line ends with an opening bracket,
+and after lines with more closing than opening brackets; this package does not.
 
 >>> from treecrf import Tree
 >>> gold = [Tree.parse("(TOP (S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))) (. .)))")]
@@ -13,7 +12,7 @@ not.
 """
 
 from treecrf.evalb.match import Counts, Status
-from treecrf.evalb.rules import COLLINS, CTB, SPMRL, Rules
+from treecrf.evalb.rules import COLLINS, CTB, SPMRL, Rules, find_rules
 from treecrf.evalb.score import Message, Score, evaluate, evaluate_lines
 from treecrf.evalb.summary import Accuracy, Sentence, Summary
 
@@ -31,4 +30,5 @@ __all__ = [
     "Summary",
     "evaluate",
     "evaluate_lines",
+    "find_rules",
 ]

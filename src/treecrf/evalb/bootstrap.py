@@ -1,4 +1,4 @@
-"""How much of a score is chance: intervals, and a paired test of two systems, by resampling the sentences."""
+"""Bootstrap over sentences: confidence intervals of scores, and a paired test of two systems."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ RESAMPLES = 2000
 
 
 class Interval(NamedTuple):
-    """Where 95 of 100 resamples lie."""
+    """A 95% interval: the middle 95% of the resamples."""
 
     low: float
     high: float
 
 
 class Comparison(NamedTuple):
-    """Two systems' F on the same sentences, and whether the difference could be chance."""
+    """The F1 of two systems on the same sentences, and a test of their difference."""
 
     f1: float
     other_f1: float
@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
 
 
 def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Interval]:
-    """95% intervals of the percentages that matter; none without a valid sentence."""
+    """95% intervals of the main percentages; empty if there is no valid sentence."""
     if not score.all.valid:
         return {}
     totals = _resample([score], resamples, seed)[0]
@@ -43,10 +43,10 @@ def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dic
 
 
 def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Comparison:
-    """Test whether `score` and `other`, of the same gold trees, differ in F by more than chance.
+    """Tests whether the F1 of `score` and `other` differ significantly; both must have the same gold trees.
 
-    Sentences are drawn together for both systems. The p-value is the share of resamples whose difference strays from
-    the one observed at least as far as that one strays from zero.
+    A resample has the same sentences for both systems. The p-value is the proportion of resamples whose difference is
+    at least as far from the observed difference as the observed difference is from zero.
     """
     return compare_runs([score], [other], resamples=resamples, seed=seed)
 
@@ -54,10 +54,10 @@ def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int
 def compare_runs(
     scores: Sequence[Score], others: Sequence[Score], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Comparison:
-    """The same for two systems that were trained several times each: of the mean F of each one's runs.
+    """Tests whether the mean F1 of two systems differ, for systems with several training runs each.
 
-    What is drawn is sentences, the same ones for all runs, so that the answer is about other sentences, not about
-    other seeds; how much seeds matter, the deviation between runs tells.
+    Only sentences are resampled, the same ones for all runs. The test covers the variation between sentences, not
+    between seeds; the standard deviation over runs shows the latter.
     """
     import numpy as np
 
@@ -67,16 +67,16 @@ def compare_runs(
             f"cannot compare {len(scores)} and {len(others)} scores of {' and '.join(map(str, sizes)) or 'no'} "
             "sentences; expected one or more of each, all of the same gold trees"
         )
-    drawn = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
-    differences = np.mean(drawn[: len(scores)], axis=0) - np.mean(drawn[len(scores) :], axis=0)
+    f1_samples = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
+    differences = np.mean(f1_samples[: len(scores)], axis=0) - np.mean(f1_samples[len(scores) :], axis=0)
     f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
     observed = f1 - other_f1
-    strays = int((abs(differences - observed) >= abs(observed)).sum())
-    return Comparison(f1, other_f1, observed, _interval(differences), (strays + 1) / (resamples + 1))
+    extremes = int((abs(differences - observed) >= abs(observed)).sum())
+    return Comparison(f1, other_f1, observed, _interval(differences), (extremes + 1) / (resamples + 1))
 
 
 def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
-    """For each score, the counts of its valid sentences summed over resamples: (count, resample)."""
+    """For each score, the summed counts of its valid sentences in each resample: (counts, resamples)."""
     import numpy as np
 
     size = len(scores[0].sentences)
@@ -110,8 +110,8 @@ def _percentages(totals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 
 def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-    shares: NDArray[np.float64] = 100 * part / whole.clip(min=1)
-    return shares
+    percentages: NDArray[np.float64] = 100 * part / whole.clip(min=1)
+    return percentages
 
 
 def _interval(values: NDArray[np.float64]) -> Interval:

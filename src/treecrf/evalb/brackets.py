@@ -1,7 +1,7 @@
-"""Trees as EVALB sees them: words with tags, and labelled brackets between positions.
+"""Trees as EVALB reads them: tagged words, and labeled brackets over word positions.
 
-EVALB reads on where a tree is malformed, and scores what it has. `read_brackets` does the same, so that a broken line
-of a file has the numbers that EVALB gives it; what was wrong is kept in `faults`.
+EVALB also scores malformed trees. `read_brackets` reads them in the same way, so that a malformed line has EVALB's
+numbers, and lists the errors in `faults`.
 """
 
 import re
@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 from treecrf.tree import Tree
 
-UNCLOSED = -1  # the end of a bracket that nothing closes
-UNREADABLE = "Reading sentence"  # EVALB never gets past a word outside brackets
+UNCLOSED = -1  # the end of a bracket without ")"
+UNREADABLE = "Reading sentence"  # EVALB's message for a word outside brackets, where it stops
 
 _SPACE = r" \t\n\r\f\v"
-# a label after "(", and where it is a tag, its word with all the ")" behind; a ")" of its own; anything else
+# a label after "(", and for a tag also its word and the ")" after it; a single ")"; any other character
 _TOKEN = re.compile(rf"\(([^{_SPACE}()]*)(?:[{_SPACE}]+([^{_SPACE}()]*)(\)[{_SPACE})]*))?|(\))|([^{_SPACE}])")
 
 
 @dataclass(slots=True)
 class Brackets:
-    """One tree: bracket `i` is `labels[i]` over `words[starts[i]:ends[i]]`; brackets stand in the order they open."""
+    """A tree: bracket `i` is `labels[i]` over `words[starts[i]:ends[i]]`; brackets are in the order they open."""
 
     tags: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
@@ -31,20 +31,20 @@ class Brackets:
 
 
 def tree_brackets(tree: Tree | None) -> Brackets:
-    """The brackets of a tree; no tree has none, and no words."""
+    """The brackets of a tree; None has no brackets and no words."""
     result = Brackets()
     tags, words, labels, starts, ends = result.tags, result.words, result.labels, result.starts, result.ends
-    opened: list[int] = []
+    open_brackets: list[int] = []
     nodes: list[Tree | None] = [tree] if tree else []  # None closes a bracket
     while nodes:
         node = nodes.pop()
         if node is None:
-            ends[opened.pop()] = len(words)
+            ends[open_brackets.pop()] = len(words)
         elif isinstance(word := node.children[0], str):
             tags.append(node.label)
             words.append(word)
         else:
-            opened.append(len(labels))
+            open_brackets.append(len(labels))
             labels.append(node.label)
             starts.append(len(words))
             ends.append(UNCLOSED)
@@ -54,11 +54,11 @@ def tree_brackets(tree: Tree | None) -> Brackets:
 
 
 def read_brackets(line: str) -> Brackets:
-    """The brackets of a line, which may hold no tree, several or half a tree."""
+    """The brackets of a line, which may have no tree, several trees, or a malformed tree."""
     result = Brackets()
     tags, words, labels, starts, ends = result.tags, result.words, result.labels, result.starts, result.ends
-    opened: list[int] = []
-    surplus: list[int] = []  # where a ")" came too many
+    open_brackets: list[int] = []
+    surplus: list[int] = []  # positions of ")" without "("
     for label, word, closing, lone, stray in _TOKEN.findall(line):
         if closing:
             tags.append(label)
@@ -68,21 +68,21 @@ def read_brackets(line: str) -> Brackets:
             result.readable = False
             return result
         elif not lone:
-            opened.append(len(labels))
+            open_brackets.append(len(labels))
             labels.append(label)
             starts.append(len(words))
             ends.append(UNCLOSED)
         for _ in range(closing.count(")") - 1 if closing else len(lone)):
-            if len(opened) < len(surplus):
+            if len(open_brackets) < len(surplus):
                 result.faults.append("Bracketing unbalance (too many close bracket)")
-            if opened:
-                ends[opened.pop()] = len(words)
+            if open_brackets:
+                ends[open_brackets.pop()] = len(words)
             else:
                 surplus.append(len(words))
-                # EVALB reads below its stack, finds a zero there and closes the first bracket once more
+                # EVALB reads below its stack, finds a zero there, and closes the first bracket again
                 ends[:1] = surplus[-1:] if ends else []
     if ends[:1] == [UNCLOSED] and surplus:
-        ends[0] = surplus[-1]  # closed before it opened
-    if len(opened) != len(surplus):
+        ends[0] = surplus[-1]  # closed before it open_brackets
+    if len(open_brackets) != len(surplus):
         result.faults.append("Bracketing is unbalanced (too many open bracket)")
     return result

@@ -1,4 +1,4 @@
-"""What goes beyond EVALB, as text to stand below its lines, and everything as one dictionary."""
+"""The extended report below EVALB's table, and all scores as a dictionary."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def text(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None = None) -> str:
-    """Unlabelled scores, intervals, the tables by length and label, and the comparison if there is one."""
+    """Unlabeled scores, intervals, tables by length and label, and the comparison if there is one."""
     return "\n".join(_lines(score, intervals, comparison)) + "\n"
 
 
@@ -49,7 +49,7 @@ def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparis
 
 
 def with_gold_tags(score: Score, intervals: Mapping[str, Interval]) -> str:
-    """What to say of the same sentences parsed with gold tags given."""
+    """The report section for the same sentences, parsed with gold tags."""
     lines = ["\n-- Gold tags given --"]
     lines += [f"Number of Error sentence  = {score.all.errors:6}"]
     lines += [f"Bracketing Recall         = {score.recall:6.2f}", f"Bracketing Precision      = {score.precision:6.2f}"]
@@ -74,7 +74,7 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
 
 
 def as_dict(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None = None) -> dict[str, Any]:
-    """All that is known of a score, in values that JSON can hold; percentages run from 0 to 100."""
+    """All values of a score, for JSON; percentages are between 0 and 100."""
     return {
         "all": _summary(score.all),
         "short": {"cutoff": score.rules.cutoff, **_summary(score.short)},

@@ -1,4 +1,4 @@
-"""Scores as text: EVALB's own lines, and what goes beyond them."""
+"""Scores as text: EVALB's table and summaries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _HEAD = """\
 _RULE = "=" * 76 + "\n"
 
 
-def evalb(score: Score) -> str:
-    """EVALB's table and summaries, line for line; where EVALB gives up, the table so far."""
+def evalb_report(score: Score) -> str:
+    """EVALB's table and summaries; if EVALB stops at an error, only the rows before it."""
     if score.stopped:
-        done = [sentence for sentence in score.sentences if sentence.number < score.stopped.sentence]
-        return "".join([_HEAD, _RULE, *map(_row, done)])
+        rows = [sentence for sentence in score.sentences if sentence.number < score.stopped.sentence]
+        return "".join([_HEAD, _RULE, *map(_row, rows)])
     return "".join(
         [
             _HEAD,
@@ -61,7 +61,7 @@ def _total(summary: Summary) -> str:
 
 def _block(summary: Summary) -> str:
     brackets = summary.brackets
-    # EVALB divides zero by zero here, and prints what comes of it
+    # EVALB divides zero by zero here, and prints the result
     f1 = f"{brackets.f1:6.2f}" if brackets.correct else "  -nan"
     return f"""\
 Number of sentence        = {summary.sentences:6}

@@ -1,4 +1,4 @@
-"""The rules of a scoring: what EVALB's parameter files (`.prm`) say."""
+"""Evaluation rules: the settings of EVALB's parameter files (`.prm`)."""
 
 import logging
 import re
@@ -15,21 +15,21 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What is scored and how; without arguments, as EVALB does without a parameter file.
+    """Rules of an evaluation; the defaults are those of EVALB without a parameter file.
 
     >>> rules = Rules(delete_labels={"TOP", "."}, equal_labels={("ADVP", "PRT")})
     >>> rules.cutoff
     40
     """
 
-    delete_labels: Set[str] = frozenset()  # as a tag, its word goes; as a constituent, its bracket goes
-    delete_labels_for_length: Set[str] = frozenset()  # tags of words that do not count in a sentence's length
-    quote_labels: Set[str] = frozenset()  # tags that parsers confuse over quotation marks
-    equal_labels: Set[tuple[str, str]] = frozenset()  # pairs in either order; no chains
+    delete_labels: Set[str] = frozenset()  # deletes words with such a tag, and brackets with such a label
+    delete_labels_for_length: Set[str] = frozenset()  # tags of words that are not counted in the length
+    quote_labels: Set[str] = frozenset()  # tags of quotation marks that may be mistagged
+    equal_labels: Set[tuple[str, str]] = frozenset()  # pairs in either order; equality is not transitive
     equal_words: Set[tuple[str, str]] = frozenset()
     labeled: bool = True
-    cutoff: int = 40  # the longest sentence of the second summary
-    max_error: int | None = 10  # EVALB gives up at the second error beyond it; None: never
+    cutoff: int = 40  # maximal length of sentences in the second summary
+    max_error: int | None = 10  # EVALB stops at the second error after this number; None: no limit
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -39,14 +39,14 @@ class Rules:
 
     @staticmethod
     def named(name: str) -> "Rules":
-        """The built-in rules of that name."""
+        """The built-in rules with a name: collins, ctb or spmrl."""
         if name not in NAMED:
             raise ValueError(f"no rules are named {name!r}; expected one of {', '.join(NAMED)}, or a parameter file")
         return NAMED[name]
 
     @staticmethod
     def read(path: str | PathLike[str]) -> "Rules":
-        """The rules of a parameter file. What EVALB warns of and passes over is logged and passed over."""
+        """Reads the rules of a parameter file; lines that EVALB ignores with a warning are ignored and logged."""
         text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
         values: dict[str, Any] = {}
         for number, keyword, value in _entries(text):
@@ -61,7 +61,7 @@ def _entries(text: str) -> Iterator[tuple[int, str, str]]:
         line = line.rstrip(_SPACE)
         if len(line) < 3 or line.startswith("#"):
             continue
-        # a line that starts with white space has no keyword for EVALB
+        # for EVALB, a line that starts with white space has an empty keyword
         keyword = re.split(f"[{_SPACE}]", line, maxsplit=1)[0]
         yield number, keyword, line[len(keyword) :].lstrip(_SPACE)
 
@@ -76,7 +76,7 @@ _PAIRS = {"EQ_LABEL": "equal_labels", "EQ_WORD": "equal_words"}
 
 
 def _add(values: dict[str, Any], keyword: str, value: str) -> str:
-    """Put an entry into `values`; the answer says what is wrong with it, if anything."""
+    """Adds an entry to `values`; returns the error, or an empty string."""
     if keyword in _NUMBERS:
         values[_NUMBERS[keyword]] = _integer(value)
     elif keyword == "LABELED":
@@ -96,7 +96,7 @@ def _add(values: dict[str, Any], keyword: str, value: str) -> str:
 
 
 def _integer(value: str) -> int:
-    # EVALB takes the digits in front and nothing for zero
+    # like EVALB: the leading digits, or zero
     match = _INTEGER.match(value)
     return int(match[0]) if match else 0
 
@@ -106,7 +106,7 @@ COLLINS = Rules(
     delete_labels_for_length={"-NONE-"},
     equal_labels={("ADVP", "PRT")},
 )
-# the tag of Chinese punctuation, PU, is on nobody's list: it counts
+# PU, the tag of Chinese punctuation, is not deleted
 CTB = Rules(
     delete_labels=COLLINS.delete_labels | {"S1", "?", "!", ""},
     delete_labels_for_length={"-NONE-"},
@@ -121,3 +121,13 @@ SPMRL = Rules(
     max_error=10000,
 )
 NAMED = {"collins": COLLINS, "ctb": CTB, "spmrl": SPMRL}
+
+
+def find_rules(name_or_path: str) -> Rules:
+    """The built-in rules with this name, or else the rules of the parameter file at this path.
+
+    A built-in name always means the built-in rules; write `./collins` for a file named `collins`.
+    """
+    if name_or_path in NAMED or not Path(name_or_path).exists():
+        return Rules.named(name_or_path)
+    return Rules.read(name_or_path)

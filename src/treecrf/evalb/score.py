@@ -1,4 +1,4 @@
-"""Scores of predicted trees against gold trees, equal to EVALB's."""
+"""Scores of predicted trees against gold trees, equal to EVALB's scores."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from treecrf.tree import Tree
 
 
 class Message(NamedTuple):
-    """What was wrong with a sentence, as EVALB words it."""
+    """EVALB's error message for a sentence."""
 
     sentence: int
     text: str
@@ -24,7 +24,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Score:
-    """The outcome of an evaluation; as text, EVALB's table and summaries.
+    """The result of an evaluation; its text is EVALB's table and summaries.
 
     >>> gold = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept))))")
     >>> score = evaluate([gold], [Tree.parse("(TOP (S (NP (DT the)) (VP (NN cat) (VBD slept))))")])
@@ -46,7 +46,7 @@ class Score:
 
     @cached_property
     def short(self) -> Summary:
-        """The summary of the sentences up to the cut-off length."""
+        """The summary of the sentences up to the cutoff length."""
         return summarize([sentence for sentence in self.sentences if sentence.length <= self.rules.cutoff])
 
     @property
@@ -61,12 +61,12 @@ class Score:
 
     @property
     def f1(self) -> float:
-        """Bracketing F in percent."""
+        """Bracketing F1 in percent."""
         return self.all.brackets.f1
 
     @cached_property
     def stopped(self) -> Message | None:
-        """The error at which EVALB gives up and prints no summary; our sums go on."""
+        """The error at which EVALB stops without a summary; our summaries include all sentences."""
         limit = self.rules.max_error
         if limit is None:
             return None
@@ -74,29 +74,29 @@ class Score:
         return next(fatal, None)
 
     def by_length(self, step: int = 10) -> dict[tuple[int, int], Summary]:
-        """Summaries by sentence length, from and to, both included."""
+        """Summaries by sentence length: (shortest, longest), both inclusive."""
         groups: dict[int, list[Sentence]] = {}
         for sentence in self.sentences:
             groups.setdefault((max(sentence.length, 1) - 1) // step, []).append(sentence)
         return {(group * step + 1, (group + 1) * step): summarize(groups[group]) for group in sorted(groups)}
 
     def __str__(self) -> str:
-        return report.evalb(self)
+        return report.evalb_report(self)
 
 
 def evaluate(gold: Iterable[Tree | None], predicted: Iterable[Tree | None], *, rules: Rules = COLLINS) -> Score:
-    """Score predicted trees, None where there is none, against gold trees."""
+    """Scores predicted trees against gold trees; None is a sentence without a tree."""
     gold, predicted = list(gold), list(predicted)
     if len(gold) != len(predicted):
         raise ValueError(
-            f"{len(gold)} gold trees, but {len(predicted)} predicted ones; expected one for each, or None where a "
+            f"{len(gold)} gold trees, but {len(predicted)} predicted ones; expected one for each, or None if a "
             "parser found no tree"
         )
     return _evaluate(map(tree_brackets, gold), map(tree_brackets, predicted), rules)
 
 
 def evaluate_lines(gold: Iterable[str], predicted: Iterable[str], *, rules: Rules = COLLINS) -> Score:
-    """Score lines of brackets in EVALB's way, which stumbles over no line and stops where either side ends."""
+    """Scores lines of brackets as EVALB does: malformed lines are scored, and the shorter file ends the scoring."""
     return _evaluate(map(read_brackets, gold), map(read_brackets, predicted), rules)
 
 
@@ -104,34 +104,34 @@ def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Ru
     matcher = Matcher(rules)
     sentences: list[Sentence] = []
     messages: list[Message] = []
-    labels = _Labels()
-    for number, (ours, theirs) in enumerate(zip_longest(gold, predicted), 1):
-        if ours is None or theirs is None:
-            messages += [Message(number, text) for text in _surplus(ours)]
+    labels = _LabelCounts()
+    for number, (gold_tree, predicted_tree) in enumerate(zip_longest(gold, predicted), 1):
+        if gold_tree is None or predicted_tree is None:
+            messages += [Message(number, text) for text in _surplus_messages(gold_tree)]
             break
-        match = matcher.compare(ours, theirs)
-        sentences.append(Sentence(number, matcher.length(ours), match.status, match.counts))
+        match = matcher.compare(gold_tree, predicted_tree)
+        sentences.append(Sentence(number, matcher.length(gold_tree), match.status, match.counts))
         messages += [Message(number, text) for text in match.faults]
         if match.status == Status.VALID:
             labels.add(match)
     return Score(rules, tuple(sentences), labels.accuracies(), tuple(messages))
 
 
-def _surplus(gold: Brackets | None) -> list[str]:
+def _surplus_messages(gold: Brackets | None) -> list[str]:
     if gold is None:
         return ["Number of lines unmatch (too many lines in test file)"]
     return [*gold.faults, "Number of lines unmatch (too many lines in gold file)"]
 
 
-class _Labels:
-    """Counts by label."""
+class _LabelCounts:
+    """Bracket counts by label."""
 
     def __init__(self) -> None:
         self._counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
 
     def add(self, match: Match) -> None:
-        found = match.gold, match.predicted, match.recalled, match.correct
-        for counter, labels in zip(self._counts, found, strict=True):
+        lists = match.gold, match.predicted, match.recalled, match.correct
+        for counter, labels in zip(self._counts, lists, strict=True):
             counter.update(labels)
 
     def accuracies(self) -> dict[str, Accuracy]:

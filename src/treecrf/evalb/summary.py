@@ -1,4 +1,4 @@
-"""Counts of many sentences, and the percentages that they make."""
+"""Summed counts of sentences, and their percentages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from treecrf.evalb.match import Counts, Status
 
 
 class Sentence(NamedTuple):
-    """A sentence's number, from 1, its length, and what was counted in it."""
+    """A sentence: its number, from 1, its length, its status and its counts."""
 
     number: int
     length: int
@@ -18,33 +18,33 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Recall, precision and F in percent; 0 where there is nothing to divide by."""
+    """Recall, precision and F1 in percent; 0 if the denominator is 0."""
 
     gold: int
     predicted: int
-    recalled: int  # gold brackets that were found
-    correct: int  # predicted brackets that are right; under equal labels, other ones than were found
+    recalled: int  # gold brackets that match
+    correct: int  # predicted brackets that match; their labels may differ from the gold ones, under equal labels
 
     @property
     def recall(self) -> float:
-        """Of the gold brackets, those that were found."""
+        """Percentage of gold brackets that match."""
         return _percent(self.recalled, self.gold)
 
     @property
     def precision(self) -> float:
-        """Of the predicted brackets, those that are right."""
+        """Percentage of predicted brackets that match."""
         return _percent(self.correct, self.predicted)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of precision and recall."""
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """The scores of a group of sentences, of which only the valid ones count."""
+    """The scores of a group of sentences; only valid sentences are counted."""
 
     sentences: int
     errors: int
@@ -55,23 +55,23 @@ class Summary:
     unlabelled_complete: int
     crossing: int
     uncrossed: int
-    hardly_crossed: int  # twice or less
+    hardly_crossed: int  # two crossing brackets at most
     words: int
     tags: int
 
     @property
     def valid(self) -> int:
-        """How many sentences count."""
+        """The number of valid sentences."""
         return self.sentences - self.errors - self.skipped
 
     @property
     def complete_match(self) -> float:
-        """Percentage of sentences with all brackets right and none wrong."""
+        """Percentage of sentences whose brackets all match."""
         return _percent(self.complete, self.valid)
 
     @property
     def unlabelled_complete_match(self) -> float:
-        """The same, whatever the labels."""
+        """Percentage of sentences whose brackets all match without regard to labels."""
         return _percent(self.unlabelled_complete, self.valid)
 
     @property
@@ -86,17 +86,17 @@ class Summary:
 
     @property
     def two_or_less_crossing(self) -> float:
-        """Percentage of sentences with two crossing brackets at most."""
+        """Percentage of sentences with at most two crossing brackets."""
         return _percent(self.hardly_crossed, self.valid)
 
     @property
     def tagging_accuracy(self) -> float:
-        """Percentage of words with the right tag."""
+        """Percentage of words with the correct tag."""
         return _percent(self.tags, self.words)
 
 
 def summarize(sentences: Sequence[Sentence]) -> Summary:
-    """The summary of some sentences."""
+    """Sums the counts of sentences."""
     statuses = [sentence.status for sentence in sentences]
     valid = [sentence.counts for sentence in sentences if sentence.status == Status.VALID]
     total = Counts(*map(sum, zip(*valid, strict=True))) if valid else Counts()
@@ -117,5 +117,5 @@ def summarize(sentences: Sequence[Sentence]) -> Summary:
 
 
 def _percent(part: int, whole: int) -> float:
-    # in this order of operations: the last digit printed depends on it
+    # the last printed digit depends on this order of operations
     return 100.0 * part / whole if whole else 0.0
