@@ -1,9 +1,9 @@
-"""How much memory an endless stream takes: `treecrf parse` fed from a pipe, its memory looked at on the way.
+"""Measures the memory of `treecrf parse` on a long stream: the command reads from a pipe while its memory is sampled.
 
     python benchmarks/stream.py TREEBANK.mrg.gz [--model en] [--sentences 1000000] [--device cuda] [--svg memory.svg]
 
-The treebank's sentences are fed over and over. One word in fifty is replaced by one that never came before, more than
-real text has, so that whatever remembers words has something to remember. Linux only.
+The stream repeats the sentences of the treebank. One word in fifty is replaced by a new word, which is more than in
+real text, so that a cache of words would grow. Linux only.
 """
 
 import argparse
@@ -17,62 +17,62 @@ from pathlib import Path
 
 from treecrf.treebank import read_trees
 
-_NEW = 0.02
-_LOOKS = 20
+_NEW_WORDS = 0.02
+_SAMPLES = 20
 
 
-def stream(sentences: list[list[str]], number: int) -> Iterator[str]:
-    """So many lines."""
+def stream(sentences: list[list[str]], count: int) -> Iterator[str]:
+    """The lines of the stream."""
     generator = random.Random(1)
-    fresh = 0
-    for place in range(number):
-        words = list(sentences[place % len(sentences)])
-        for at in range(len(words)):
-            if generator.random() < _NEW:
-                fresh += 1
-                words[at] = f"{words[at][:12]}{fresh:x}"
+    new_words = 0
+    for number in range(count):
+        words = list(sentences[number % len(sentences)])
+        for index in range(len(words)):
+            if generator.random() < _NEW_WORDS:
+                new_words += 1
+                words[index] = f"{words[index][:12]}{new_words:x}"
         yield " ".join(words) + "\n"
 
 
-def megabytes(pid: int) -> float:
-    """What a process has in memory now."""
+def resident_megabytes(pid: int) -> float:
+    """The resident memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
     raise ProcessLookupError(f"process {pid} has ended")
 
 
-def watch(command: list[str], lines: Iterator[str], number: int) -> list[tuple[int, float]]:
-    """How many trees had come, and the megabytes then."""
+def sample_memory(command: list[str], lines: Iterator[str], count: int) -> list[tuple[int, float]]:
+    """Runs the command and returns pairs of the number of trees and the memory at that moment, in megabytes."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     assert process.stdin is not None and process.stdout is not None
-    feeder = threading.Thread(target=_feed, args=(process.stdin, lines))
-    feeder.start()
-    looks: list[tuple[int, float]] = []
+    writer = threading.Thread(target=_write_lines, args=(process.stdin, lines))
+    writer.start()
+    samples: list[tuple[int, float]] = []
     started = time.perf_counter()
-    for count, _ in enumerate(process.stdout, 1):
-        if count % max(1, number // _LOOKS) == 0 and count < number:
-            looks.append((count, megabytes(process.pid)))
-            print(f"{count:12,} {looks[-1][1]:10.0f} {count / (time.perf_counter() - started):12.0f}", flush=True)
-    feeder.join()
+    for trees, _ in enumerate(process.stdout, 1):
+        if trees % max(1, count // _SAMPLES) == 0 and trees < count:
+            samples.append((trees, resident_megabytes(process.pid)))
+            print(f"{trees:12,} {samples[-1][1]:10.0f} {trees / (time.perf_counter() - started):12.0f}", flush=True)
+    writer.join()
     if process.wait():
         sys.exit(f"treecrf parse ended with status {process.returncode}")
-    return looks
+    return samples
 
 
-def _feed(pipe: object, lines: Iterator[str]) -> None:
+def _write_lines(pipe: object, lines: Iterator[str]) -> None:
     with pipe:  # type: ignore[attr-defined]
         for line in lines:
             pipe.write(line)  # type: ignore[attr-defined]
 
 
-def draw(looks: list[tuple[int, float]], path: str) -> None:
-    """The curve as a figure."""
+def plot(samples: list[tuple[int, float]], path: str) -> None:
+    """Writes a figure of the memory."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3), layout="constrained")
     axes = figure.subplots()
-    axes.plot([count for count, _ in looks], [size for _, size in looks])
+    axes.plot([trees for trees, _ in samples], [megabytes for _, megabytes in samples])
     axes.set(xlabel="sentences parsed", ylabel="memory, MB", ylim=(0, None))
     figure.savefig(path)
 
@@ -89,9 +89,9 @@ def main() -> None:
     command = [sys.executable, "-m", "treecrf", "parse", "--tokens", "--model", args.model]
     command += ["--device", args.device] if args.device else []
     print(f"{'sentences':>12} {'MB':>10} {'sentences/s':>12}")
-    looks = watch(command, stream(sentences, args.sentences), args.sentences)
+    samples = sample_memory(command, stream(sentences, args.sentences), args.sentences)
     if args.svg:
-        draw(looks, args.svg)
+        plot(samples, args.svg)
 
 
 if __name__ == "__main__":
