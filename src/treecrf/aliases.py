@@ -5,7 +5,7 @@ Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`) and old a
 
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -67,6 +67,19 @@ def install_old_modules() -> None:
     """Makes the old import paths work."""
     if not any(isinstance(finder, _OldModules) for finder in sys.meta_path):
         sys.meta_path.append(_OldModules())
+
+
+def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
+    """Returns a `__getattr__` for a module, which finds its renamed attributes by their old names."""
+
+    def getattr_(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        new = names[name]
+        warnings.warn(f"{module}.{name} is now {new}; the old name goes in 0.3", DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], new)
+
+    return getattr_
 
 
 def current_setting(name: str, known: Collection[str]) -> str:

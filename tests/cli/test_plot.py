@@ -3,17 +3,17 @@ from pathlib import Path
 import pytest
 
 from treecrf.cli import main
-from treecrf.training.metrics_log import NAME, Journal
+from treecrf.training.metrics_log import NAME, MetricsLog
 
 pytest.importorskip("matplotlib")
 
 
 def make_run(folder: Path, scores: list[float]) -> Path:
     folder.mkdir()
-    journal = Journal(folder / NAME)
-    journal.write({"event": "start", "step": 0})
+    log = MetricsLog(folder / NAME)
+    log.write({"event": "start", "step": 0})
     for epoch, score in enumerate(scores, 1):
-        journal.write({"event": "epoch", "epoch": epoch, "step": 7 * epoch, "loss": 1 / epoch, "dev_f": score})
+        log.write({"event": "epoch", "epoch": epoch, "step": 7 * epoch, "loss": 1 / epoch, "dev_f": score})
     return folder
 
 
@@ -23,15 +23,15 @@ def plot(*args: str | Path) -> object:
     return ended.value.code
 
 
-def test_runs_are_drawn_with_their_best_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_are_plotted_with_their_best_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [make_run(tmp_path / "one", [50.0, 71.25, 70.0]), make_run(tmp_path / "two", [60.0, 61.5])]
     assert not plot(*runs, "-o", tmp_path / "curves.svg", "--by", "step")
-    drawing = (tmp_path / "curves.svg").read_text()
-    assert "71.25" in drawing and "61.50" in drawing and str(runs[1]) in drawing  # texts stand in comments
+    figure = (tmp_path / "curves.svg").read_text()
+    assert "71.25" in figure and "61.50" in figure and str(runs[1]) in figure  # matplotlib writes texts as comments
     assert "2 runs drawn" in capsys.readouterr().out
 
 
-def test_a_png_is_drawn_from_the_file_itself(tmp_path: Path) -> None:
+def test_a_png_is_plotted_from_a_metrics_file(tmp_path: Path) -> None:
     run = make_run(tmp_path / "one", [50.0])
     assert not plot(run / NAME, "-o", tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
@@ -39,9 +39,11 @@ def test_a_png_is_drawn_from_the_file_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "output", "message"),
-    [([], "a.svg", "has no finished epoch"), ([1.0], "a.xyz", "cannot draw .*a.xyz: Format 'xyz' is not supported")],
+    [([], "a.svg", "has no finished epoch"), ([1.0], "a.xyz", "cannot write .*a.xyz: Format 'xyz' is not supported")],
 )
-def test_what_cannot_be_drawn_is_told(tmp_path: Path, scores: list[float], output: str, message: str) -> None:
+def test_missing_epochs_and_unknown_formats_are_errors(
+    tmp_path: Path, scores: list[float], output: str, message: str
+) -> None:
     run = make_run(tmp_path / "one", scores)
     code = plot(run, "-o", tmp_path / output)
     assert isinstance(code, str)

@@ -44,7 +44,7 @@ def losses(folder: Path) -> list[float]:
     return [record["loss"] for record in read_metrics(folder / NAME) if record["event"] == "steps"]
 
 
-def test_a_recipe_becomes_a_parser(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_recipe_is_trained_to_a_parser(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = train(recipe, "train.epochs=2", "-o", tmp_path / "run", f"data.test={FIFTY}", "--device", "cpu")
     out = capsys.readouterr().out
     assert code in (None, 0)
@@ -70,7 +70,7 @@ def test_a_mistake_ends_with_one_line(recipe: Path, tmp_path: Path, settings: li
     assert message in str(train(recipe, "-o", tmp_path / "run", *settings))
 
 
-def test_an_unknown_option_is_refused(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_option_is_an_error(recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(recipe, "-o", tmp_path / "run", "--resum3") == 2
     assert "unrecognized arguments: --resum3" in capsys.readouterr().err
 
@@ -101,15 +101,15 @@ def _kill_at(step: int, command: list[str], folder: Path) -> None:
 
 def test_two_processes_have_the_losses_of_one(recipe: Path, tmp_path: Path) -> None:
     command = ["-m", "treecrf", "train", recipe, "train.epochs=2", "--device", "cpu", "-o"]
-    together = run(*TORCHRUN, *command, tmp_path / "two")
-    assert together.returncode == 0, together.stderr
-    assert together.stdout.count("epoch    1") == 1  # one of them speaks
-    # each part of a batch draws its own dropout, so one process computes the same two parts
+    two_processes = run(*TORCHRUN, *command, tmp_path / "two")
+    assert two_processes.returncode == 0, two_processes.stderr
+    assert two_processes.stdout.count("epoch    1") == 1  # only the first process prints
+    # each part of a batch has its own dropout mask, so one process computes the same two parts
     assert train(recipe, "train.epochs=2", "train.accumulate=2", "--device", "cpu", "-o", tmp_path / "one") in (None, 0)
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), rel=1e-4)
-    undropped = ["train.epochs=2", "model.dropout=0", "--device", "cpu", "-o"]
-    assert run(*TORCHRUN, "-m", "treecrf", "train", recipe, *undropped, tmp_path / "two0").returncode == 0
-    assert train(recipe, *undropped, tmp_path / "one0") in (None, 0)
+    without_dropout = ["train.epochs=2", "model.dropout=0", "--device", "cpu", "-o"]
+    assert run(*TORCHRUN, "-m", "treecrf", "train", recipe, *without_dropout, tmp_path / "two0").returncode == 0
+    assert train(recipe, *without_dropout, tmp_path / "one0") in (None, 0)
     assert losses(tmp_path / "two0") == pytest.approx(losses(tmp_path / "one0"), rel=1e-4)
 
 
@@ -117,22 +117,22 @@ FAILING = """
 import os, signal, sys
 from treecrf.cli import main
 from treecrf.training.data_loader import DataLoader
-real, kind = DataLoader._step, sys.argv.pop(1)
-def step(self, members):
-    step.count += 1
-    if os.environ["RANK"] == "1" and step.count == 9:
+collate, kind = DataLoader.collate, sys.argv.pop(1)
+def failing_collate(self, indices):
+    failing_collate.count += 1
+    if os.environ["RANK"] == "1" and failing_collate.count == 9:
         if kind == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         raise ValueError("a sentence from Mars")
-    return real(self, members)
-step.count = 0
-DataLoader._step = step
+    return collate(self, indices)
+failing_collate.count = 0
+DataLoader.collate = failing_collate
 main()
 """
 
 
 @pytest.mark.parametrize("kind", ["error", "killed"])
-def test_one_process_that_fails_ends_the_run(recipe: Path, tmp_path: Path, kind: str) -> None:
+def test_a_failing_process_ends_the_run(recipe: Path, tmp_path: Path, kind: str) -> None:
     (tmp_path / "failing.py").write_text(FAILING)
     command = [tmp_path / "failing.py", kind, "train", recipe, "train.epochs=1000", "--device", "cpu"]
     ended = run(*TORCHRUN, *command, "-o", tmp_path / "run")
@@ -140,15 +140,15 @@ def test_one_process_that_fails_ends_the_run(recipe: Path, tmp_path: Path, kind:
     if kind == "error":
         assert "treecrf train, process 2 of 2: a sentence from Mars" in ended.stderr
     else:
-        assert re.search(r"process 1 of 2 lost another one|Signal 9 \(SIGKILL\)", ended.stderr)
+        assert re.search(r"process 1 of 2 lost the connection to another process|Signal 9 \(SIGKILL\)", ended.stderr)
 
 
-def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
+def test_a_full_disk_ends_with_one_line(recipe: Path, tmp_path: Path) -> None:
     limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)); " + (
         "sys.argv[0] = 'treecrf'; runpy.run_module('treecrf', run_name='__main__')"
     )
     ended = run(sys.executable, "-c", limited, "train", recipe, "--device", "cpu", "-o", tmp_path / "run")
     assert ended.returncode == 1
     assert re.search(
-        r"^treecrf train: .*File too large, writing [\d,]+ bytes; what was there before is unchanged", ended.stderr
+        r"^treecrf train: .*File too large, writing [\d,]+ bytes; the previous content is unchanged", ended.stderr
     )

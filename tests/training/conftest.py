@@ -1,4 +1,4 @@
-"""What several tests of training need."""
+"""Fixtures of the training tests."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from toygrammar import toy_trees
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder with a tiny encoder that knows the letters and a few words."""
+    """The folder of a tiny encoder whose tokenizer has the letters and a few words."""
     transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
     folder = tmp_path_factory.mktemp("encoder")
     words = sorted({word for tree in toy_trees(50) for word in tree.words})

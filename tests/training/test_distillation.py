@@ -1,4 +1,4 @@
-"""Parsers that learn from others: what changes, what is refused, and that a run may stop meanwhile."""
+"""Distillation: its effect, resumed runs, and teachers that do not fit the student."""
 
 import json
 import shutil
@@ -22,17 +22,18 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-def test_who_trusts_a_teacher_alone_comes_to_believe_what_it_does(tmp_path: Path, teacher: str) -> None:
+def test_a_student_without_gold_trees_learns_the_probabilities_of_its_teacher(tmp_path: Path, teacher: str) -> None:
     model = {"dropout": 0.0}
-    taught = small_recipe(model=model, epochs=15, seed=5, teachers=(teacher,), distillation_weight=1.0)
-    fit(taught, tmp_path / "taught", device="cpu")
+    distillation = small_recipe(model=model, epochs=15, seed=5, teachers=(teacher,), distillation_weight=1.0)
+    fit(distillation, tmp_path / "student", device="cpu")
     fit(small_recipe(model=model, epochs=15, seed=5), tmp_path / "alone", device="cpu")
     words = [tree.words for tree in read_trees(FIFTY)]
-    believed, learned, alone = (
+    teacher_entropies, student_entropies, other_entropies = (
         [analysis.entropy for analysis in Parser.load(folder, "cpu").analyze_many(words)]
-        for folder in (teacher, tmp_path / "taught", tmp_path / "alone")
+        for folder in (teacher, tmp_path / "student", tmp_path / "alone")
     )
-    assert _distance(believed, learned) < 0.5 * _distance(believed, alone)
+    distance = _distance(teacher_entropies, student_entropies)
+    assert distance < 0.5 * _distance(teacher_entropies, other_entropies)
 
 
 def _distance(left: list[float], right: list[float]) -> float:
@@ -45,20 +46,20 @@ def test_a_run_with_teachers_resumes_to_the_same_weights(tmp_path: Path, teacher
     assert whole.keys() == resumed.keys() and all(torch.equal(whole[name], resumed[name]) for name in whole)
 
 
-def test_a_teacher_with_another_vocabulary_is_refused(tmp_path: Path, teacher: str) -> None:
+def test_a_teacher_with_another_vocabulary_is_an_error(tmp_path: Path, teacher: str) -> None:
     write_trees(tmp_path / "few.mrg", list(read_trees(FIFTY))[:20])
     recipe = small_recipe(data={"train": (str(tmp_path / "few.mrg"),)}, teachers=(teacher,))
-    with pytest.raises(ValueError, match=r"has another vocabulary; expected a parser of the same data\.train"):
+    with pytest.raises(ValueError, match=r"has another vocabulary; expected the same data\.train"):
         fit(recipe, tmp_path / "run", device="cpu")
 
 
-def test_a_teacher_that_reads_more_is_refused(tmp_path: Path, teacher: str) -> None:
+def test_a_teacher_with_more_inputs_is_an_error(tmp_path: Path, teacher: str) -> None:
     recipe = small_recipe(model={"char_size": 0}, teachers=(teacher,))
-    with pytest.raises(ValueError, match="reads characters, which the parser that it should teach does not"):
+    with pytest.raises(ValueError, match="reads characters, and its student does not"):
         fit(recipe, tmp_path / "run", device="cpu")
 
 
-def test_a_teacher_that_cuts_words_into_other_pieces_is_refused(tmp_path: Path, encoder: str) -> None:
+def test_a_teacher_with_another_tokenizer_is_an_error(tmp_path: Path, encoder: str) -> None:
     other = tmp_path / "other"
     shutil.copytree(encoder, other)
     tokenizer = json.loads((other / "tokenizer.json").read_text())
@@ -71,20 +72,20 @@ def test_a_teacher_that_cuts_words_into_other_pieces_is_refused(tmp_path: Path, 
     recipe = small_recipe(
         model=model | {"transformer": str(tmp_path / "teacher")}, teachers=(str(tmp_path / "teacher"),)
     )
-    fit(recipe, tmp_path / "same", device="cpu")  # by another name
+    fit(recipe, tmp_path / "same", device="cpu")  # the same tokenizer in another folder
     recipe = replace(recipe, model=replace(recipe.model, transformer=str(other)))
-    with pytest.raises(ValueError, match="cuts words into other pieces; expected an encoder with the same tokenizer"):
+    with pytest.raises(ValueError, match="splits words into other subwords; expected an encoder with"):
         fit(recipe, tmp_path / "run", device="cpu")
 
 
-def test_a_margin_neither_teaches_nor_learns(tmp_path: Path, teacher: str) -> None:
+def test_a_max_margin_model_is_neither_teacher_nor_student(tmp_path: Path, teacher: str) -> None:
     fit(small_recipe(model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "margin", device="cpu")
-    with pytest.raises(ValueError, match="has no probabilities to teach"):
+    with pytest.raises(ValueError, match="has a max-margin loss and no probabilities"):
         Teachers.load([str(tmp_path / "margin")], Parser.load(teacher, "cpu"), distillation_weight=0.5)
-    with pytest.raises(ValueError, match="expected a CRF's loss"):
+    with pytest.raises(ValueError, match="expected a CRF loss"):
         small_recipe(model={"loss": "one-stage-margin"}, teachers=(teacher,))
 
 
-def test_trust_is_a_share() -> None:
+def test_the_distillation_weight_is_a_share() -> None:
     with pytest.raises(ValueError, match=r"distillation_weight is 1\.5; expected a share of the loss, from 0 to 1"):
         small_recipe(distillation_weight=1.5)

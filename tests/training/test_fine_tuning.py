@@ -44,44 +44,45 @@ def test_fine_tuning_resumes_to_the_same_weights(tmp_path: Path, encoder: str) -
     recipe = small_recipe(model=model, schedule="linear", checkpoint_steps=4, learning_rate=1e-3, epochs=2)
     fit(recipe, tmp_path / "whole", device="cpu")
 
-    def watch(progress: Any) -> None:
+    def stop(progress: Any) -> None:
         if progress.record and progress.record["step"] == 10:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(recipe, tmp_path / "run", device="cpu", watch=watch)
+        fit(recipe, tmp_path / "run", device="cpu", watch=stop)
     fit(recipe, tmp_path / "run", device="cpu", resume=True)
     ours, theirs = (Parser.load(tmp_path / name, device="cpu").model.state_dict() for name in ("run", "whole"))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
-def test_an_encoder_starts_where_that_of_a_parser_ended(tmp_path: Path, encoder: str) -> None:
+def test_an_encoder_can_start_from_that_of_a_parser(tmp_path: Path, encoder: str) -> None:
     model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
     fit(small_recipe(model=model, learning_rate=2e-3, epochs=1), tmp_path / "first", device="cpu")
-    ended = Parser.load(tmp_path / "first", device="cpu").model.transformer
+    first_transformer = Parser.load(tmp_path / "first", device="cpu").model.transformer
     second = small_recipe(model=model | {"transformer": str(tmp_path / "first")})
-    started = build_parser(second, list(read_trees(FIFTY))[:20]).model.transformer
-    assert started is not None and ended is not None
-    weights, expected = started.encoder.state_dict(), ended.encoder.state_dict()
+    second_transformer = build_parser(second, list(read_trees(FIFTY))[:20]).model.transformer
+    assert second_transformer is not None and first_transformer is not None
+    weights = second_transformer.encoder.state_dict()
+    expected = first_transformer.encoder.state_dict()
     assert weights.keys() == expected.keys()
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
-    assert all(parameter.requires_grad for parameter in started.encoder.parameters())
-    outcome = fit(second, tmp_path / "second", device="cpu")
-    assert outcome.dev_f == pytest.approx(_dev_f(tmp_path / "second"))
+    assert all(parameter.requires_grad for parameter in second_transformer.encoder.parameters())
+    result = fit(second, tmp_path / "second", device="cpu")
+    assert result.dev_f == pytest.approx(_dev_f(tmp_path / "second"))
 
 
 def _dev_f(folder: Path) -> float:
     trees = list(read_trees(FIFTY))
-    parsed = Parser.load(folder, device="cpu").parse_many(
+    predicted = Parser.load(folder, device="cpu").parse_many(
         [tree.words for tree in trees], tags=[tree.tags for tree in trees]
     )
-    return evaluate(trees, parsed).f1
+    return evaluate(trees, predicted).f1
 
 
-def test_a_parser_without_a_transformer_is_no_place_to_start(tmp_path: Path) -> None:
+def test_starting_from_a_parser_without_a_transformer_is_an_error(tmp_path: Path) -> None:
     fit(small_recipe(epochs=1), tmp_path / "words", device="cpu")
     recipe = small_recipe(model={"encoder": "transformer", "transformer": str(tmp_path / "words")})
-    with pytest.raises(ValueError, match="has no transformer to start from"):
+    with pytest.raises(ValueError, match="has no transformer"):
         fit(recipe, tmp_path / "run", device="cpu")
 
 
@@ -89,7 +90,7 @@ def test_a_parser_without_a_transformer_is_no_place_to_start(tmp_path: Path) -> 
 def test_code_in_a_models_folder_is_never_run(
     tmp_path: Path, encoder: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("builtins.input", lambda *_: "y")  # what a hasty user would answer
+    monkeypatch.setattr("builtins.input", lambda *_: "y")  # the answer of a hasty user
     model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
     fit(small_recipe(model=model, epochs=1), tmp_path, device="cpu")
     (tmp_path / "evil.py").write_text("raise SystemExit('code from the folder was run')")
@@ -106,7 +107,7 @@ def test_code_in_a_models_folder_is_never_run(
             Parser.load(tmp_path, device="cpu")
 
 
-def test_an_encoder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_encoder_is_an_error(tmp_path: Path) -> None:
     model = {"encoder": "transformer", "transformer": str(tmp_path / "nowhere")}
     with pytest.raises(ValueError, match=r"no (encoder|tokenizer) could be loaded from '.*nowhere'"):
         fit(small_recipe(model=model), tmp_path / "run", device="cpu")

@@ -13,13 +13,14 @@ import torch
 
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
-from treecrf.atomic_io import unpack
+from treecrf import training
 from treecrf.config import read_config
 from treecrf.evalb import evaluate
 from treecrf.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
-from treecrf.training import Progress, Recipe, fit
+from treecrf.tensor_io import read_safetensors
+from treecrf.training import Progress, Recipe, TrainingResult, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.tree import Tree
@@ -27,12 +28,12 @@ from treecrf.treebank import read_trees
 
 
 class Stop(Exception):
-    """The test has seen enough."""
+    """Stops a training run."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
-    """Sums come out the same only if they are split in the same way."""
+    """Sums are reproducible only with a fixed number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -40,11 +41,11 @@ def one_thread() -> Iterator[None]:
 
 
 def stop_at(step: int) -> Callable[[Progress], None]:
-    def watch(progress: Progress) -> None:
+    def callback(progress: Progress) -> None:
         if progress.record and progress.record["step"] >= step:
             raise Stop
 
-    return watch
+    return callback
 
 
 def stop_at_100(progress: Progress) -> None:
@@ -77,14 +78,14 @@ def test_the_fifty_trees_are_those_of_the_toy_grammar() -> None:
 
 @pytest.mark.parametrize("scorer", ["biaffine", "minus"])
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf", "one-stage-margin"])
-def test_fifty_trees_are_learned_by_heart(tmp_path: Path, loss: str, scorer: str) -> None:
+def test_every_loss_and_scorer_can_memorize_fifty_trees(tmp_path: Path, loss: str, scorer: str) -> None:
     recipe = small_recipe(model={"loss": loss, "scorer": scorer, "dropout": 0.0}, epochs=100)
     with pytest.raises(Stop):
         fit(recipe, tmp_path, device="cpu", watch=stop_at_100)
     trees = list(read_trees(FIFTY))
     parser = Parser.load(tmp_path, device="cpu")
-    parsed = list(parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees]))
-    assert evaluate(trees, parsed).f1 == 100
+    predicted = list(parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees]))
+    assert evaluate(trees, predicted).f1 == 100
 
 
 @pytest.mark.parametrize(
@@ -92,41 +93,42 @@ def test_fifty_trees_are_learned_by_heart(tmp_path: Path, loss: str, scorer: str
     [
         {"tag_head": True},
         {"tag_size": 8, "char_size": 0},
+        {"tag_size": 8, "tag_head": True},
         {"dropout_kind": "vanilla", "recurrent_dropout": "none", "dropout": 0.05},
         {"recurrent_dropout": "sentence", "dropout": 0.05},
     ],
 )
-def test_other_models_learn_them_too(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_other_models_can_memorize_them_too(tmp_path: Path, model: dict[str, Any]) -> None:
     recipe = small_recipe(model={"dropout": 0.0} | model, epochs=100)
     with pytest.raises(Stop):
         fit(recipe, tmp_path, device="cpu", watch=stop_at_100)
 
 
-def test_the_best_parser_is_kept_and_scored_on_test(tmp_path: Path) -> None:
+def test_the_best_parser_is_saved_and_scored_on_test(tmp_path: Path) -> None:
     test = write_trees(tmp_path / "test.mrg", toy_trees(20, seed=9))
-    outcome = fit(small_recipe(data={"test": (str(test),)}, epochs=6), tmp_path / "run", device="cpu")
+    result = fit(small_recipe(data={"test": (str(test),)}, epochs=6), tmp_path / "run", device="cpu")
     scores = [record["dev_f"] for record in records(tmp_path / "run", "epoch")]
-    assert outcome.dev_f == max(scores) and scores[outcome.best_epoch - 1] == max(scores)
+    assert result.dev_f == max(scores) and scores[result.best_epoch - 1] == max(scores)
     parser = Parser.load(tmp_path / "run", device="cpu")
     gold = list(read_trees(test))
-    parsed = list(parser.parse_many([tree.words for tree in gold], tags=[tree.tags for tree in gold]))
-    assert outcome.test is not None
-    assert outcome.test.f1 == evaluate(gold, parsed).f1 == records(tmp_path / "run", "end")[0]["test_f"]
+    predicted = list(parser.parse_many([tree.words for tree in gold], tags=[tree.tags for tree in gold]))
+    assert result.test is not None
+    assert result.test.f1 == evaluate(gold, predicted).f1 == records(tmp_path / "run", "end")[0]["test_f"]
 
 
-def test_training_ends_when_no_epoch_is_better(tmp_path: Path) -> None:
-    outcome = fit(small_recipe(epochs=50, patience=2, learning_rate=1e-9), tmp_path, device="cpu")
-    assert len(records(tmp_path, "epoch")) == outcome.best_epoch + 2
+def test_training_ends_after_patience_epochs_without_improvement(tmp_path: Path) -> None:
+    result = fit(small_recipe(epochs=50, patience=2, learning_rate=1e-9), tmp_path, device="cpu")
+    assert len(records(tmp_path, "epoch")) == result.best_epoch + 2
 
 
-def test_the_same_seed_gives_the_same_parser_and_another_another(uninterrupted: Path, tmp_path: Path) -> None:
+def test_the_seed_determines_the_parser(uninterrupted: Path, tmp_path: Path) -> None:
     fit(small_recipe(), tmp_path / "same", device="cpu")
     fit(small_recipe(seed=2), tmp_path / "other", device="cpu")
     assert digest(tmp_path / "same") == digest(uninterrupted) != digest(tmp_path / "other")
     assert losses(tmp_path / "same") == losses(uninterrupted)
 
 
-def test_a_parser_reads_forms_as_it_was_trained_to(tmp_path: Path) -> None:
+def test_a_parser_normalizes_words_as_in_training(tmp_path: Path) -> None:
     data = {"normalization": "plain", "weights": (1.5,), "lowercase": 0.3}
     fit(small_recipe(data=data, model={"tag_head": True}, epochs=1), tmp_path, device="cpu")
     parser = Parser.load(tmp_path, device="cpu")
@@ -135,27 +137,27 @@ def test_a_parser_reads_forms_as_it_was_trained_to(tmp_path: Path) -> None:
     assert one.words == ["(", "we", "’ll", "wait", ")"] and one.spans() == other.spans() and one.tags == other.tags
 
 
-def test_weights_are_one_for_each_file() -> None:
+def test_invalid_weights_are_errors() -> None:
     with pytest.raises(ValueError, match="2 weights for 1 files of train; expected one for each"):
         small_recipe(data={"weights": (1.0, 2.0)})
     for weights in ((0.0,), (-1.0,), (float("inf"),)):
-        with pytest.raises(ValueError, match="expected numbers from 0, and one above it"):
+        with pytest.raises(ValueError, match="expected numbers from 0, and at least one above 0"):
             small_recipe(data={"weights": weights})
     with pytest.raises(ValueError, match="expected a share of the sentences"):
         small_recipe(data={"lowercase": 1.5})
 
 
-def test_a_file_of_weight_0_lends_its_words_and_is_not_read(tmp_path: Path) -> None:
+def test_a_file_of_weight_0_only_adds_its_words(tmp_path: Path) -> None:
     (tmp_path / "more.mrg").write_text("(TOP (NP (NN zebra) (NN crossing)))\n" * 2)
     data = {"train": (FIFTY, str(tmp_path / "more.mrg")), "weights": (1.0, 0.0)}
     fit(small_recipe(data=data, epochs=1), tmp_path / "run", device="cpu")
     assert {"zebra", "crossing"} <= set(Parser.load(tmp_path / "run", device="cpu").vocabulary.words)
     events = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    read = next(event for event in events if event["event"] == "epoch")
-    assert round(read["sentences_per_second"] * read["seconds"]) == 50
+    epoch = next(event for event in events if event["event"] == "epoch")
+    assert round(epoch["sentences_per_second"] * epoch["seconds"]) == 50
 
 
-def test_the_callers_random_numbers_are_left_alone(tmp_path: Path) -> None:
+def test_training_does_not_change_the_callers_random_state(tmp_path: Path) -> None:
     torch.manual_seed(5)
     before = torch.get_rng_state()
     fit(small_recipe(epochs=1), tmp_path, device="cpu")
@@ -163,42 +165,42 @@ def test_the_callers_random_numbers_are_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [1, 4, 10, 15, 16, 29, 40])
-def test_a_run_that_stopped_anywhere_resumes_to_the_same_end(uninterrupted: Path, tmp_path: Path, step: int) -> None:
+def test_a_stopped_run_resumes_to_the_same_result(uninterrupted: Path, tmp_path: Path, step: int) -> None:
     recipe = small_recipe(checkpoint_steps=4)
     with pytest.raises(Stop):
         fit(recipe, tmp_path, device="cpu", watch=stop_at(step))
     torch.manual_seed(step)
     fit(recipe, tmp_path, device="cpu", resume=True)
     assert digest(tmp_path) == digest(uninterrupted)
-    assert digest_without_times(tmp_path) == digest_without_times(uninterrupted)
-    assert untimed(read_metrics(tmp_path / NAME)) == untimed(read_metrics(uninterrupted / NAME))
+    assert checkpoint_without_times(tmp_path) == checkpoint_without_times(uninterrupted)
+    assert without_times(read_metrics(tmp_path / NAME)) == without_times(read_metrics(uninterrupted / NAME))
 
 
-def untimed(journal: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in record.items() if "second" not in key} for record in journal]
+def without_times(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in record.items() if "second" not in key} for record in metrics]
 
 
-def digest_without_times(folder: Path) -> Any:
-    tensors, notes = unpack(folder / STATE)
-    position = {name: value for name, value in notes["position"].items() if name != "seconds"}
-    return position, {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+def checkpoint_without_times(folder: Path) -> Any:
+    tensors, notes = read_safetensors(folder / STATE)
+    counters = {name: value for name, value in notes["position"].items() if name != "seconds"}
+    return counters, {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 
 @pytest.mark.parametrize("writes", [3, 11, 20, 24])
 def test_a_crash_while_writing_leaves_a_usable_checkpoint(
     uninterrupted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
-    real, left = os.fsync, writes
+    fsync, remaining = os.fsync, writes
 
-    def fsync(descriptor: int) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+    def failing_fsync(descriptor: int) -> None:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0:
             raise Stop
-        real(descriptor)
+        fsync(descriptor)
 
     recipe = small_recipe(checkpoint_steps=4)
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "fsync", failing_fsync)
     with pytest.raises(Stop):
         fit(recipe, tmp_path, device="cpu")
     monkeypatch.undo()
@@ -217,7 +219,7 @@ def test_a_full_disk_ends_the_run_with_the_last_checkpoint_intact(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     state = digest(tmp_path, STATE)
-    (tmp_path / "recipe.toml").unlink()  # the first file that a resumed run writes
+    (tmp_path / "recipe.toml").unlink()  # a resumed run writes it first
     monkeypatch.setattr(os, "fsync", fsync)
     with pytest.raises(OSError, match=r"No space left on device, writing [\d,]+ bytes; .*recipe\.toml"):
         fit(recipe, tmp_path, device="cpu", resume=True)
@@ -233,21 +235,21 @@ def test_more_epochs_can_be_added_to_a_finished_run(uninterrupted: Path, tmp_pat
     assert digest(tmp_path) == digest(uninterrupted)
 
 
-def test_resume_starts_anew_where_nothing_was_saved(uninterrupted: Path, tmp_path: Path) -> None:
+def test_resume_starts_a_new_run_if_there_is_no_checkpoint(uninterrupted: Path, tmp_path: Path) -> None:
     fit(small_recipe(), tmp_path / "new", device="cpu", resume=True)
     assert digest(tmp_path / "new") == digest(uninterrupted)
 
 
-def test_a_run_is_not_trained_over_nor_resumed_by_another_recipe(uninterrupted: Path) -> None:
+def test_a_run_is_neither_overwritten_nor_resumed_with_another_recipe(uninterrupted: Path) -> None:
     before = digest(uninterrupted)
-    with pytest.raises(FileExistsError, match="already holds a training run; go on with it"):
+    with pytest.raises(FileExistsError, match="already holds a training run; continue it with --resume"):
         fit(small_recipe(), uninterrupted, device="cpu")
     with pytest.raises(ValueError, match=r"other values of model\.dropout, train\.seed \(see"):
         fit(small_recipe(model={"dropout": 0.2}, seed=3), uninterrupted, device="cpu", resume=True)
     assert digest(uninterrupted) == before
 
 
-def test_a_state_cut_short_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_an_error(tmp_path: Path) -> None:
     fit(small_recipe(epochs=1), tmp_path, device="cpu")
     (tmp_path / STATE).write_bytes((tmp_path / STATE).read_bytes()[:-100])
     with pytest.raises(ValueError, match=r"state\.safetensors cannot be read"):
@@ -255,14 +257,14 @@ def test_a_state_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("parts", [2, 3, 100])
-def test_a_batch_in_parts_is_the_same_batch(tmp_path: Path, parts: int) -> None:
-    plain = {"dropout": 0.0}
-    fit(small_recipe(model=plain), tmp_path / "whole", device="cpu")
-    fit(small_recipe(model=plain, accumulate=parts), tmp_path / "parts", device="cpu")
+def test_accumulated_parts_have_the_loss_of_the_whole_batch(tmp_path: Path, parts: int) -> None:
+    model = {"dropout": 0.0}
+    fit(small_recipe(model=model), tmp_path / "whole", device="cpu")
+    fit(small_recipe(model=model, accumulate=parts), tmp_path / "parts", device="cpu")
     assert losses(tmp_path / "parts") == pytest.approx(losses(tmp_path / "whole"), rel=1e-3)
 
 
-def test_a_label_that_only_dev_has_is_counted_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_labels_that_only_dev_has_are_counted_and_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     odd = Tree.parse("(TOP (ODD (NP (DT the) (NN cat)) (ODDER (RB slowly))))")
     dev = write_trees(tmp_path / "dev.mrg", [*toy_trees(3), odd])
     with caplog.at_level(logging.WARNING):
@@ -274,7 +276,7 @@ def test_a_label_that_only_dev_has_is_counted_and_told(tmp_path: Path, caplog: p
 
 
 @pytest.mark.parametrize("setting", ["train", "dev", "test"])
-def test_an_empty_treebank_is_told(tmp_path: Path, setting: str) -> None:
+def test_an_empty_treebank_is_an_error(tmp_path: Path, setting: str) -> None:
     empty = tmp_path / "empty.mrg"
     empty.write_text("\n")
     with pytest.raises(ValueError, match=rf"empty\.mrg \(data\.{setting}\) holds no trees"):
@@ -285,7 +287,7 @@ def test_an_empty_treebank_is_told(tmp_path: Path, setting: str) -> None:
 
 
 @pytest.mark.parametrize("setting", ["train", "dev"])
-def test_a_treebank_without_files_is_told(tmp_path: Path, setting: str) -> None:
+def test_a_treebank_without_files_is_an_error(tmp_path: Path, setting: str) -> None:
     with pytest.raises(ValueError, match=rf"data\.{setting} names no file"):
         fit(small_recipe(data={setting: ()}), tmp_path / "run", device="cpu")
 
@@ -295,15 +297,13 @@ def test_a_treebank_without_files_is_told(tmp_path: Path, setting: str) -> None:
     [
         ("", {}, "is empty"),
         ("cat 1 2\nwall 3\n", {}, "line 2"),
-        ("cat 1 2 x\n", {}, "no number"),
+        ("cat 1 2 x\n", {}, "is not a number"),
         ("cat 1 2\nwall 3 4\n", {}, "have 2 numbers.*, the trained ones 16.* set word_size to 2"),
-        ("cat 1 2\n", {"unknown_vector": "unk"}, r"has no vector for 'unk', which data\.unknown_vector names"),
+        ("cat 1 2\n", {"unknown_vector": "unk"}, r"has no vector for 'unk', the value of data\.unknown_vector"),
         (None, {}, "No such file.*vectors.txt"),
     ],
 )
-def test_vectors_that_will_not_do_are_told(
-    tmp_path: Path, text: str | None, data: dict[str, Any], message: str
-) -> None:
+def test_unusable_vectors_are_errors(tmp_path: Path, text: str | None, data: dict[str, Any], message: str) -> None:
     path = tmp_path / "vectors.txt"
     if text is not None:
         path.write_text(text)
@@ -311,7 +311,7 @@ def test_vectors_that_will_not_do_are_told(
         fit(small_recipe(data={"vectors": str(path)} | data), tmp_path / "run", device="cpu")
 
 
-def test_pretrained_vectors_are_used_saved_and_left_as_they_are(tmp_path: Path) -> None:
+def test_pretrained_vectors_are_saved_and_stay_fixed(tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("".join(f"{word} {number} 1 -1 2\n" for number, word in enumerate(["unk", "cat", "zebra"])))
     recipe = small_recipe(data={"vectors": str(path), "unknown_vector": "unk"}, model={"word_size": 4}, epochs=1)
@@ -325,22 +325,22 @@ def test_pretrained_vectors_are_used_saved_and_left_as_they_are(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("log_steps", [1, 1000])
-def test_a_loss_that_is_no_number_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_steps: int) -> None:
-    real = Loss.total
-    monkeypatch.setattr(Loss, "total", lambda *args, **kwargs: real(*args, **kwargs) * math.nan)
+def test_a_loss_that_is_not_finite_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_steps: int) -> None:
+    total = Loss.total
+    monkeypatch.setattr(Loss, "total", lambda *args, **kwargs: total(*args, **kwargs) * math.nan)
     with pytest.raises(ValueError, match=r"the loss is nan at step \d+; lower train\.learning_rate, or .*fp32"):
         fit(small_recipe(log_steps=log_steps), tmp_path, device="cpu")
 
 
-def test_bf16_learns(tmp_path: Path) -> None:
+def test_the_loss_falls_in_bf16(tmp_path: Path) -> None:
     fit(small_recipe(precision="bf16", model={"dropout": 0.0}), tmp_path, device="cpu")
     epochs = [record["loss"] for record in records(tmp_path, "epoch")]
     assert math.isfinite(epochs[-1]) and epochs[-1] < epochs[0] / 1.5
 
 
-def test_rules_may_come_from_a_file_and_unknown_ones_are_told(tmp_path: Path) -> None:
-    (tmp_path / "own.prm").write_text("DELETE_LABEL TOP\n")
-    fit(small_recipe(data={"rules": str(tmp_path / "own.prm")}, epochs=1), tmp_path / "run", device="cpu")
+def test_rules_can_come_from_a_file_and_unknown_names_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "custom.prm").write_text("DELETE_LABEL TOP\n")
+    fit(small_recipe(data={"rules": str(tmp_path / "custom.prm")}, epochs=1), tmp_path / "run", device="cpu")
     with pytest.raises(ValueError, match="'colins'"):
         fit(small_recipe(data={"rules": "colins"}), tmp_path / "other", device="cpu")
 
@@ -352,36 +352,51 @@ def test_the_root_of_the_training_trees_is_the_parsers_root(tmp_path: Path) -> N
     assert Parser.load(tmp_path / "run", device="cpu").parse(["the", "cat"]).label == "ROOT"
 
 
-def test_the_watcher_is_told_how_far_the_run_is(tmp_path: Path) -> None:
-    seen: list[Progress] = []
-    fit(small_recipe(epochs=2), tmp_path, device="cpu", watch=seen.append)
-    steps = [progress for progress in seen if progress.record is None]
+def test_the_callback_gets_the_progress_of_the_run(tmp_path: Path) -> None:
+    reports: list[Progress] = []
+    fit(small_recipe(epochs=2), tmp_path, device="cpu", watch=reports.append)
+    steps = [progress for progress in reports if progress.record is None]
     assert [(progress.epoch, progress.batch) for progress in steps] == [
         (epoch, batch) for epoch in (1, 2) for batch in range(1, steps[0].batches + 1)
     ]
     assert steps[-1].seconds_left == pytest.approx(0) and steps[0].seconds_left > 0
     assert all(progress.sentences_per_second > 0 and math.isfinite(progress.loss) for progress in steps)
-    assert [progress.record for progress in seen if progress.record] == read_metrics(tmp_path / NAME)
+    assert [progress.record for progress in reports if progress.record] == read_metrics(tmp_path / NAME)
 
 
-def test_the_journal_is_json_that_others_can_read(uninterrupted: Path) -> None:
+def test_the_metrics_log_is_json_lines(uninterrupted: Path) -> None:
     lines = (uninterrupted / NAME).read_text().splitlines()
     events = [json.loads(line)["event"] for line in lines]
     assert events[0] == "start" and events[-1] == "end" and events.count("epoch") == 3
 
 
-def test_no_mbr_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
-    real = Parser.parse_many
+def test_the_mbr_setting_is_used_for_dev(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mbr_values: list[bool] = []
+    original_parse_many = Parser.parse_many
 
     def parse_many(self: Parser, *args: Any, mbr: bool = True, **kwargs: Any) -> Any:
-        asked.append(mbr)
-        return real(self, *args, mbr=mbr, **kwargs)
+        mbr_values.append(mbr)
+        return original_parse_many(self, *args, mbr=mbr, **kwargs)
 
     monkeypatch.setattr(Parser, "parse_many", parse_many)
     fit(small_recipe(epochs=1, mbr=False), tmp_path, device="cpu")
-    assert asked == [False]
+    assert mbr_values == [False]
 
 
-def test_the_recipe_is_written_back(uninterrupted: Path) -> None:
+def test_the_recipe_is_saved_in_the_folder(uninterrupted: Path) -> None:
     assert read_config(Recipe, uninterrupted / "recipe.toml") == small_recipe(checkpoint_steps=4)
+
+
+def test_a_model_with_tags_as_input_and_output_is_scored_with_gold_tags(tmp_path: Path) -> None:
+    recipe = small_recipe(data={"test": (FIFTY,)}, model={"tag_size": 8, "tag_head": True}, epochs=1)
+    result = fit(recipe, tmp_path, device="cpu")
+    trees = list(read_trees(FIFTY))
+    parser = Parser.load(tmp_path, device="cpu")
+    predicted = parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees])
+    assert result.test is not None
+    assert result.dev_f == result.test.f1 == evaluate(trees, predicted).f1
+
+
+def test_the_old_name_of_the_result_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match=r"treecrf\.training\.Outcome is now TrainingResult"):
+        assert training.Outcome is TrainingResult

@@ -1,4 +1,4 @@
-"""`treecrf plot`: the curves of training runs."""
+"""`treecrf plot`: plots loss and dev F of training runs."""
 
 import argparse
 from pathlib import Path
@@ -10,20 +10,20 @@ _PANELS = {"loss": "training loss", "dev_f": "dev F"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `treecrf plot`."""
+    """Adds the arguments of `treecrf plot`."""
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help=f"a training folder, or its {NAME}")
     parser.add_argument("-o", "--output", type=Path, default=Path("curves.svg"), help="an .svg, .png or .pdf file")
-    parser.add_argument("--by", choices=["epoch", "step"], default="epoch", help="what the x axis counts")
+    parser.add_argument("--by", choices=["epoch", "step"], default="epoch", help="unit of the x axis")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Draw loss and dev F of every run into one figure."""
-    draw({str(path): _epochs(path) for path in args.runs}, args.output, by=args.by)
+    """Plots every run into one figure."""
+    plot_runs({str(path): _read_epochs(path) for path in args.runs}, args.output, by=args.by)
     print(f"{len(args.runs)} run{'s' * (len(args.runs) > 1)} drawn in {args.output}")
 
 
-def draw(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> None:
-    """One panel per measure, one curve per run; the best dev F is marked."""
+def plot_runs(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> None:
+    """Writes a figure with one panel per metric and one curve per run, with the best dev F as a number."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -42,13 +42,13 @@ def draw(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> Non
         axes.legend()
     try:
         figure.savefig(output)
-    except ValueError as error:  # a format that matplotlib does not write
-        raise ValueError(f"cannot draw {output}: {error}") from error
+    except ValueError as error:  # a format that matplotlib cannot write
+        raise ValueError(f"cannot write {output}: {error}") from error
 
 
-def _epochs(run: Path) -> list[dict[str, Any]]:
+def _read_epochs(run: Path) -> list[dict[str, Any]]:
     path = run / NAME if run.is_dir() else run
     records = [record for record in read_metrics(path) if record["event"] == "epoch"]
     if not records:
-        raise ValueError(f"{path} has no finished epoch to draw")
+        raise ValueError(f"{path} has no finished epoch")
     return records

@@ -1,4 +1,4 @@
-"""`treecrf train`: a recipe in, a parser out."""
+"""`treecrf train`: trains a parser by a recipe."""
 
 import argparse
 import logging
@@ -12,47 +12,49 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.config import read_config
-from treecrf.training import Outcome, Progress, Recipe, fit
+from treecrf.training import Progress, Recipe, TrainingResult, fit
 
-_BLINK = 0.1  # seconds between two updates of the bar
+_REFRESH_SECONDS = 0.1  # between two updates of the progress bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `treecrf train`."""
+    """Adds the arguments of `treecrf train`."""
     parser.add_argument("recipe", type=Path, metavar="RECIPE", help="a .toml file with [data], [model] and [train]")
     parser.add_argument(
-        "settings", nargs="*", metavar="KEY=VALUE", help="a setting in place of the recipe's, such as train.seed=3"
+        "settings", nargs="*", metavar="KEY=VALUE", help="replaces a setting of the recipe, such as train.seed=3"
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="for the parser and its run")
-    parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER, if there is one")
-    parser.add_argument("--device", metavar="D", help="cpu, cuda, cuda:1, ...; a GPU if there is one")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder of the parser and the training run"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue the run in FOLDER, if there is one")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Train, tell how it goes, and print what came of it."""
+    """Trains a parser, shows the progress, and prints the result."""
     logging.basicConfig(format="treecrf train: %(message)s")
     recipe = read_config(Recipe, args.recipe, args.settings)
     try:
-        with Display(epochs=recipe.train.epochs) as display:
-            outcome = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
+        with ProgressDisplay(epochs=recipe.train.epochs) as display:
+            result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
     except (ValueError, OSError) as error:
         if "RANK" not in os.environ:
             raise
         number, total = int(os.environ["RANK"]) + 1, os.environ["WORLD_SIZE"]
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
     if os.environ.get("RANK", "0") == "0":
-        _print_outcome(outcome, args.output)
+        _print_result(result, args.output)
 
 
-class Display:
-    """A line for each epoch, and on a terminal a bar below them."""
+class ProgressDisplay:
+    """Prints a line for each epoch and, on a terminal, shows a progress bar below the lines."""
 
     def __init__(self, *, epochs: int) -> None:
         self._epochs = epochs
-        self._bar = _bar()
+        self._bar = _open_bar()
         self._refreshed = 0.0
 
-    def __enter__(self) -> "Display":
+    def __enter__(self) -> "ProgressDisplay":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,21 +62,21 @@ class Display:
             self._bar.close()
 
     def show(self, progress: Progress) -> None:
-        """Bring the bar up to date, and print a record that came with it."""
-        if self._bar is not None and (progress.record or time.monotonic() - self._refreshed > _BLINK):
+        """Updates the progress bar, and prints the metrics record of this report, if there is one."""
+        if self._bar is not None and (progress.record or time.monotonic() - self._refreshed > _REFRESH_SECONDS):
             self._bar.total = progress.batches
             self._bar.n = progress.batch
             self._bar.set_description_str(f"epoch {progress.epoch}/{self._epochs}", refresh=False)
-            self._bar.set_postfix_str(_summary(progress))
+            self._bar.set_postfix_str(_format_progress(progress))
             self._refreshed = time.monotonic()
-        line = _line(progress)
+        line = _format_record(progress)
         if line and self._bar is not None:
             self._bar.write(line)
         elif line:
             print(line, flush=True)
 
 
-def _bar() -> Any:
+def _open_bar() -> Any:
     if not sys.stderr.isatty():
         return None
     try:
@@ -84,7 +86,7 @@ def _bar() -> Any:
     return tqdm.tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
 
 
-def _summary(progress: Progress) -> str:
+def _format_progress(progress: Progress) -> str:
     parts = [f"loss {progress.loss:.3f}"] if math.isfinite(progress.loss) else []
     if progress.best_f >= 0:
         parts.append(f"best dev F {progress.best_f:.2f}")
@@ -95,7 +97,7 @@ def _summary(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def _line(progress: Progress) -> str:
+def _format_record(progress: Progress) -> str:
     record = progress.record
     if record is None:
         return ""
@@ -111,8 +113,8 @@ def _line(progress: Progress) -> str:
     return ""
 
 
-def _print_outcome(outcome: Outcome, folder: Path) -> None:
-    print(f"best on dev: epoch {outcome.best_epoch}, F {outcome.dev_f:.2f}; saved in {folder}")
-    if outcome.test is not None:
-        score = outcome.test
+def _print_result(result: TrainingResult, folder: Path) -> None:
+    print(f"best on dev: epoch {result.best_epoch}, F {result.dev_f:.2f}; saved in {folder}")
+    if result.test is not None:
+        score = result.test
         print(f"test: P {score.precision:.2f} R {score.recall:.2f} F {score.f1:.2f}")

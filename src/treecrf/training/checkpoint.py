@@ -1,4 +1,4 @@
-"""Where a training run stands, in one file: what it needs to go on as if it had never stopped."""
+"""Checkpoints: the counters, weights and optimizer state with which a stopped run continues exactly."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -8,100 +8,104 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import DamagedFileError, pack, unpack, write_file
+from treecrf.atomic_io import DamagedFileError, write_file
 from treecrf.config import SettingError, differences, read_config
+from treecrf.tensor_io import read_safetensors, to_safetensors
 from treecrf.training.config import Recipe
-from treecrf.training.ema import Average
-from treecrf.training.optimizer import optimizer_tensors, restore_optimizer
+from treecrf.training.ema import EMA
+from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
 
 RECIPE, STATE = "recipe.toml", "state.safetensors"
-_MAY_CHANGE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
+# names in the file, as version 0.1 wrote them
+_MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "average", "optimizer", "position"
+_CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
 
 
 @dataclass(kw_only=True)
-class Position:
-    """How far a run has come. What is random follows from the seed and `step`, so no random state is kept."""
+class TrainState:
+    """The counters of a training run. Random numbers follow from the seed and `step`: there is no generator state."""
 
-    epoch: int = 0  # epochs that are finished
-    batch: int = 0  # batches of the next one that are done
+    epoch: int = 0  # finished epochs
+    batch: int = 0  # finished batches of the current epoch
     step: int = 0
     best_epoch: int = 0
     best_f: float = -1.0
-    loss: float = 0.0  # summed over the epoch's batches
-    seen_loss: float = 0.0  # the part of it that has been looked at
-    seen_batches: int = 0
-    sentences: int = 0  # of the epoch so far
-    seconds: float = 0.0
-    records: int = 0  # in the journal
+    loss: float = 0.0  # sum over the epoch's batches
+    seen_loss: float = 0.0  # the part of `loss` that has been logged
+    seen_batches: int = 0  # batches whose loss has been logged
+    sentences: int = 0  # in the epoch so far
+    seconds: float = 0.0  # of training in the epoch so far
+    records: int = 0  # in the metrics log
+
+    def start_next_epoch(self) -> None:
+        """Counts a finished epoch, and resets the counters of the current one."""
+        self.epoch += 1
+        self.batch = self.seen_batches = self.sentences = 0
+        self.loss = self.seen_loss = self.seconds = 0.0
 
 
 def check_recipe(folder: Path, recipe: Recipe, *, resume: bool) -> None:
-    """Refuse to train over another run, or to go on with one by another recipe."""
+    """Raises an error if the folder holds a run and `resume` is False, or if that run has a different recipe."""
     path = folder / RECIPE
     if not path.exists():
         return
     if not resume:
         raise FileExistsError(
-            f"{folder} already holds a training run; go on with it (--resume), or name another folder"
+            f"{folder} already holds a training run; continue it with --resume, or choose another folder"
         )
-    old = read_config(Recipe, path)
-    fixed = _MAY_CHANGE | ({"train.epochs"} if recipe.train.schedule == "exponential" else set())
-    changed = [name for name in differences(old, recipe) if name not in fixed]
+    changeable = _CHANGEABLE | ({"train.epochs"} if recipe.train.schedule == "exponential" else set())
+    changed = [name for name in differences(read_config(Recipe, path), recipe) if name not in changeable]
     if changed:
         raise SettingError(f"the run in {folder} was started with other values of {', '.join(changed)} (see {path})")
 
 
-def save_state(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None, position: Position
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, ema: EMA | None, state: TrainState
 ) -> None:
-    """Write the state; the last one stays until the new one is safe."""
-    weights = _learning(model)
-    tensors: dict[str, Tensor] = {f"model.{name}": weight for name, weight in weights.items()}
-    if average is not None:
-        tensors |= {f"average.{name}": tensor for name, tensor in zip(weights, average.tensors, strict=True)}
-    tensors |= {f"optimizer.{name}": tensor for name, tensor in optimizer_tensors(optimizer).items()}
-    write_file(folder / STATE, pack(tensors, {"position": asdict(position)}))
+    """Writes the checkpoint; the previous one stays until the new one is complete."""
+    groups = {**_weights(model, ema), _OPTIMIZER: optimizer_tensors(optimizer)}
+    tensors = {f"{group}.{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
+    write_file(folder / STATE, to_safetensors(tensors, {_COUNTERS: asdict(state)}))
 
 
-def load_state(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, average: Average | None
-) -> Position | None:
-    """Give model, optimizer and average the state they had, if one was saved."""
+def load_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, ema: EMA | None
+) -> TrainState | None:
+    """Loads weights, averages and optimizer state, and returns the counters; None if there is no checkpoint."""
     path = folder / STATE
     if not path.exists():
         return None
-    tensors, notes = unpack(path)
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "average": {}, "optimizer": {}}
+    tensors, metadata = read_safetensors(path)
+    saved: dict[str, dict[str, Tensor]] = {_MODEL: {}, _EMA: {}, _OPTIMIZER: {}}
     for key, tensor in tensors.items():
-        part, _, name = key.partition(".")
-        parts.setdefault(part, {})[name] = tensor
-    weights = _learning(model)
-    kept: dict[str, Mapping[str, Tensor]] = {"model": weights, "average": {}}
-    if average is not None:
-        kept["average"] = dict(zip(weights, average.tensors, strict=True))
-    if any(_shapes(places) != _shapes(parts[part]) for part, places in kept.items()):
+        group, _, name = key.partition(".")
+        saved.setdefault(group, {})[name] = tensor
+    weights = _weights(model, ema)
+    if any(_shapes(named) != _shapes(saved[group]) for group, named in weights.items()):
         raise DamagedFileError(
             f"{path} holds the state of another model; expected the weights that the recipe describes"
         )
     with torch.no_grad():
-        for part, places in kept.items():
-            for name, place in places.items():
-                place.copy_(parts[part][name])
-    restore_optimizer(optimizer, parts["optimizer"])
-    return _position(notes, path)
+        for group, named in weights.items():
+            for name, weight in named.items():
+                weight.copy_(saved[group][name])
+    load_optimizer_tensors(optimizer, saved[_OPTIMIZER])
+    return _read_counters(metadata, path)
+
+
+def _weights(model: nn.Module, ema: EMA | None) -> dict[str, dict[str, Tensor]]:
+    """Returns the trained weights and their averages; other weights are rebuilt from the recipe."""
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    averages = {} if ema is None else dict(zip(trained, ema.averages, strict=True))
+    return {_MODEL: dict(trained), _EMA: averages}
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
     return {name: tensor.shape for name, tensor in tensors.items()}
 
 
-def _learning(model: nn.Module) -> dict[str, nn.Parameter]:
-    """What training changes; the rest is there again when the model is built."""
-    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-
-
-def _position(notes: dict[str, Any], path: Path) -> Position:
+def _read_counters(metadata: Mapping[str, Any], path: Path) -> TrainState:
     try:
-        return Position(**notes["position"])
+        return TrainState(**metadata[_COUNTERS])
     except (KeyError, TypeError):
-        raise DamagedFileError(f"{path} does not say how far the run had come; start it anew") from None
+        raise DamagedFileError(f"{path} does not hold the counters of a training run; start a new run") from None

@@ -1,54 +1,80 @@
-"""Steps of training on a GPU, recorded once for each shape of batch and then played again.
+"""CUDA graphs of training steps, one for each batch shape.
 
-A step is some hundreds of small kernels, and to launch them one by one takes the host longer than they run. Recorded,
-as a CUDA graph, they are launched at once.
+A training step is some hundreds of small kernels. The host takes longer to launch them one by one than the GPU takes to
+run them. A CUDA graph launches all kernels of a step at once.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from treecrf.data.batch import Batch
+from treecrf.nn import SpanModel
+from treecrf.nn.bert import Bert
+from treecrf.nn.lstm_recurrence import find_triton_kernels
+from treecrf.training.config import TrainConfig
+from treecrf.training.distributed import Processes
 
-Work = Callable[[Batch, Tensor], object]  # a batch and the counts that its losses are divided by
+StepFunction = Callable[[Batch, Tensor], object]  # arguments: a batch, and the counts that its losses are divided by
 
 
-class Tape(NamedTuple):
-    """A recorded step, and the memory that it reads."""
+class _Graph(NamedTuple):
+    """A captured CUDA graph and its input memory."""
 
     graph: torch.cuda.CUDAGraph
     batch: Batch
     counts: Tensor
 
 
-class Recorder:
-    """Does the same work for every batch: launched the first time that a shape comes, recorded the second."""
+class CapturedStep:
+    """Runs a training step for each batch: launches it for the first batch of a shape, and captures it for the second.
 
-    def __init__(self, work: Work, device: torch.device) -> None:
-        self._work = work
+    Kernels are compiled at their first launch, and compilation cannot be captured.
+    """
+
+    def __init__(self, step: StepFunction, device: torch.device) -> None:
+        self._step = step
         self._device = device
-        self._tapes: dict[Hashable, Tape | None] = {}
-        self._memory = torch.cuda.graph_pool_handle()  # of all tapes: they are never played at once
+        self._graphs: dict[Hashable, _Graph | None] = {}
+        self._memory_pool = torch.cuda.graph_pool_handle()  # shared by all graphs, because they never run at once
 
     def __call__(self, batch: Batch, counts: tuple[int, int]) -> None:
-        """Do the work for a batch in pinned memory; nothing waits for the device."""
-        if batch.shapes not in self._tapes:  # kernels are compiled, which cannot be recorded
-            self._tapes[batch.shapes] = None
-            self._work(batch.to(self._device), torch.tensor(counts, device=self._device))
+        """Runs the step for a batch in pinned memory, without synchronizing the device."""
+        if batch.shapes not in self._graphs:
+            self._graphs[batch.shapes] = None
+            self._step(batch.to(self._device), torch.tensor(counts, device=self._device))
             return
-        tape = self._tapes[batch.shapes] or self._record(batch)
-        assert tape.batch.flat is not None and batch.flat is not None
-        tape.batch.flat.copy_(batch.flat, non_blocking=True)
-        for place, count in zip(tape.counts, counts, strict=True):
-            place.fill_(count)
-        tape.graph.replay()
+        graph = self._graphs[batch.shapes] or self._capture(batch)
+        assert graph.batch.flat is not None and batch.flat is not None
+        graph.batch.flat.copy_(batch.flat, non_blocking=True)
+        for device_count, count in zip(graph.counts, counts, strict=True):
+            device_count.fill_(count)
+        graph.graph.replay()
 
-    def _record(self, batch: Batch) -> Tape:
-        tape = Tape(torch.cuda.CUDAGraph(), batch.to(self._device), torch.ones(2, device=self._device))
-        # other threads pin memory meanwhile
-        with torch.cuda.graph(tape.graph, pool=self._memory, capture_error_mode="thread_local"):
-            self._work(tape.batch, tape.counts)
-        self._tapes[batch.shapes] = tape
-        return tape
+    def _capture(self, batch: Batch) -> _Graph:
+        graph = _Graph(torch.cuda.CUDAGraph(), batch.to(self._device), torch.ones(2, device=self._device))
+        # "thread_local", because the data loader's thread pins memory during the capture
+        with torch.cuda.graph(graph.graph, pool=self._memory_pool, capture_error_mode="thread_local"):
+            self._step(graph.batch, graph.counts)
+        self._graphs[batch.shapes] = graph
+        return graph
+
+
+def can_capture_steps(config: TrainConfig, models: Sequence[SpanModel], processes: Processes) -> bool:
+    """Whether the steps of a run can be captured: for the trained model, which is the first, and its teachers."""
+    is_wanted = models[0].transformer is None if config.cuda_graphs is None else config.cuda_graphs
+    is_one_part = processes.world_size == config.accumulate == 1
+    return is_wanted and is_one_part and processes.device.type == "cuda" and all(map(_can_capture_model, models))
+
+
+def _can_capture_model(model: SpanModel) -> bool:
+    """Whether a model launches the same kernels for all batches of a shape: a CRF with our LSTM and our BERT."""
+    config, transformer = model.config, model.transformer
+    if config.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
+        return False
+    lstm_sizes = [config.lstm_size] * (config.encoder == "lstm")
+    lstm_sizes += [config.char_size // 2] * (config.reads_words and config.char_size > 0)
+    weight = next(model.parameters())
+    return all(find_triton_kernels(weight, size) is not None for size in lstm_sizes)

@@ -1,4 +1,4 @@
-"""Training data on its way to the device: which sentences each step reads, and the next steps' batches made ahead."""
+"""The data loader: chooses the sentences of each training step, and collates batches in a background thread."""
 
 import hashlib
 import queue
@@ -14,164 +14,179 @@ import torch
 from treecrf.data.bucketing import Budget, Indices, buckets, shuffled_batches
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.padding import pad_to, padded_shape
-from treecrf.data.vocabulary import Gold, Vocabulary
+from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.nn import Batch
 from treecrf.tree import Tree
 
 T = TypeVar("T")
 
-_AHEAD = 4  # steps whose batches are ready before they are asked for
+_PREFETCH_STEPS = 4
 
 
-class Step(NamedTuple):
-    """What one step of the optimizer reads: this process's parts, and the counts of the whole over all processes."""
+class StepBatch(NamedTuple):
+    """The batch of one optimizer step: the counts of the whole batch, and this process's parts of it."""
 
     sentences: int
     words: int
-    labelled: int
-    parts: list[tuple[int, Batch]]  # with the number of each part in the whole
+    labeled_spans: int
+    parts: list[tuple[int, Batch]]  # each with its number in the whole batch
 
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Training sentences with their trees in numbers."""
+    """Training sentences with their binarized gold trees as label ids."""
 
     words: list[list[str]]
     tags: list[list[str]]
-    gold: list[Gold]
+    gold: list[GoldTree]
     lengths: list[int]
 
     @staticmethod
-    def encode(trees: Iterable[Tree], vocabulary: Vocabulary, *, side: Literal["left", "right"] = "left") -> "Corpus":
-        """The trees, binarized to a side, as the vocabulary numbers them, once for the whole run."""
+    def from_trees(
+        trees: Iterable[Tree], vocabulary: Vocabulary, *, side: Literal["left", "right"] = "left"
+    ) -> "Corpus":
+        """Binarizes trees to the left or right and looks up their labels, once for the whole run."""
         trees = list(trees)
         words = [tree.words for tree in trees]
         return Corpus(
             words=words,
             tags=[tree.tags for tree in trees],
-            gold=[vocabulary.gold(tree, side=side) for tree in trees],
+            gold=[vocabulary.encode_tree(tree, side=side) for tree in trees],
             lengths=[len(sentence) for sentence in words],
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataLoader:
-    """The steps of every epoch. They follow from the seed alone, however many processes share them."""
+    """The batches of every epoch. They follow from the seed, and do not depend on the number of processes."""
 
     corpus: Corpus
-    encoder: Numericalizer
+    numericalizer: Numericalizer
     budget: Budget
     seed: int
-    weights: Sequence[float] | None = None  # how often an epoch has each sentence, on average; once where not given
-    lowercase: float = 0.0  # the share of sentences that are read in lower case
+    weights: Sequence[float] | None = None  # how often an epoch has each sentence, on average; None: once
+    lowercase: float = 0.0  # the share of sentences that are converted to lower case
     accumulate: int = 1
     rank: int = 0
-    world: int = 1
+    world_size: int = 1
     read_tags: bool = False
     pin_memory: bool = False
-    alike: bool = False  # whether batches of a bucket are filled up to one shape
+    fixed_shapes: bool = False  # batches of a bucket are padded to one shape
 
-    def epoch(self, number: int) -> list[list[int]]:
-        """The sentences of each batch of an epoch."""
-        generator = torch.Generator().manual_seed(mix_seed(self.seed, "epoch", number))
-        groups = self._buckets if self.weights is None else self._weighted(self.weights, generator)
+    def epoch_batches(self, epoch: int) -> list[list[int]]:
+        """Returns the sentence indices of each batch of an epoch."""
+        generator = torch.Generator().manual_seed(mix_seed(self.seed, "epoch", epoch))
+        groups = self._buckets if self.weights is None else self._weighted_buckets(self.weights, generator)
         return shuffled_batches(self.corpus.lengths, groups, budget=self.budget, generator=generator)
 
-    def _weighted(self, weights: Sequence[float], generator: torch.Generator) -> list[Indices]:
-        """The buckets, with each sentence as often as its weight says; what is left of a whole number is drawn."""
+    def _weighted_buckets(self, weights: Sequence[float], generator: torch.Generator) -> list[Indices]:
+        """Repeats each sentence of the buckets by its weight, whose fraction is rounded up or down at random."""
         counts = (np.asarray(weights) + torch.rand(len(weights), generator=generator).numpy()).astype(int)
         groups = [np.repeat(bucket, counts[bucket]) for bucket in self._buckets]
         return [group for group in groups if len(group)]
 
     @cached_property
     def _buckets(self) -> list[Indices]:
-        return buckets(self.encoder.sizes(self.corpus.words))
+        return buckets(self.numericalizer.input_lengths(self.corpus.words))
 
     @cached_property
-    def _bucket_of(self) -> dict[int, Indices]:
-        """The bucket of each sentence, with all in it as often as an epoch may have them."""
+    def _bucket_of_sentence(self) -> dict[int, Indices]:
+        """The bucket of each sentence, with every sentence as often as an epoch may have it."""
         groups = self._buckets
         if self.weights is not None:
             counts = np.ceil(self.weights).astype(int)
             groups = [np.repeat(group, counts[group]) for group in groups]
-        return {int(member): group for group in groups for member in group}
+        return {int(index): group for group in groups for index in group}
 
-    def steps(self, batches: Sequence[list[int]]) -> Iterator[Step]:
-        """The steps of these batches, made ahead of use in a thread of their own."""
-        return ahead(map(self._step, batches), _AHEAD)
+    def steps(self, batches: Sequence[list[int]]) -> Iterator[StepBatch]:
+        """Yields the batches with these sentence indices, collated in advance in a background thread."""
+        return prefetch_in_thread(map(self.collate, batches), _PREFETCH_STEPS)
 
-    def _step(self, members: list[int]) -> Step:
-        lowered = self._lowered(members)
-        words = sum(self.corpus.lengths[member] for member in members)
-        count = -(-max(self.accumulate, self.world) // self.world) * self.world
-        numbers = range(self.rank, min(count, len(members)), self.world)
-        return Step(
-            sentences=len(members),
+    def collate(self, indices: list[int]) -> StepBatch:
+        """Returns the batch with these sentence indices, divided among processes and accumulation parts."""
+        is_lowercase = self._draw_lowercase(indices)
+        words = sum(self.corpus.lengths[index] for index in indices)
+        part_count = -(-max(self.accumulate, self.world_size) // self.world_size) * self.world_size
+        numbers = range(self.rank, min(part_count, len(indices)), self.world_size)
+        return StepBatch(
+            sentences=len(indices),
             words=words,
-            labelled=2 * words - len(members),
-            parts=[(number, self._batch(members[number::count], lowered[number::count])) for number in numbers],
+            labeled_spans=2 * words - len(indices),
+            parts=[
+                (number, self._collate_part(indices[number::part_count], is_lowercase[number::part_count]))
+                for number in numbers
+            ],
         )
 
-    def _lowered(self, members: list[int]) -> list[bool]:
-        """Which sentences of a batch are read in lower case: drawn from the seed and the batch itself."""
+    def _draw_lowercase(self, indices: list[int]) -> list[bool]:
+        """Draws whether each sentence is converted to lower case, from the seed and the batch."""
         if not self.lowercase:
-            return [False] * len(members)
-        generator = torch.Generator().manual_seed(mix_seed(self.seed, "lowercase", *members))
-        return [draw < self.lowercase for draw in torch.rand(len(members), generator=generator).tolist()]
+            return [False] * len(indices)
+        generator = torch.Generator().manual_seed(mix_seed(self.seed, "lowercase", *indices))
+        return [draw < self.lowercase for draw in torch.rand(len(indices), generator=generator).tolist()]
 
-    def _batch(self, members: list[int], lowered: list[bool]) -> Batch:
+    def _collate_part(self, indices: list[int], is_lowercase: list[bool]) -> Batch:
         corpus = self.corpus
-        words = (corpus.words[member] for member in members)
-        batch = self.encoder.collate(
-            [list(map(str.lower, given)) if low else given for given, low in zip(words, lowered, strict=True)],
-            tags=[corpus.tags[member] for member in members] if self.read_tags else None,
-            gold=[corpus.gold[member] for member in members],
+        sentences = [
+            [word.lower() for word in corpus.words[index]] if lower else corpus.words[index]
+            for index, lower in zip(indices, is_lowercase, strict=True)
+        ]
+        batch = self.numericalizer.collate(
+            sentences,
+            tags=[corpus.tags[index] for index in indices] if self.read_tags else None,
+            gold=[corpus.gold[index] for index in indices],
         )
-        if self.alike:
-            bucket = self._bucket_of[members[0]]
-            room = padded_shape(batch, bucket, corpus.lengths, cells=self.budget.cells, window=self.encoder.window)
-            batch = pad_to(batch, room)
+        if self.fixed_shapes:
+            bucket = self._bucket_of_sentence[indices[0]]
+            shape = padded_shape(
+                batch, bucket, corpus.lengths, cells=self.budget.cells, segment_size=self.numericalizer.segment_size
+            )
+            batch = pad_to(batch, shape)
         return batch.pin_memory() if self.pin_memory else batch
 
 
 def mix_seed(*parts: int | str) -> int:
-    """One seed from several, so that no two places in a run draw the same numbers."""
+    """Returns one seed for several numbers and strings, so that no two uses in a run draw the same numbers."""
     return int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=7).digest(), "big")
 
 
-def ahead(items: Iterable[T], number: int) -> Iterator[T]:
-    """The same items, up to `number` of them made before they are asked for; an error comes where its item would."""
-    ready: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(number)
-    stopped = threading.Event()
+def prefetch_in_thread(items: Iterable[T], count: int) -> Iterator[T]:
+    """Yields the same items, with up to `count` of them computed in advance in a thread.
 
-    def make() -> None:
+    An error is raised at the place of its item. The thread ends when the iterator is closed.
+    """
+    results: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(count)
+    is_closed = threading.Event()
+
+    def produce() -> None:
         try:
             for item in items:
-                if not _offer(ready, (True, item), stopped):
+                if not _put(results, (True, item), is_closed):
                     return
-            _offer(ready, (False, None), stopped)
+            _put(results, (False, None), is_closed)
         except BaseException as error:
-            _offer(ready, (False, error), stopped)
+            _put(results, (False, error), is_closed)
 
-    thread = threading.Thread(target=make, daemon=True)
+    thread = threading.Thread(target=produce, daemon=True)
     thread.start()
     try:
         while True:
-            more, item = ready.get()
-            if not more:
+            is_item, item = results.get()
+            if not is_item:
                 if isinstance(item, BaseException):
                     raise item
                 return
-            yield item  # type: ignore[misc]  # what is not the end is an item
+            yield item  # type: ignore[misc]  # of type T, as `is_item` says
     finally:
-        stopped.set()
+        is_closed.set()
         thread.join()
 
 
-def _offer(ready: "queue.Queue[T]", item: T, stopped: threading.Event) -> bool:
-    while not stopped.is_set():
+def _put(results: "queue.Queue[T]", item: T, is_closed: threading.Event) -> bool:
+    """Puts an item into a queue; returns False if the queue's reader has closed it."""
+    while not is_closed.is_set():
         try:
-            ready.put(item, timeout=0.1)
+            results.put(item, timeout=0.1)
         except queue.Full:
             continue
         return True

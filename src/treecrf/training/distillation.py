@@ -1,4 +1,4 @@
-"""Parsers that another one learns from."""
+"""Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,52 +12,52 @@ from treecrf.parser import Parser
 
 @dataclass(frozen=True, kw_only=True)
 class Teachers:
-    """Networks whose soft_targets, on average, another one learns beside the gold trees."""
+    """Models whose mean probabilities are the soft targets of another model."""
 
     models: list[SpanModel]
-    distillation_weight: float  # how much they count beside the gold trees
+    distillation_weight: float  # of the soft targets beside the gold trees
 
     @staticmethod
-    def load(folders: Sequence[str], learner: Parser, *, distillation_weight: float) -> "Teachers":
-        """The parsers in some folders; they have to read the learner's batches and know its labels by its numbers."""
+    def load(folders: Sequence[str], student: Parser, *, distillation_weight: float) -> "Teachers":
+        """Loads parsers from folders; they must read the student's batches and have the same label ids."""
         models = []
         for folder in folders:
-            teacher = Parser.load(folder, learner.device, precision="float32")
-            _check(folder, teacher, learner)
+            teacher = Parser.load(folder, student.device, precision="float32")
+            _check_teacher(folder, teacher, student)
             models.append(teacher.model.requires_grad_(False))
         return Teachers(models=models, distillation_weight=distillation_weight)
 
     @torch.no_grad()
     def __call__(self, batch: Batch) -> SoftTargets:
-        """What they believe about a batch, in the number format that the caller has chosen."""
-        return SoftTargets.of(
+        """Returns the soft targets of a batch; an autocast context of the caller applies."""
+        return SoftTargets.from_scores(
             [model(batch) for model in self.models], batch, distillation_weight=self.distillation_weight
         )
 
 
-def _check(folder: str, teacher: Parser, learner: Parser) -> None:
+def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
     if teacher.model.config.loss == "one-stage-margin":
-        raise ValueError(f"{folder} was trained for a margin and has no probabilities to teach; expected a CRF")
-    if (teacher.vocabulary, teacher.normalization) != (learner.vocabulary, learner.normalization):
+        raise ValueError(f"{folder} has a max-margin loss and no probabilities; expected a teacher with a CRF loss")
+    if (teacher.vocabulary, teacher.normalization) != (student.vocabulary, student.normalization):
         raise ValueError(
             f"{folder} has another vocabulary; expected the same data.train, data.normalization and data.vectors"
         )
-    missing = sorted(_reads(teacher) - _reads(learner))
-    if missing:
-        raise ValueError(f"{folder} reads {' and '.join(missing)}, which the parser that it should teach does not")
-    if teacher.subwords is not None and _cuts(teacher) != _cuts(learner):
-        raise ValueError(f"{folder} cuts words into other pieces; expected an encoder with the same tokenizer")
+    missing_inputs = sorted(_input_kinds(teacher) - _input_kinds(student))
+    if missing_inputs:
+        raise ValueError(f"{folder} reads {' and '.join(missing_inputs)}, and its student does not")
+    if teacher.subwords is not None and _subword_ids(teacher) != _subword_ids(student):
+        raise ValueError(f"{folder} splits words into other subwords; expected an encoder with the same tokenizer")
 
 
-def _reads(parser: Parser) -> set[str]:
+def _input_kinds(parser: Parser) -> set[str]:
     config = parser.model.config
-    reads = {"pieces of words"} if config.transformer else set()
+    kinds = {"subwords"} if config.transformer else set()
     if config.reads_words and config.char_size:
-        reads.add("characters")
-    return reads | ({"given tags"} if config.reads_words and config.tag_size else set())
+        kinds.add("characters")
+    return kinds | ({"tags"} if config.reads_words and config.tag_size else set())
 
 
-def _cuts(parser: Parser) -> tuple[int, list[list[int]]]:
-    """How a parser's tokenizer cuts the words that it knows."""
+def _subword_ids(parser: Parser) -> tuple[int, list[list[int]]]:
+    """Returns the window size of a parser's tokenizer, and the subwords of each word in its vocabulary."""
     assert parser.subwords is not None
-    return parser.subwords.window, parser.subwords.split(parser.vocabulary.words)
+    return parser.subwords.segment_size, parser.subwords.split(parser.vocabulary.words)

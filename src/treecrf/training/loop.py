@@ -1,35 +1,45 @@
-"""Training: the loop and nothing but the loop.
+"""The training loop.
 
-Everything random in it follows from the seed and the number of the step, so that a run that was killed and resumed
-draws the same numbers as one that was not, and several processes the same as one that computes their parts in turn.
+Each step: arrays of binarized gold trees -> SpanModel -> loss -> optimizer. Each epoch: parse_many(dev) -> evaluate.
+
+Random numbers follow from the seed and the number of the step. A run that was killed and resumed therefore draws the
+same numbers as an uninterrupted run, and several processes draw the same numbers as one process that computes their
+parts one after another.
 """
 
+import logging
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
+from treecrf.atomic_io import write_file
+from treecrf.config import to_toml
 from treecrf.evalb import Score, evaluate
 from treecrf.nn import Batch
 from treecrf.parser import Parser
-from treecrf.training.checkpoint import save_state
+from treecrf.parser.evaluate import evaluation_tags
+from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint
 from treecrf.training.config import Recipe
-from treecrf.training.cuda_graphs import Recorder
-from treecrf.training.data_loader import Step, mix_seed
+from treecrf.training.cuda_graphs import CapturedStep
+from treecrf.training.data_loader import StepBatch, mix_seed
 from treecrf.training.distributed import Processes, join_processes
-from treecrf.training.optimizer import learning_rate_share, number_format, set_learning_rate
-from treecrf.training.run import Run, Watch, record, start_run, tell
+from treecrf.training.metrics_log import NAME, MetricsLog
+from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
+from treecrf.training.progress import ProgressCallback, ProgressReporter
+from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
 from treecrf.tree import Tree
 
+_LOG = logging.getLogger(__name__)
 
-class Outcome(NamedTuple):
-    """What came of a run."""
+
+class TrainingResult(NamedTuple):
+    """The result of a training run: its best epoch, and the scores of the parser of that epoch."""
 
     best_epoch: int
     dev_f: float
@@ -42,186 +52,238 @@ def fit(
     *,
     resume: bool = False,
     device: str | None = None,
-    watch: Watch | None = None,
-) -> Outcome:
-    """Train a parser by a recipe; the folder then holds the one that was best on dev, and the run's journal.
+    watch: ProgressCallback | None = None,
+) -> TrainingResult:
+    """Trains a parser by a recipe, and saves the parser of the epoch with the best dev F in a folder.
 
-    With `resume`, a run that ended early goes on from its last checkpoint. `watch` is called after every step.
+    The folder also gets the metrics log and the checkpoints of the run. With `resume`, a run that ended early continues
+    from its last checkpoint. `watch` is called after every step and after every record of the metrics log.
     """
-    with join_processes(device) as processes, number_format(recipe.train.precision), _fork_randomness(processes):
-        run = start_run(recipe, Path(folder), processes, resume=resume, watch=watch)
-        if run.feed.alike:
-            run.recorder = Recorder(partial(_recordable_step, run), processes.device)
-        while run.position.epoch < run.last_epoch:
-            _train_epoch(run)
-            _close_epoch(run)
-        return _finish(run)
+    folder = Path(folder)
+    with join_processes(device) as processes, matmul_precision(recipe.train.precision), _fork_rng(processes):
+        if processes.is_first:
+            check_recipe(folder, recipe, resume=resume)
+        setup = prepare_training(recipe, folder, processes)
+        state = load_checkpoint(folder, setup.parser.model, setup.optimizer, setup.ema) if resume else None
+        trainer = Trainer(setup, state or TrainState(), watch)
+        if processes.is_first:
+            trainer.open_log(is_new=state is None)
+        while trainer.state.epoch < trainer.last_epoch:
+            trainer.train_epoch()
+            trainer.end_epoch()
+        return trainer.finish()
 
 
-def _fork_randomness(processes: Processes) -> AbstractContextManager[None]:
-    """Leave the caller's random numbers as they are."""
+def _fork_rng(processes: Processes) -> AbstractContextManager[None]:
+    """Restores the caller's random number generators at the end of the context."""
     return torch.random.fork_rng([processes.device] if processes.device.type == "cuda" else [])
 
 
-def _train_epoch(run: Run) -> None:
-    config, position = run.recipe.train, run.position
-    batches = run.feed.epoch(position.epoch)
-    run.batches = len(batches)
-    run.parser.model.train()
-    started = time.monotonic() - position.seconds
-    steps = cast("Generator[Step, None, None]", run.feed.steps(batches[position.batch :]))
-    with closing(steps):
-        for step in steps:
-            progress = (position.epoch + (position.batch + 0.5) / len(batches)) / config.epochs
-            set_learning_rate(run.optimizer, learning_rate_share(config, step=position.step, progress=progress))
-            _take_step(run, step)
-            position.batch += 1
-            position.step += 1
-            position.sentences += step.sentences
-            position.seconds = time.monotonic() - started
-            if position.step % config.log_steps == 0:
-                _look_at_loss(run)
-            _save_if_due(run)
-            tell(run)
-    _read_loss(run)
-    position.seconds = time.monotonic() - started
+class Trainer:
+    """Trains a parser, epoch by epoch."""
 
+    def __init__(self, setup: TrainingSetup, state: TrainState, callback: ProgressCallback | None) -> None:
+        self.setup = setup
+        self.state = state
+        self._config = setup.recipe.train
+        self._model = setup.parser.model
+        self._processes = setup.processes
+        self._log: MetricsLog | None = None  # only the first process writes it
+        self._progress = ProgressReporter(callback if setup.processes.is_first else None, first_epoch=state.epoch)
+        self._epoch_loss = torch.tensor(state.loss, dtype=torch.float64).to(setup.processes.device)
+        self._captured_step: CapturedStep | None = None
+        if setup.loader.fixed_shapes:
+            self._captured_step = CapturedStep(self._step_on_device, setup.processes.device)
+        self._last_checkpoint = time.monotonic()
 
-def _take_step(run: Run, step: Step) -> None:
-    """One step down the gradient of a batch; nothing in it waits for the device."""
-    if run.recorder is not None:
-        ((number, batch),) = step.parts
-        _seed(run, number)
-        run.recorder(batch, (step.words, step.labelled))
-        return
-    run.optimizer.zero_grad()
-    loss = torch.zeros((), device=run.processes.device)
-    for number, batch in step.parts:
-        _seed(run, number)
-        loss += _add_gradient(run, batch.to(run.processes.device), step.words, step.labelled)
-    if run.processes.world > 1:
-        run.processes.all_reduce([*_gradients(run.learning), loss])
-    _descend(run, loss)
+    @property
+    def last_epoch(self) -> int:
+        """The epoch after which training ends if dev F does not improve again."""
+        return min(self._config.epochs, self.state.best_epoch + self._config.patience)
 
+    def open_log(self, *, is_new: bool) -> None:
+        """Writes the recipe and opens the metrics log, which starts with the sizes of a new run."""
+        setup = self.setup
+        setup.folder.mkdir(parents=True, exist_ok=True)
+        write_file(setup.folder / RECIPE, to_toml(setup.recipe).encode())
+        self._log = MetricsLog(setup.folder / NAME, keep=self.state.records)
+        unseen = describe_unseen_labels(setup.dev, setup.parser.vocabulary)
+        for message in unseen:
+            _LOG.warning("dev: %s", message)
+        if is_new:
+            weights = sum(parameter.numel() for parameter in setup.parameters)
+            sizes = {"train": len(setup.loader.corpus.lengths), "dev": len(setup.dev.trees), "weights": weights}
+            self._log_metrics({"event": "start", "step": 0, **sizes, "unseen_in_dev": unseen})
 
-def _recordable_step(run: Run, batch: Batch, counts: Tensor) -> None:
-    """A step with one batch on the device, and the words and labels in it there as well."""
-    run.optimizer.zero_grad()
-    words, labelled = counts
-    _descend(run, _add_gradient(run, batch, words, labelled))
+    def train_epoch(self) -> None:
+        """Trains on the remaining batches of the current epoch."""
+        state, loader = self.state, self.setup.loader
+        batches = loader.epoch_batches(state.epoch)
+        self._progress.batches = len(batches)
+        self._model.train()
+        started = time.monotonic() - state.seconds
+        steps = cast("Generator[StepBatch, None, None]", loader.steps(batches[state.batch :]))
+        with closing(steps):
+            for step_batch in steps:
+                progress = (state.epoch + (state.batch + 0.5) / len(batches)) / self._config.epochs
+                factor = learning_rate_factor(self._config, step=state.step, progress=progress)
+                set_learning_rate(self.setup.optimizer, factor)
+                self._step(step_batch)
+                state.batch += 1
+                state.step += 1
+                state.sentences += step_batch.sentences
+                state.seconds = time.monotonic() - started
+                if state.step % self._config.log_steps == 0:
+                    self._log_loss()
+                self._save_checkpoint_if_due()
+                self._report_progress()
+        self._read_loss()
+        state.seconds = time.monotonic() - started
 
+    def _step(self, step_batch: StepBatch) -> None:
+        """Runs one optimizer step without synchronizing the device."""
+        if self._captured_step is not None:
+            ((number, batch),) = step_batch.parts
+            self._set_seed(number)
+            self._captured_step(batch, (step_batch.words, step_batch.labeled_spans))
+            return
+        self.setup.optimizer.zero_grad()
+        loss = torch.zeros((), device=self._processes.device)
+        for number, batch in step_batch.parts:
+            self._set_seed(number)
+            loss += self._backward(batch.to(self._processes.device), step_batch.words, step_batch.labeled_spans)
+        if self._processes.world_size > 1:
+            self._processes.all_reduce([*_gradients(self.setup.parameters), loss])
+        self._update_weights(loss)
 
-def _seed(run: Run, part: int) -> None:
-    torch.manual_seed(mix_seed(run.recipe.train.seed, run.position.step, part))
+    def _step_on_device(self, batch: Batch, counts: Tensor) -> None:
+        """Runs one optimizer step for a batch on the device; `counts` are its words and labeled spans."""
+        self.setup.optimizer.zero_grad()
+        words, labeled_spans = counts
+        self._update_weights(self._backward(batch, words, labeled_spans))
 
+    def _set_seed(self, part: int) -> None:
+        torch.manual_seed(mix_seed(self._config.seed, self.state.step, part))
 
-def _add_gradient(run: Run, batch: Batch, words: int | Tensor, labelled: int | Tensor) -> Tensor:
-    """The loss of a part of a batch, after its gradient was added."""
-    try:
-        is_bf16 = run.recipe.train.precision == "bf16"
-        cached = run.recorder is None  # a step that is played again has to round the weights again
-        with torch.autocast(batch.device.type, torch.bfloat16, enabled=is_bf16, cache_enabled=cached):
-            soft_targets = None if run.teachers is None else run.teachers(batch)
-            loss = run.parser.model.loss(batch, soft_targets).total(words=words, labelled=labelled)
-        loss.backward()
-    except torch.OutOfMemoryError as error:
-        raise ValueError(
-            f"{batch.size} sentences of {batch.total_words} words, the longest of {batch.longest}, do not fit into "
-            "the GPU's memory; compute a batch in more parts (train.accumulate) or make it smaller "
-            "(train.batch_words, train.batch_cells)"
-        ) from error
-    return loss.detach()
+    def _backward(self, batch: Batch, words: int | Tensor, labeled_spans: int | Tensor) -> Tensor:
+        """Adds the gradient of a part of a batch, and returns its loss."""
+        teachers, is_bf16 = self.setup.teachers, self._config.precision == "bf16"
+        # a graph that is replayed must round the weights to bfloat16 again, because they have changed
+        is_cached = self._captured_step is None
+        try:
+            with torch.autocast(batch.device.type, torch.bfloat16, enabled=is_bf16, cache_enabled=is_cached):
+                soft_targets = None if teachers is None else teachers(batch)
+                loss = self._model.loss(batch, soft_targets).total(word_count=words, label_count=labeled_spans)
+            loss.backward()
+        except torch.OutOfMemoryError as error:
+            raise ValueError(
+                f"a batch of {batch.size} sentences and {batch.total_words} words, up to {batch.longest} per sentence, "
+                "does not fit into GPU memory; increase train.accumulate, or reduce train.batch_words or "
+                "train.batch_cells"
+            ) from error
+        return loss.detach()
 
+    def _update_weights(self, loss: Tensor) -> None:
+        nn.utils.clip_grad_norm_(self.setup.parameters, self._config.clip)
+        self.setup.optimizer.step()
+        if self.setup.ema is not None:
+            self.setup.ema.update()
+        self._epoch_loss += loss
 
-def _descend(run: Run, loss: Tensor) -> None:
-    nn.utils.clip_grad_norm_(run.learning, run.recipe.train.clip)
-    run.optimizer.step()
-    if run.average is not None:
-        run.average.update()
-    run.loss += loss
+    def _read_loss(self) -> None:
+        """Copies the epoch's loss from the device (synchronizes)."""
+        state = self.state
+        state.loss = float(self._epoch_loss)
+        if not math.isfinite(state.loss):
+            raise ValueError(
+                f"the loss is {state.loss} at step {state.step}; lower train.learning_rate"
+                + (", or try train.precision=fp32" if self._config.precision != "fp32" else "")
+            )
+
+    def _log_loss(self) -> None:
+        """Logs the mean loss of the steps since the last record."""
+        state = self.state
+        self._read_loss()
+        loss = (state.loss - state.seen_loss) / (state.batch - state.seen_batches)
+        self._progress.recent_loss = loss
+        state.seen_loss, state.seen_batches = state.loss, state.batch
+        rate = max(float(group["lr"]) for group in self.setup.optimizer.param_groups)
+        self._log_metrics({"event": "steps", "step": state.step, "loss": loss, "learning_rate": rate})
+
+    def end_epoch(self) -> None:
+        """Scores the parser on dev, saves it if it is the best so far, and resets the counters of the epoch."""
+        setup, state, started = self.setup, self.state, time.monotonic()
+        with setup.ema.swapped_in() if setup.ema is not None else nullcontext():
+            score = self._evaluate(setup.parser, setup.dev.trees) if self._processes.is_first else None
+            dev_seconds = time.monotonic() - started
+            dev_f = self._processes.broadcast_scalar(score.f1 if score else 0.0)
+            is_best = dev_f > state.best_f
+            if is_best and self._processes.is_first:
+                setup.parser.save(setup.folder)
+        metrics = {
+            "event": "epoch",
+            "step": state.step,
+            "epoch": state.epoch + 1,
+            "loss": state.loss / self._progress.batches,
+            "sentences_per_second": state.sentences / state.seconds,
+            "seconds": state.seconds,
+            "dev_seconds": dev_seconds,
+        }
+        state.start_next_epoch()
+        self._epoch_loss.zero_()
+        if is_best:
+            state.best_f, state.best_epoch = dev_f, state.epoch
+        if score:
+            scores = {"dev_p": score.precision, "dev_r": score.recall, "dev_f": dev_f}
+            self._log_metrics(metrics | scores | {"best": is_best})
+        self._save_checkpoint_if_due()
+
+    def _evaluate(self, parser: Parser, trees: list[Tree]) -> Score:
+        """Parses the words of gold trees and scores the resulting trees by EVALB."""
+        tags = evaluation_tags(parser, trees)
+        predicted = parser.parse_many([tree.words for tree in trees], tags=tags, mbr=self._config.mbr)
+        return evaluate(trees, predicted, rules=self.setup.rules)
+
+    def finish(self) -> TrainingResult:
+        """Saves the last checkpoint and scores the best parser on test, if there is a test set."""
+        setup, state = self.setup, self.state
+        test = None
+        if self._processes.is_first:
+            self._save_checkpoint()
+            if setup.test is not None:
+                test = self._evaluate(Parser.load(setup.folder, self._processes.device), setup.test.trees)
+            metrics = {"event": "end", "step": state.step, "best_epoch": state.best_epoch, "dev_f": state.best_f}
+            scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
+            self._log_metrics(metrics | scores)
+        return TrainingResult(state.best_epoch, state.best_f, test)
+
+    def _save_checkpoint_if_due(self) -> None:
+        config, state = self._config, self.state
+        is_due_by_step = config.checkpoint_steps and state.batch and state.step % config.checkpoint_steps == 0
+        is_due_by_time = time.monotonic() - self._last_checkpoint >= config.checkpoint_seconds
+        if self._processes.is_first and (is_due_by_step or is_due_by_time):
+            self._read_loss()
+            self._save_checkpoint()
+            self._last_checkpoint = time.monotonic()
+
+    def _save_checkpoint(self) -> None:
+        setup = self.setup
+        save_checkpoint(setup.folder, self._model, setup.optimizer, setup.ema, self.state)
+
+    def _log_metrics(self, record: Mapping[str, Any]) -> None:
+        """Writes a record to the metrics log and reports it."""
+        if self._log is not None:
+            self._log.write(record)
+            self.state.records = self._log.length
+            self._report_progress(record)
+
+    def _report_progress(self, record: Mapping[str, Any] | None = None) -> None:
+        self._progress.report_progress(self.state, last_epoch=self.last_epoch, record=record)
 
 
 def _gradients(parameters: list[nn.Parameter]) -> list[Tensor]:
+    """Returns the gradients; they are zero if this process had no part of the batch."""
     for parameter in parameters:
-        if parameter.grad is None:  # no part of the batch was this process's
+        if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
     return [cast(Tensor, parameter.grad) for parameter in parameters]
-
-
-def _read_loss(run: Run) -> None:
-    """Learn from the device, which has to finish for it, what the epoch's loss is so far."""
-    run.position.loss = float(run.loss)
-    if not math.isfinite(run.position.loss):
-        raise ValueError(
-            f"the loss is {run.position.loss} at step {run.position.step}; lower train.learning_rate"
-            + (", or try train.precision=fp32" if run.recipe.train.precision != "fp32" else "")
-        )
-
-
-def _look_at_loss(run: Run) -> None:
-    position = run.position
-    _read_loss(run)
-    run.recent_loss = (position.loss - position.seen_loss) / (position.batch - position.seen_batches)
-    position.seen_loss, position.seen_batches = position.loss, position.batch
-    rate = max(float(group["lr"]) for group in run.optimizer.param_groups)
-    record(run, {"event": "steps", "step": position.step, "loss": run.recent_loss, "learning_rate": rate})
-
-
-def _close_epoch(run: Run) -> None:
-    """Score the dev part, keep the parser if it is the best so far, and get ready for the next epoch."""
-    position, started = run.position, time.monotonic()
-    with run.average.in_place() if run.average is not None else nullcontext():
-        score = _score(run.parser, run.dev.trees, run) if run.processes.is_first else None
-        seconds = time.monotonic() - started
-        dev_f = run.processes.broadcast_scalar(score.f1 if score else 0.0)
-        is_best = dev_f > position.best_f
-        if is_best and run.processes.is_first:
-            run.parser.save(run.folder)
-    event = {
-        "event": "epoch",
-        "step": position.step,
-        "epoch": position.epoch + 1,
-        "loss": position.loss / run.batches,
-        "sentences_per_second": position.sentences / position.seconds,
-        "seconds": position.seconds,
-        "dev_seconds": seconds,
-    }
-    position.epoch += 1
-    position.batch = position.seen_batches = position.sentences = 0
-    position.loss = position.seen_loss = position.seconds = 0.0
-    run.loss.zero_()
-    if is_best:
-        position.best_f, position.best_epoch = dev_f, position.epoch
-    if score:
-        record(run, event | {"dev_p": score.precision, "dev_r": score.recall, "dev_f": dev_f, "best": is_best})
-    _save_if_due(run)
-
-
-def _score(parser: Parser, trees: list[Tree], run: Run) -> Score:
-    """EVALB's score of parsed trees, with the tags that the parser predicts or else, as in the paper, gold ones."""
-    tags = None if parser.model.config.tag_head else [tree.tags for tree in trees]
-    parsed = parser.parse_many([tree.words for tree in trees], tags=tags, mbr=run.recipe.train.mbr)
-    return evaluate(trees, parsed, rules=run.rules)
-
-
-def _finish(run: Run) -> Outcome:
-    position = run.position
-    test = None
-    if run.processes.is_first:
-        save_state(run.folder, run.parser.model, run.optimizer, run.average, position)
-        if run.test is not None:
-            test = _score(Parser.load(run.folder, run.processes.device), run.test.trees, run)
-        scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
-        event = {"event": "end", "step": position.step, "best_epoch": position.best_epoch, "dev_f": position.best_f}
-        record(run, event | scores)
-    return Outcome(position.best_epoch, position.best_f, test)
-
-
-def _save_if_due(run: Run) -> None:
-    config, position = run.recipe.train, run.position
-    by_steps = config.checkpoint_steps and position.batch and position.step % config.checkpoint_steps == 0
-    by_time = time.monotonic() - run.saved >= config.checkpoint_seconds
-    if run.processes.is_first and (by_steps or by_time):
-        _read_loss(run)
-        save_state(run.folder, run.parser.model, run.optimizer, run.average, position)
-        run.saved = time.monotonic()

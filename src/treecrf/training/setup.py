@@ -1,4 +1,4 @@
-"""What a recipe names, found and built: trees, rules, vectors, and a parser that has learned nothing yet."""
+"""The set-up of a training run: treebanks, an untrained parser, its optimizer and its data loader."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,15 +8,22 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from treecrf.data.bucketing import Budget
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vectors import Vectors, read_vectors
 from treecrf.data.vocabulary import Vocabulary
-from treecrf.evalb import Rules
+from treecrf.evalb import Rules, find_rules
 from treecrf.nn import SpanModel
 from treecrf.nn.transformer import load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.storage import CONFIG
 from treecrf.training.config import DataConfig, Recipe
+from treecrf.training.cuda_graphs import can_capture_steps
+from treecrf.training.data_loader import Corpus, DataLoader
+from treecrf.training.distillation import Teachers
+from treecrf.training.distributed import Processes
+from treecrf.training.ema import EMA
+from treecrf.training.optimizer import build_optimizer
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.binarize import from_spans, to_spans
@@ -24,72 +31,140 @@ from treecrf.treebank.binarize import from_spans, to_spans
 
 @dataclass(frozen=True, kw_only=True)
 class TreebankPart:
-    """The trees of some files, one after the other."""
+    """The trees of one or more files, such as the training set."""
 
     trees: list[Tree]
-    files: list[tuple[str, int]]  # with the number of trees in each
+    files: list[tuple[str, int]]  # each file with its number of trees
 
     @staticmethod
     def read(paths: Sequence[str], setting: str) -> "TreebankPart":
-        """The trees of the files that a setting names; a file without any is an error."""
+        """Reads the files of a setting; a file without trees is an error."""
         if not paths:
-            raise ValueError(f"{setting} names no file; expected one at least ({setting}=...)")
-        by_file = [(path, list(read_trees(path))) for path in paths]
-        for path, trees in by_file:
+            raise ValueError(f"{setting} names no file; expected at least one ({setting}=...)")
+        trees_by_file = [(path, list(read_trees(path))) for path in paths]
+        for path, trees in trees_by_file:
             if not trees:
                 raise ValueError(f"{path} ({setting}) holds no trees; expected at least one")
         return TreebankPart(
-            trees=[tree for _, trees in by_file for tree in trees],
-            files=[(path, len(trees)) for path, trees in by_file],
+            trees=[tree for _, trees in trees_by_file for tree in trees],
+            files=[(path, len(trees)) for path, trees in trees_by_file],
         )
 
-    def spread(self, weights: Sequence[float]) -> list[float] | None:
-        """The weights of files as weights of their trees."""
-        if not weights:
+    def tree_weights(self, file_weights: Sequence[float]) -> list[float] | None:
+        """Returns the weight of each tree, which is that of its file; None without file weights."""
+        if not file_weights:
             return None
-        return [weight for weight, (_, count) in zip(weights, self.files, strict=True) for _ in range(count)]
+        return [weight for weight, (_, count) in zip(file_weights, self.files, strict=True) for _ in range(count)]
 
-    def place(self, number: int) -> str:
-        """Where the tree with this number is, for people."""
+    def location(self, index: int) -> str:
+        """Returns the file of a tree and its number in that file, for messages."""
         for path, count in self.files:
-            if number < count:
-                return f"{path}, tree {number + 1}"
-            number -= count
-        raise IndexError(f"tree {number} lies behind the last file")
+            if index < count:
+                return f"{path}, tree {index + 1}"
+            index -= count
+        raise IndexError(f"tree {index} is after the end of the last file")
 
-    def retagged(self, pairs: Sequence[str]) -> "TreebankPart":
-        """The same trees, where some words have the tags that `word/TAG` gives them."""
+    def retag(self, pairs: Sequence[str]) -> "TreebankPart":
+        """Returns the trees with the tags of some words replaced, given as `word/TAG`."""
         tags = {word.lower(): tag for word, _, tag in (pair.rpartition("/") for pair in pairs)}
-        return replace(self, trees=[_retagged(tree, tags) for tree in self.trees]) if tags else self
+        return replace(self, trees=[_retag(tree, tags) for tree in self.trees]) if tags else self
 
 
-def _retagged(tree: Tree, tags: Mapping[str, str]) -> Tree:
+def _retag(tree: Tree, tags: Mapping[str, str]) -> Tree:
     leaves = [Tree(tags.get(word.lower(), tag), (word,)) for word, tag in zip(tree.words, tree.tags, strict=True)]
     return from_spans(to_spans(tree), leaves, tree.label)
 
 
-def read_rules(name: str) -> Rules:
-    """Rules by name, or from a parameter file."""
-    return Rules.read(name) if Path(name).is_file() else Rules.named(name)
+@dataclass(frozen=True, kw_only=True)
+class TrainingSetup:
+    """The objects of a training run, which stay the same from its first step to its last."""
+
+    recipe: Recipe
+    folder: Path
+    processes: Processes
+    rules: Rules
+    dev: TreebankPart
+    test: TreebankPart | None
+    parser: Parser
+    parameters: list[nn.Parameter]  # the trained ones
+    optimizer: torch.optim.Optimizer
+    ema: EMA | None
+    teachers: Teachers | None
+    loader: DataLoader
+
+
+def prepare_training(recipe: Recipe, folder: Path, processes: Processes) -> TrainingSetup:
+    """Reads the treebanks of a recipe and builds an untrained parser, its optimizer and its data loader."""
+    data, config = recipe.data, recipe.train
+    rules = find_rules(data.rules)
+    train = TreebankPart.read(data.train, "data.train").retag(data.retag)
+    dev = TreebankPart.read(data.dev, "data.dev")
+    test = TreebankPart.read(data.test, "data.test") if data.test else None
+    parser = build_parser(recipe, train.trees)
+    parser.model.to(processes.device)
+    processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
+    parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
+    teachers = None
+    if config.teachers:
+        teachers = Teachers.load(config.teachers, parser, distillation_weight=config.distillation_weight)
+    return TrainingSetup(
+        recipe=recipe,
+        folder=folder,
+        processes=processes,
+        rules=rules,
+        dev=dev,
+        test=test,
+        parser=parser,
+        parameters=parameters,
+        optimizer=_build_optimizer(recipe, parser.model),
+        ema=EMA(parameters, config.ema_decay) if config.ema_decay else None,
+        teachers=teachers,
+        loader=_build_loader(recipe, train, parser, teachers, processes),
+    )
+
+
+def _build_optimizer(recipe: Recipe, model: SpanModel) -> torch.optim.Optimizer:
+    transformer = model.transformer
+    encoder = [] if transformer is None or transformer.frozen else list(transformer.encoder.parameters())
+    encoder_ids = {id(parameter) for parameter in encoder}
+    head = [parameter for parameter in model.parameters() if id(parameter) not in encoder_ids]
+    return build_optimizer(recipe.train, head, encoder)
+
+
+def _build_loader(
+    recipe: Recipe, train: TreebankPart, parser: Parser, teachers: Teachers | None, processes: Processes
+) -> DataLoader:
+    models = [parser.model, *(teachers.models if teachers else [])]
+    return DataLoader(
+        corpus=Corpus.from_trees(train.trees, parser.vocabulary, side=recipe.data.binarization),
+        numericalizer=parser.numericalizer,
+        budget=Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells),
+        seed=recipe.train.seed,
+        weights=train.tree_weights(recipe.data.weights),
+        lowercase=recipe.data.lowercase,
+        accumulate=recipe.train.accumulate,
+        rank=processes.rank,
+        world_size=processes.world_size,
+        read_tags=recipe.model.tag_size > 0,
+        pin_memory=processes.device.type == "cuda",
+        fixed_shapes=can_capture_steps(recipe.train, models, processes),
+    )
 
 
 def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
-    """A parser for trees like these, its weights drawn with the recipe's seed."""
-    vectors = _read_vectors(recipe.data)
-    vocabulary = Vocabulary.build(
-        trees, vectors=vectors, unknown=recipe.data.unknown_vector, normalization=recipe.data.normalization
-    )
-    table = None if vectors is None else vocabulary.vector_table(vectors, unknown=recipe.data.unknown_vector)
+    """Returns a parser with the vocabulary of these trees and with random weights, drawn with the recipe's seed."""
+    data = recipe.data
+    vectors = _read_vectors(data)
+    vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=data.unknown_vector, normalization=data.normalization)
+    vector_table = None if vectors is None else vocabulary.vector_table(vectors, unknown=data.unknown_vector)
     transformer = recipe.model.transformer
     encoder = _load_encoder(transformer) if transformer else None
     subwords = SubwordTokenizer.load(transformer) if transformer else None
     torch.manual_seed(recipe.train.seed)
-    model = SpanModel(recipe.model, vocabulary.sizes, pretrained=table, encoder=encoder)
-    data = recipe.data
     return Parser(
-        model,
+        SpanModel(recipe.model, vocabulary.sizes, pretrained=vector_table, encoder=encoder),
         vocabulary,
-        root=_root(trees),
+        root=_most_common_root(trees),
         language=data.language,
         normalization=data.normalization,
         subwords=subwords,
@@ -97,12 +172,12 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
 
 
 def _load_encoder(name: str) -> nn.Module:
-    """The encoder that a recipe names; of a parser's folder, the one that was fine-tuned for it."""
+    """Loads a pretrained encoder by name or folder; from a parser's folder, the encoder of that parser."""
     if not Path(name, CONFIG).is_file():
         return load_encoder(name)
     transformer = Parser.load(name, "cpu", precision="float32").model.transformer
     if transformer is None:
-        raise ValueError(f"the parser in {name} has no transformer to start from (model.transformer)")
+        raise ValueError(f"the parser in {name} has no transformer (model.transformer)")
     return transformer.encoder
 
 
@@ -112,20 +187,20 @@ def _read_vectors(config: DataConfig) -> Vectors | None:
     vectors = read_vectors(config.vectors)
     if config.unknown_vector and config.unknown_vector not in vectors.words:
         raise ValueError(
-            f"{config.vectors} has no vector for '{config.unknown_vector}', which data.unknown_vector names; "
-            "expected one of its words, or nothing"
+            f"{config.vectors} has no vector for '{config.unknown_vector}', the value of data.unknown_vector; "
+            "expected a word of that file, or an empty string"
         )
     return vectors
 
 
-def _root(trees: Iterable[Tree]) -> str:
+def _most_common_root(trees: Iterable[Tree]) -> str:
     return Counter(tree.label for tree in trees if not tree.is_leaf).most_common(1)[0][0]
 
 
 def describe_unseen_labels(part: TreebankPart, vocabulary: Vocabulary) -> list[str]:
-    """For each label of these trees that training lacks: how many spans cannot be found for that, and where."""
+    """Describes each label that these trees have and the training trees do not: how many spans, and where."""
     return [
         f"{unseen.spans} span{'s' * (unseen.spans > 1)} labelled '{unseen.label}' cannot be found: training has none "
-        f"(first: {part.place(unseen.first_tree)})"
+        f"(first: {part.location(unseen.first_tree)})"
         for unseen in vocabulary.unseen_labels(part.trees)
     ]
