@@ -8,7 +8,6 @@ Libraries that are not installed are skipped. Memory is the peak without the sco
 
 import argparse
 import statistics
-import time
 import warnings
 from collections.abc import Callable
 
@@ -18,6 +17,7 @@ from torch import Tensor
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
 from treecrf.reproduce.baselines import PartitionAndMarginals, inference_functions
+from treecrf.timer import time_call
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],
@@ -43,13 +43,7 @@ def measure(run: Callable[[], object], device: str, *, repeats: int, budget: flo
     """The median time of one run, in milliseconds; the repeats are limited to `budget` seconds."""
 
     def time_once() -> float:
-        if device == "cuda":
-            torch.cuda.synchronize()
-        begin = time.perf_counter()
-        run()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return 1000 * (time.perf_counter() - begin)
+        return 1000 * time_call(run, torch.device(device))
 
     warm_up = min(time_once() for _ in range(3))
     count = max(3, min(repeats, int(1000 * budget / max(warm_up, 1e-3))))

@@ -1,18 +1,15 @@
-"""How fast training is, and where the time of a step goes.
+"""Measures the speed of training, and the time of each part of a step.
 
     python benchmarks/train.py TRAIN.mrg.gz [RECIPE.toml] [KEY=VALUE ...] [--epochs 5] [--profile]
 
-First whole epochs as `treecrf train` runs them, evaluation not counted; then the parts of a step one by one, the device
-finishing each before the next begins, which takes longer than letting them overlap.
+First it measures whole epochs of `treecrf train`, without evaluation. Then it measures the parts of a step one by one.
+It synchronizes the device after each part, so their sum is longer than a step whose parts overlap.
 """
 
 import argparse
 import statistics
 import tempfile
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,34 +18,21 @@ from torch import nn
 
 from treecrf.config import read_config
 from treecrf.data.bucketing import Budget
+from treecrf.timer import PartTimer
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
-from treecrf.training.optimizer import build_optimizer, number_format
+from treecrf.training.optimizer import build_optimizer, matmul_precision
 from treecrf.training.setup import build_parser
 from treecrf.treebank import read_trees, write_trees
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "ptb_sample.toml"
 
 
-class Clock:
-    """Seconds by part; the device finishes a part before its time is taken."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    def now(self) -> float:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter()
-
-    @contextmanager
-    def time(self, part: str) -> Iterator[None]:
-        started = self.now()
-        yield
-        self.seconds[part] += self.now() - started
+class ModuleTimer(PartTimer):
+    """A timer of parts that also times the forward passes of modules."""
 
     def watch(self, module: nn.Module, part: str) -> None:
+        """Adds the time of each forward pass of a module to a part."""
         starts: list[float] = []
         module.register_forward_pre_hook(lambda *_: starts.append(self.now()))
         module.register_forward_hook(lambda *_: self._stop(part, starts.pop()))
@@ -57,11 +41,11 @@ class Clock:
         self.seconds[part] += self.now() - started
 
 
-def whole_epochs(recipe: Recipe, device: str, epochs: int) -> list[float]:
-    """Sentences per second of each epoch after the first."""
+def measure_epochs(recipe: Recipe, device: str, epochs: int) -> list[float]:
+    """Returns the sentences per second of each epoch after the first."""
     speeds: list[float] = []
 
-    def watch(progress: Progress) -> None:
+    def note_speed(progress: Progress) -> None:
         if progress.record and progress.record["event"] == "epoch":
             speeds.append(progress.record["sentences_per_second"])
 
@@ -70,61 +54,61 @@ def whole_epochs(recipe: Recipe, device: str, epochs: int) -> list[float]:
         write_trees(Path(folder) / "dev.mrg", trees[:50])
         data = replace(recipe.data, dev=(f"{folder}/dev.mrg",), test=())
         recipe = replace(recipe, data=data, train=replace(recipe.train, epochs=epochs + 1))
-        fit(recipe, Path(folder) / "run", device=device, watch=watch)
+        fit(recipe, Path(folder) / "run", device=device, watch=note_speed)
     return speeds[1:]
 
 
-def parts_of_a_step(recipe: Recipe, device: torch.device) -> tuple[dict[str, float], int]:
-    """Seconds of each part over one epoch, and the epoch's steps."""
+def measure_parts(recipe: Recipe, device: torch.device) -> tuple[dict[str, float], int]:
+    """Returns the seconds of each part over one epoch, and the number of steps of that epoch."""
     trees = list(read_trees(recipe.data.train[0]))
     parser = build_parser(recipe, trees)
     model = parser.model.to(device).train()
     optimizer = build_optimizer(recipe.train, model.parameters())
     budget = Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells)
-    feed = DataLoader(
-        corpus=Corpus.encode(trees, parser.vocabulary), encoder=parser.numericalizer, budget=budget, seed=1
-    )
-    clock = Clock(device)
+    corpus = Corpus.from_trees(trees, parser.vocabulary)
+    loader = DataLoader(corpus=corpus, numericalizer=parser.numericalizer, budget=budget, seed=1)
+    timer = ModuleTimer(device)
     for module, part in ((model, "forward"), (model.inputs, "inputs"), (model.lstm, "lstm")):
         if module is not None:
-            clock.watch(module, part)
+            timer.watch(module, part)
     if model.inputs is not None and model.inputs.chars is not None:
-        clock.watch(model.inputs.chars, "chars")
+        timer.watch(model.inputs.chars, "chars")
     if model.transformer is not None:
-        clock.watch(model.transformer, "transformer")
-    for epoch in range(2):  # the first one warms up
-        clock.seconds.clear()
-        batches = feed.epoch(epoch)
-        for members in batches:
-            one_step(recipe, feed, members, clock, model, optimizer)
-    return breakdown(clock.seconds), len(batches)
+        timer.watch(model.transformer, "transformer")
+    for epoch in range(2):  # the first is a warm-up
+        timer.seconds.clear()
+        batches = loader.epoch_batches(epoch)
+        for indices in batches:
+            run_step(recipe, loader, indices, timer, model, optimizer)
+    return separate_parts(timer.seconds), len(batches)
 
 
-def one_step(
+def run_step(
     recipe: Recipe,
-    feed: DataLoader,
-    members: list[int],
-    clock: Clock,
+    loader: DataLoader,
+    indices: list[int],
+    timer: ModuleTimer,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
 ) -> None:
-    with clock.time("host: batches (overlapped)"):
-        step = feed._step(members)
-    with clock.time("copy to the device"):
-        batch = step.parts[0][1].to(clock.device)
-    autocast = torch.autocast(clock.device.type, torch.bfloat16, enabled=recipe.train.precision == "bf16")
+    """Runs one step and measures its parts."""
+    with timer.measure("host: batches (overlapped)"):
+        step_batch = loader.collate(indices)
+    with timer.measure("copy to the device"):
+        batch = step_batch.parts[0][1].to(timer.device)
+    autocast = torch.autocast(timer.device.type, torch.bfloat16, enabled=recipe.train.precision == "bf16")
     optimizer.zero_grad()
-    with clock.time("loss"), autocast:
+    with timer.measure("loss"), autocast:
         loss = model.loss(batch).total()  # type: ignore[operator]
-    with clock.time("backward"):
+    with timer.measure("backward"):
         loss.backward()
-    with clock.time("clip and optimizer"):
+    with timer.measure("clip and optimizer"):
         nn.utils.clip_grad_norm_(model.parameters(), recipe.train.clip)
         optimizer.step()
 
 
-def breakdown(seconds: dict[str, float]) -> dict[str, float]:
-    """Times of nested parts as times of parts side by side."""
+def separate_parts(seconds: dict[str, float]) -> dict[str, float]:
+    """Subtracts the times of inner parts from the times of the parts that contain them."""
     inner = {name: seconds.pop(name, 0.0) for name in ("inputs", "chars", "lstm", "transformer", "forward", "loss")}
     forward = {
         "word vectors and dropout": inner["inputs"] - inner["chars"],
@@ -137,13 +121,13 @@ def breakdown(seconds: dict[str, float]) -> dict[str, float]:
     return {name: time for name, time in (*forward.items(), *seconds.items()) if time > 0}
 
 
-def profile(step: Callable[[], object], device: torch.device) -> str:
-    """Where the device's and the host's time go, by kernel."""
+def profile(function: Callable[[], object], device: torch.device) -> str:
+    """Returns a table of the time of each kernel on the host and the device."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device.type == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
     with torch.profiler.profile(activities=activities) as profiler:
-        step()
+        function()
     order = "self_cuda_time_total" if device.type == "cuda" else "self_cpu_time_total"
     return str(profiler.key_averages().table(sort_by=order, row_limit=30, max_name_column_width=60))
 
@@ -160,18 +144,18 @@ def main() -> None:
     recipe = read_config(Recipe, path, [f"data.train={args.train}", *args.settings])
     device = torch.device(args.device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    print(f"{name}, torch {torch.__version__}, {path}, {' '.join(args.settings) or 'as it is'}")
-    speeds = whole_epochs(recipe, args.device, args.epochs)
+    print(f"{name}, torch {torch.__version__}, {path}, {' '.join(args.settings) or 'no changed settings'}")
+    speeds = measure_epochs(recipe, args.device, args.epochs)
     rounded = ", ".join(f"{speed:,.0f}" for speed in speeds)
     print(f"{statistics.median(speeds):,.0f} sentences/s, median of {len(speeds)} epochs ({rounded})")
-    with number_format(recipe.train.precision):
-        seconds, steps = parts_of_a_step(recipe, device)
+    with matmul_precision(recipe.train.precision):
+        seconds, steps = measure_parts(recipe, device)
         total = sum(time for name, time in seconds.items() if "overlapped" not in name)
-        print(f"\nparts, each finished before the next: {1000 * total / steps:.2f} ms a step, {steps} steps an epoch")
+        print(f"\nparts, synchronized one by one: {1000 * total / steps:.2f} ms per step, {steps} steps per epoch")
         for name, time in seconds.items():
             print(f"{name:32} {1000 * time / steps:8.3f} ms {100 * time / total:6.1f} %")
         if args.profile:
-            print(profile(lambda: parts_of_a_step(recipe, device), device))
+            print(profile(lambda: measure_parts(recipe, device), device))
 
 
 if __name__ == "__main__":

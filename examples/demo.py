@@ -1,4 +1,4 @@
-"""Raw sentences of English and Chinese, their trees with part-of-speech tags, and how probable each part is."""
+"""Parses English and Chinese sentences and prints their trees with the probability of each constituent."""
 
 import time
 
@@ -16,24 +16,24 @@ SENTENCES = {
 
 def main() -> None:
     for model, sentences in SENTENCES.items():
-        started = time.perf_counter()
+        start = time.perf_counter()
         parser = Parser.load(model)
-        print(f"== {model}, loaded in {time.perf_counter() - started:.1f} s on {parser.device} ==\n")
+        print(f"== {model}, loaded in {time.perf_counter() - start:.1f} s on {parser.device} ==\n")
         for sentence in sentences:
-            show(parser, sentence)
+            print_analysis(parser, sentence)
 
 
-def show(parser: Parser, sentence: str) -> None:
-    """Print a sentence's tree with the probability of each constituent, and the next best tree."""
+def print_analysis(parser: Parser, sentence: str) -> None:
+    """Prints a sentence's tree with the probability of each constituent, and the best other tree."""
     analysis = parser.analyze(sentence, k=2)
     print(sentence)
     probabilities = (constituent.probability for constituent in analysis.constituents)
     for line, node in zip(analysis.tree.pretty().split("\n"), analysis.tree.walk(), strict=True):
         print(line if node.is_leaf else f"{line}  {next(probabilities):.3f}")
     print(f"log-probability {analysis.log_prob:.2f}, entropy {analysis.entropy:.2f}")
-    for other in analysis.alternatives:
-        if other.tree != analysis.tree:
-            print(f"or, with log-probability {other.log_prob:.2f}: {other.tree}")
+    for alternative in analysis.alternatives:
+        if alternative.tree != analysis.tree:
+            print(f"next best, with log-probability {alternative.log_prob:.2f}: {alternative.tree}")
             break
     print()
 

@@ -1,13 +1,12 @@
 """Measures how fast a parser is on random sentences."""
 
 import random
-import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from treecrf.parser import Parser
+from treecrf.timer import median_seconds
 
 SHORT_WORDS = 8  # of the sentence for the latency
 _MEAN_WORDS = 24  # of a sentence
@@ -32,8 +31,8 @@ def measure_speed(parser: Parser, *, sentences: int | None, repeats: int, mbr: b
     return Speed(
         sentences=count,
         words=sum(map(len, texts)),
-        batch_seconds=_median_seconds(lambda: list(parser.brackets_many(texts, mbr=mbr)), repeats),
-        latency_seconds=_median_seconds(lambda: parser.parse(short, mbr=mbr), 10 * repeats),
+        batch_seconds=median_seconds(lambda: list(parser.brackets_many(texts, mbr=mbr)), repeats),
+        latency_seconds=median_seconds(lambda: parser.parse(short, mbr=mbr), 10 * repeats),
     )
 
 
@@ -44,14 +43,3 @@ def random_sentences(words: Sequence[str], count: int) -> list[list[str]]:
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(ranked))))
     lengths = [min(_MAX_WORDS, 1 + round(generator.gammavariate(3, (_MEAN_WORDS - 1) / 3))) for _ in range(count)]
     return [generator.choices(ranked, cum_weights=weights, k=length) for length in lengths]
-
-
-def _median_seconds(call: Callable[[], object], repeats: int) -> float:
-    """The median time of a call, after a first call as a warm-up."""
-    call()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)

@@ -11,15 +11,16 @@ import torch
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.tree_builder import write_brackets
 from treecrf.parser import Parser
+from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper
 from treecrf.reproduce.baselines import supar_speed, torch_struct_decode
-from treecrf.reproduce.timer import PartTimer, median_seconds
+from treecrf.timer import PartTimer, median_seconds
 from treecrf.tree import Tree
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
 REPEATS = 3
 
-Words = Sequence[Sequence[str]]
+PlainWords = Sequence[Sequence[str]]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
@@ -34,7 +35,7 @@ def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
 @torch.no_grad()
 def time_parts(
     parser: Parser,
-    words: Words,
+    sentences: Sequence[Words],
     stream: IO[bytes],
     timer: PartTimer,
     *,
@@ -44,15 +45,15 @@ def time_parts(
     """Parses sentences into a file and measures each part. The parts do not overlap, unlike in `Parser.parse_many`."""
     parser.model.eval()
     writer = parser.tree_builder.bracket_writer(exact=False)
-    for start in range(0, len(words), parser.batching.window):
+    for start in range(0, len(sentences), parser.batching.window):
         with timer.measure("sort into batches"):
-            window = parser.reader.window(words[start : start + parser.batching.window], start)
+            window = parser.reader.window(sentences[start : start + parser.batching.window], start)
             batches = window.batches(parser.batching.budget)
         lines: dict[int, str] = {}
         for indices in batches:
             with timer.measure("encode"):
-                sentences = window.select(indices)
-                batch = parser.numericalizer.collate(sentences.model_words)
+                batch_sentences = window.select(indices)
+                batch = parser.numericalizer.collate(batch_sentences.model_words)
             with timer.measure("copy to the device"):
                 batch = (batch.pin_memory() if timer.device.type == "cuda" else batch).to(timer.device)
             with timer.measure("network"):
@@ -62,7 +63,8 @@ def time_parts(
             with timer.measure("copy to the host"):
                 decoded = decoded.cpu()
             with timer.measure("text"):
-                lines.update(zip(indices, write_brackets(writer, sentences.words, None, decoded), strict=True))
+                brackets = write_brackets(writer, batch_sentences.words, None, decoded)
+                lines.update(zip(indices, brackets, strict=True))
         with timer.measure("put in order and write"):
             stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
 
@@ -88,7 +90,7 @@ def _title(name: str, mbr: bool) -> str:
     return f"{name}, {'with' if mbr else 'without'} MBR"
 
 
-def _parser_lines(parsers: dict[str, Parser], words: Words, folder: Path) -> Iterator[dict[str, Any]]:
+def _parser_lines(parsers: dict[str, Parser], words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
     """The speed of each parser with and without MBR."""
     for name, parser in parsers.items():
         for mbr in (False, True):
@@ -101,7 +103,7 @@ def _parser_lines(parsers: dict[str, Parser], words: Words, folder: Path) -> Ite
             }
 
 
-def _torch_struct_lines(name: str, parser: Parser, words: Words, folder: Path) -> Iterator[dict[str, Any]]:
+def _torch_struct_lines(name: str, parser: Parser, words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
     """The speed of a parser's network with the charts of torch-struct, if it is installed."""
     torch_struct = torch_struct_decode()
     if torch_struct is None or parser.model.config.one_stage:
@@ -116,7 +118,7 @@ def _torch_struct_lines(name: str, parser: Parser, words: Words, folder: Path) -
             yield line | {"sentences_per_second": 1e6 / sum(parts.values()), "parts": parts}
 
 
-def _file_speed(parser: Parser, words: Words, folder: Path, *, mbr: bool) -> float:
+def _file_speed(parser: Parser, words: PlainWords, folder: Path, *, mbr: bool) -> float:
     """Sentences per second from a file of words to a file of brackets."""
     source, target = folder / "in.txt", folder / "out.mrg"
     source.write_text("".join(f"{' '.join(sentence)}\n" for sentence in words), encoding="utf-8")
@@ -130,7 +132,7 @@ def _file_speed(parser: Parser, words: Words, folder: Path, *, mbr: bool) -> flo
 
 
 def _part_microseconds(
-    parser: Parser, words: Words, folder: Path, *, decode: Callable[..., Decoded] = decode, mbr: bool
+    parser: Parser, words: PlainWords, folder: Path, *, decode: Callable[..., Decoded] = decode, mbr: bool
 ) -> dict[str, float]:
     """Microseconds per sentence of each part, in the second of two runs."""
     for _ in range(2):

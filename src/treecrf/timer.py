@@ -1,22 +1,26 @@
-"""Timers: of repeated runs, and of the parts of one run."""
+"""Timers: of single calls, of repeated runs, and of the parts of one run."""
 
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
+
+
+def time_call(call: Callable[[], object], device: "torch.device | None" = None) -> float:
+    """The seconds of one call; a GPU given as `device` completes its work before and after the call."""
+    start = now(device)
+    call()
+    return now(device) - start
 
 
 def time_runs(run: Callable[[], object], repeats: int) -> list[float]:
     """The seconds of a warm-up run and then of `repeats` runs."""
-    times = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return times
+    return [time_call(run) for _ in range(repeats + 1)]
 
 
 def median_seconds(run: Callable[[], object], repeats: int) -> float:
@@ -24,10 +28,19 @@ def median_seconds(run: Callable[[], object], repeats: int) -> float:
     return statistics.median(time_runs(run, repeats)[1:])
 
 
+def now(device: "torch.device | None" = None) -> float:
+    """The time in seconds, after a GPU given as `device` has completed its work."""
+    if device is not None and device.type == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
 class PartTimer:
     """Adds up the time of each part of a run. The device completes a part before the next part starts."""
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: "torch.device") -> None:
         self.device = device
         self.seconds: dict[str, float] = defaultdict(float)
 
@@ -39,7 +52,5 @@ class PartTimer:
         self.seconds[part] += self.now() - start
 
     def now(self) -> float:
-        """The time in seconds (synchronizes the device)."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter()
+        """The time in seconds, after the device has completed its work."""
+        return now(self.device)
