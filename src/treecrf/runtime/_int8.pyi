@@ -3,7 +3,7 @@
 def encode(
     thread: int,
     threads: int,
-    windows: int,
+    segments: int,
     width: int,
     layers: int,
     size: int,

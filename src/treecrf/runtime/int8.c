@@ -3,7 +3,7 @@
 
    Weights are int8 with one scale per output. Each input row is quantized on its own to uint8, between its smallest and
    largest number: x = offset + scale * q. So the result of a row does not depend on the other rows of a batch.
-   Everything else is float. A thread takes whole windows through all layers of an encoder: threads never wait for each
+   Everything else is float. A thread takes whole segments through all layers of an encoder: threads never wait for each
    other, and activations stay in the cache of one core.
 
    The products need the dot-product instructions of AVX-512 (VNNI). `available` returns whether this processor has
@@ -31,15 +31,15 @@ typedef struct { /* a layer of BERT */
 } Layer;
 
 typedef struct {
-    int64_t threads, windows, width;
+    int64_t threads, segments, width;
     int64_t layers, size, heads, intermediate_size; /* of the encoder */
     double epsilon;
-    const int64_t *pieces, *lengths; /* (windows, width), (windows,) */
+    const int64_t *pieces, *lengths; /* (segments, width), (segments,) */
     const int64_t *table;            /* addresses: see `read_layer` */
     const float *layer_weights;      /* (layers + 1,): of each layer in the output */
-    const float *piece_inputs;       /* (windows, width, size): added to the embeddings of pieces; may be null */
-    int64_t *next;                   /* counter of the windows that threads have claimed */
-    float *out;                      /* (windows, width, size) */
+    const float *piece_inputs;       /* (segments, width, size): added to the embeddings of pieces; may be null */
+    int64_t *next;                   /* counter of the segments that threads have claimed */
+    float *out;                      /* (segments, width, size) */
 } EncoderJob;
 
 typedef struct { /* x W' + bias */
@@ -194,9 +194,9 @@ static Layer read_layer(const EncoderJob *job, int64_t number) {
                    .output_norm = read_norm(t + 4 * LINEAR_FIELDS + NORM_FIELDS)};
 }
 
-typedef struct { /* the windows that a thread encodes at once, concatenated without padding */
+typedef struct { /* the segments that a thread encodes at once, concatenated without padding */
     int64_t rows;
-    int64_t *windows, count;
+    int64_t *segments, count;
     float *x, *wide, *narrow, *scratch; /* x: hidden states; wide, narrow: intermediate values */
     Quantized quantized;
 } Group;
@@ -206,12 +206,13 @@ static void embed(const EncoderJob *job, Group *g) {
     const float *words = (const float *)(uintptr_t)job->table[0], *positions = (const float *)(uintptr_t)job->table[1];
     float *x = g->x, *y = g->narrow;
     for (int64_t k = 0; k < g->count; k++)
-        for (int64_t position = 0; position < job->lengths[g->windows[k]]; position++, x += job->size, y += job->size) {
-            int64_t piece = job->pieces[g->windows[k] * job->width + position];
+        for (int64_t position = 0; position < job->lengths[g->segments[k]];
+             position++, x += job->size, y += job->size) {
+            int64_t piece = job->pieces[g->segments[k] * job->width + position];
             memcpy(x, words + piece * job->size, job->size * sizeof(float));
             memcpy(y, positions + position * job->size, job->size * sizeof(float));
             if (!job->piece_inputs) continue;
-            const float *inputs = job->piece_inputs + (g->windows[k] * job->width + position) * job->size;
+            const float *inputs = job->piece_inputs + (g->segments[k] * job->width + position) * job->size;
             for (int64_t n = 0; n < job->size; n++) y[n] += inputs[n];
         }
     add_and_norm(g->x, g->narrow, g->rows, job->size, read_norm(job->table + 2), job->epsilon);
@@ -222,8 +223,8 @@ static void add_to_output(const EncoderJob *job, const Group *g, float weight, i
     const float *x = g->x;
     if (weight == 0.0f && !is_first) return;
     for (int64_t k = 0; k < g->count; k++) {
-        float *out = job->out + g->windows[k] * job->width * job->size;
-        int64_t numbers = job->lengths[g->windows[k]] * job->size;
+        float *out = job->out + g->segments[k] * job->width * job->size;
+        int64_t numbers = job->lengths[g->segments[k]] * job->size;
         for (int64_t n = 0; n < numbers; n += LANES)
             store(out + n, _mm512_fmadd_ps(load(x + n), broadcast(weight), is_first ? broadcast(0.0f) : load(out + n)));
         x += numbers;
@@ -232,9 +233,9 @@ static void add_to_output(const EncoderJob *job, const Group *g, float weight, i
 
 static void attention(const EncoderJob *job, const Group *g) {
     int64_t head = job->size / job->heads, row = 0;
-    for (int64_t k = 0; k < g->count; row += job->lengths[g->windows[k++]])
+    for (int64_t k = 0; k < g->count; row += job->lengths[g->segments[k++]])
         for (int64_t h = 0; h < job->heads; h++)
-            attend_head(g->wide + 3 * row * job->size + h * head, job->lengths[g->windows[k]], job->size, head,
+            attend_head(g->wide + 3 * row * job->size + h * head, job->lengths[g->segments[k]], job->size, head,
                         g->scratch, g->narrow + row * job->size + h * head);
 }
 
@@ -392,7 +393,7 @@ END_OF_VECTOR_CODE
 static int64_t lay_out(const EncoderJob *job, Group *g, int64_t rows, int64_t longest, char *memory) {
     char *start = memory;
     int64_t widest = job->intermediate_size > 3 * job->size ? job->intermediate_size : 3 * job->size;
-    g->windows = allocate(&memory, rows * sizeof(int64_t));
+    g->segments = allocate(&memory, rows * sizeof(int64_t));
     g->x = allocate(&memory, rows * job->size * sizeof(float));
     g->narrow = allocate(&memory, rows * job->size * sizeof(float));
     g->wide = allocate(&memory, rows * widest * sizeof(float));
@@ -401,10 +402,10 @@ static int64_t lay_out(const EncoderJob *job, Group *g, int64_t rows, int64_t lo
     return memory - start + ALIGN;
 }
 
-/* Runs on each thread: claims windows until its group has enough rows, encodes them, and repeats. */
+/* Runs on each thread: claims segments until its group has enough rows, encodes them, and repeats. */
 static int run_encoder(const EncoderJob *job) {
     int64_t total = 0, longest = 0;
-    for (int64_t k = 0; k < job->windows; k++) {
+    for (int64_t k = 0; k < job->segments; k++) {
         total += job->lengths[k];
         longest = job->lengths[k] > longest ? job->lengths[k] : longest;
     }
@@ -416,10 +417,10 @@ static int run_encoder(const EncoderJob *job) {
     for (;;) {
         g.rows = g.count = 0;
         while (g.rows < group_rows) {
-            int64_t window = next_block(job->next, 1);
-            if (window >= job->windows) break;
-            g.windows[g.count++] = window;
-            g.rows += job->lengths[window];
+            int64_t segment = next_block(job->next, 1);
+            if (segment >= job->segments) break;
+            g.segments[g.count++] = segment;
+            g.rows += job->lengths[segment];
         }
         if (g.count == 0) break;
         encode_group(job, &g);
@@ -448,17 +449,17 @@ static int can_run(void) { return 0; }
 
 /* Returns 0 and sets a ValueError if a piece or a position is outside of the embeddings. */
 static int check(const EncoderJob *job, int64_t vocabulary_size, int64_t max_length) {
-    for (int64_t k = 0; k < job->windows; k++) {
+    for (int64_t k = 0; k < job->segments; k++) {
         int64_t length = job->lengths[k];
         if (length < 1 || length > job->width || length > max_length) {
-            PyErr_Format(PyExc_ValueError, "window %lld has %lld pieces; expected 1 to %lld", (long long)k,
+            PyErr_Format(PyExc_ValueError, "segment %lld has %lld pieces; expected 1 to %lld", (long long)k,
                          (long long)length, (long long)(job->width < max_length ? job->width : max_length));
             return 0;
         }
         for (int64_t position = 0; position < length; position++) {
             int64_t piece = job->pieces[k * job->width + position];
             if (piece >= 0 && piece < vocabulary_size) continue;
-            PyErr_Format(PyExc_ValueError, "window %lld has piece %lld; expected 0 to %lld", (long long)k,
+            PyErr_Format(PyExc_ValueError, "segment %lld has piece %lld; expected 0 to %lld", (long long)k,
                          (long long)piece, (long long)(vocabulary_size - 1));
             return 0;
         }
@@ -469,14 +470,14 @@ static int check(const EncoderJob *job, int64_t vocabulary_size, int64_t max_len
 /* Addresses are integers: see _int8.pyi. */
 static PyObject *encode(PyObject *module, PyObject *args) {
     unsigned long long pieces, lengths, table, layer_weights, piece_inputs, next, out;
-    long long thread, threads, windows, width, layers, size, heads, intermediate_size, vocabulary_size, max_length;
+    long long thread, threads, segments, width, layers, size, heads, intermediate_size, vocabulary_size, max_length;
     double epsilon;
     int is_complete;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKKK", &thread, &threads, &windows, &width, &layers, &size, &heads,
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLdKKKKKKK", &thread, &threads, &segments, &width, &layers, &size, &heads,
                           &intermediate_size, &vocabulary_size, &max_length, &epsilon, &table, &pieces, &lengths,
                           &layer_weights, &piece_inputs, &next, &out))
         return NULL;
-    EncoderJob job = {threads, windows, width, layers, size, heads, intermediate_size, epsilon};
+    EncoderJob job = {threads, segments, width, layers, size, heads, intermediate_size, epsilon};
     job.pieces = (const int64_t *)(uintptr_t)pieces, job.lengths = (const int64_t *)(uintptr_t)lengths;
     job.table = (const int64_t *)(uintptr_t)table, job.layer_weights = (const float *)(uintptr_t)layer_weights;
     job.piece_inputs = (const float *)(uintptr_t)piece_inputs;
