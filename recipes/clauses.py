@@ -1,9 +1,9 @@
-"""Give clauses their punctuation: the Sinica Treebank's sample leaves it out, and the text that a parser meets has it.
+"""Adds punctuation to the Sinica Treebank sample, which has none.
 
     python recipes/clauses.py data/sinica/train.mrg.gz data/sinica/train_marked.mrg.gz
 
-Half of the clauses stay as they are. The others are joined as they follow each other, up to three in a sentence, with
-commas between and a mark at the end, all below the root. Every clause is there once.
+Half of the clauses stay unchanged. The others are joined in their order, up to three in a sentence, with commas between
+them and a final punctuation mark, all directly below the root. Every clause is used once.
 """
 
 import random
@@ -15,26 +15,26 @@ from treecrf.treebank import read_trees, write_trees
 
 COMMA = Tree("COMMACATEGORY", ("，",))
 ENDS = [Tree("PERIODCATEGORY", ("。",)), Tree("QUESTIONCATEGORY", ("？",)), Tree("EXCLAMATIONCATEGORY", ("！",))]
-SHARES = [0.8, 0.1, 0.1]
+PROBABILITIES = [0.8, 0.1, 0.1]
 
 
-def marked(clauses: list[Tree], *, seed: int = 1) -> Iterator[Tree]:
-    """The clauses, some with punctuation; which follows from the seed."""
+def add_punctuation(clauses: list[Tree], *, seed: int = 1) -> Iterator[Tree]:
+    """Yields the clauses, some of them joined with punctuation, chosen by the seed."""
     generator = random.Random(seed)
-    place = 0
-    while place < len(clauses):
-        count = generator.randint(1, 3)
-        group, place = clauses[place : place + count], place + count
+    start = 0
+    while start < len(clauses):
+        end = start + generator.randint(1, 3)
+        group, start = clauses[start:end], end
         if generator.random() < 0.5:
             yield from group
             continue
         children: list[Tree] = []
         for clause in group:
             children += [COMMA] * bool(children) + list(clause.subtrees)
-        yield Tree(group[0].label, (*children, *generator.choices(ENDS, SHARES)))
+        yield Tree(group[0].label, (*children, *generator.choices(ENDS, PROBABILITIES)))
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    write_trees(sys.argv[2], marked(list(read_trees(sys.argv[1]))))
+    write_trees(sys.argv[2], add_punctuation(list(read_trees(sys.argv[1]))))

@@ -1,6 +1,7 @@
-# The embedded model `en`, from treebanks in data/ and GloVe's vectors: sh recipes/en.sh
-# Parsers of three kinds teach it, on gold trees and on sentences of Redwoods. That `en` itself, in its version before,
-# parses these first gives the sentences a tree; what is learned of them is nearly all the teachers'.
+# Trains the embedded model `en` from treebanks in data/ and GloVe vectors: sh recipes/en.sh
+# Its teachers are parsers of three kinds, trained on gold trees. `en` is trained on gold trees and on sentences of
+# Redwoods. The previous version of `en` parses these sentences, because training needs trees, but most of the loss is
+# distillation.
 set -e
 python recipes/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz data/redwoods/test.mrg.gz > data/redwoods/sentences.txt
 treecrf parse --tokens data/redwoods/sentences.txt -o data/redwoods/parsed.mrg.gz

@@ -1,4 +1,4 @@
-"""The sentences of treebanks as lines of words, for parsers to explain: each once, multiwords cut, markup left out.
+"""Prints the sentences of treebanks, one per line: without duplicates and markup, and with multiword tokens split.
 
 python recipes/sentences.py data/redwoods/{train,dev,test}.mrg.gz > redwoods.txt
 """
@@ -13,19 +13,19 @@ from treecrf.treebank import read_trees
 MARKUP = re.compile(r"[⌊⌋|>=/\\]")
 
 
-def lines(trees: Iterable[Tree]) -> Iterator[str]:
-    """The words of trees, of two words and more, in the order in which they first come."""
-    seen = set()
+def sentence_lines(trees: Iterable[Tree]) -> Iterator[str]:
+    """Yields the words of each tree with at least two words, in the order of their first occurrence."""
+    previous_lines = set()
     for tree in trees:
         words = " ".join(tree.words).replace("_", " ").split()
         line = " ".join(words)
-        if len(words) > 1 and not MARKUP.search(line) and line not in seen:
-            seen.add(line)
+        if len(words) > 1 and not MARKUP.search(line) and line not in previous_lines:
+            previous_lines.add(line)
             yield line
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    for line in lines(tree for path in sys.argv[1:] for tree in read_trees(path)):
+    for line in sentence_lines(tree for path in sys.argv[1:] for tree in read_trees(path)):
         print(line)

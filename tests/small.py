@@ -1,4 +1,4 @@
-"""A parser small enough to train in seconds, and a treebank for it."""
+"""A small recipe that trains in seconds, parsers with random weights, and fifty trees."""
 
 import contextlib
 from dataclasses import replace
@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.atomic_io import unpack
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
+from treecrf.tensor_io import read_safetensors
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
 from treecrf.training.checkpoint import STATE
 
@@ -33,7 +33,7 @@ TRAIN = TrainConfig(epochs=3, batch_words=100, learning_rate=0.01, log_steps=1)
 
 
 def small_recipe(*, data: dict[str, Any] | None = None, model: dict[str, Any] | None = None, **train: Any) -> Recipe:
-    """A recipe that trains on the fifty trees, with some settings changed."""
+    """Returns a recipe that trains on the fifty trees, with some settings changed."""
     return Recipe(
         data=replace(DataConfig(train=(FIFTY,), dev=(FIFTY,)), **(data or {})),
         model=replace(MODEL, **(model or {})),
@@ -42,26 +42,26 @@ def small_recipe(*, data: dict[str, Any] | None = None, model: dict[str, Any] | 
 
 
 def random_parser(trees: list[Any], **model: Any) -> Parser:
-    """A parser with random weights: its trees are odd, but none of its scores are tied."""
+    """Returns a parser with random weights. Its trees make no sense, but no two of its scores are equal."""
     vocabulary = Vocabulary.build(trees)
-    return Parser(_drawn(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
+    return Parser(_randomize(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
 
 
 def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
-    """A parser like `random_parser`, with a small BERT that reads the pieces of a real one's tokenizer."""
+    """Returns a parser with random weights and a small BERT, which uses the tokenizer of a real BERT."""
     vocabulary = Vocabulary.build(trees, normalization="plain")
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
-    network = _drawn(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
-    return Parser(network, vocabulary, normalization="plain", pieces=SubwordTokenizer.load(tokenizer))
+    span_model = _randomize(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
+    return Parser(span_model, vocabulary, normalization="plain", subwords=SubwordTokenizer.load(tokenizer))
 
 
-def _drawn(network: SpanModel) -> SpanModel:
+def _randomize(model: SpanModel) -> SpanModel:
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
-        for parameter in network.parameters():
+        for parameter in model.parameters():
             parameter.normal_(0, 0.5, generator=generator)
-    return network.eval()
+    return model.eval()
 
 
 class _Stop(Exception):
@@ -69,7 +69,7 @@ class _Stop(Exception):
 
 
 def whole_and_resumed(recipe: Recipe, folder: Path) -> list[dict[str, Tensor]]:
-    """The state that an uninterrupted run of a recipe ends in, and that of one which stopped in its second epoch."""
+    """Returns the last checkpoint of an uninterrupted run, and that of a run that stopped in its second epoch."""
 
     def stop(progress: Progress) -> None:
         if progress.epoch == 2 and progress.batch == 3:
@@ -80,4 +80,4 @@ def whole_and_resumed(recipe: Recipe, folder: Path) -> list[dict[str, Tensor]]:
         fit(recipe, folder / "resumed", device="cpu", watch=stop)
         raise AssertionError("the run did not stop")
     fit(recipe, folder / "resumed", device="cpu", resume=True)
-    return [unpack(folder / name / STATE)[0] for name in ("whole", "resumed")]
+    return [read_safetensors(folder / name / STATE)[0] for name in ("whole", "resumed")]

@@ -24,7 +24,7 @@ def load(name: str) -> Recipe:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_recipe_loads_and_survives_writing(path: Path, tmp_path: Path) -> None:
+def test_every_recipe_is_the_same_after_writing_and_reading(path: Path, tmp_path: Path) -> None:
     recipe = read_config(Recipe, path)
     (tmp_path / "copy.toml").write_text(to_toml(recipe))
     assert read_config(Recipe, tmp_path / "copy.toml") == recipe
@@ -32,7 +32,7 @@ def test_every_recipe_loads_and_survives_writing(path: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_recipe_says_what_it_is(path: Path) -> None:
+def test_every_recipe_starts_with_a_comment(path: Path) -> None:
     assert path.read_text().startswith("# ")
 
 
@@ -48,7 +48,7 @@ def test_the_main_recipes_are_the_papers_settings(name: str) -> None:
     assert load(name).model == ModelConfig() and load(name).train == TrainConfig()
 
 
-def test_gum_has_the_papers_network_but_smaller_steps() -> None:
+def test_gum_has_the_papers_model_with_smaller_batches() -> None:
     recipe = load("gum")
     assert recipe.model == ModelConfig() and recipe.train == TrainConfig(batch_words=2500, ema_decay=0.995)
 
@@ -64,7 +64,7 @@ def test_the_defaults_are_the_papers_settings() -> None:
 
 
 @pytest.mark.parametrize("corpus", ["", "ctb5-", "ctb7-"])
-def test_each_dev_row_changes_one_thing(corpus: str) -> None:
+def test_each_dev_row_changes_one_section(corpus: str) -> None:
     base = load(corpus.rstrip("-") or "ptb")
     for row in DEV_ROWS:
         recipe = load(corpus + row)
@@ -84,40 +84,40 @@ def test_gum_is_trained_on_both_its_parts() -> None:
 
 
 @pytest.mark.parametrize("name", ["ctb5", "ctb5-minus", "ctb7-bert", "sinica", "zhong"])
-def test_chinese_parsers_cut_raw_text_as_chinese(name: str) -> None:
+def test_chinese_parsers_tokenize_raw_text_as_chinese(name: str) -> None:
     assert load(name).data.language == "zh"
 
 
 @pytest.mark.parametrize("name", ["en", "en-lstm", "zh"])
-def test_embedded_models_predict_tags_and_read_one_spelling(name: str) -> None:
+def test_embedded_models_predict_tags_and_normalize_words(name: str) -> None:
     recipe = load(name)
     assert recipe.model.tag_head
     assert recipe.data.normalization == ("simplified" if name == "zh" else "plain")
 
 
 def test_both_english_models_have_the_same_gold_trees() -> None:
-    one, other = load("en").data, load("en-lstm").data
-    assert (one.train[:-1], one.dev) == (other.train, other.dev)
-    assert one.train[-1] == "data/redwoods/parsed.mrg.gz"
+    en, lstm = load("en").data, load("en-lstm").data
+    assert (en.train[:-1], en.dev) == (lstm.train, lstm.dev)
+    assert en.train[-1] == "data/redwoods/parsed.mrg.gz"
 
 
 @pytest.mark.parametrize("kind", ["", "-lstm", "-words"])
-def test_teachers_have_the_vocabulary_of_the_learner_and_read_gold_trees_alone(kind: str) -> None:
-    learner, teacher = load("en").data, load(f"en-teacher{kind}").data
+def test_teachers_have_the_vocabulary_of_the_student_and_only_gold_trees(kind: str) -> None:
+    student, teacher = load("en").data, load(f"en-teacher{kind}").data
     for setting in ("train", "normalization", "vectors", "unknown_vector", "retag"):
-        assert getattr(teacher, setting) == getattr(learner, setting)
-    assert teacher.weights[-1] == 0 < learner.weights[-1]
+        assert getattr(teacher, setting) == getattr(student, setting)
+    assert teacher.weights[-1] == 0 < student.weights[-1]
 
 
-def test_what_english_is_learned_from_is_trained_before() -> None:
+def test_the_script_trains_the_encoder_and_teachers_of_the_english_model() -> None:
     script = (RECIPES / "en.sh").read_text()
-    made = {run.replace("$seed", seed) for run in re.findall(r"-o (runs/\S+)", script) for seed in "12"}
+    runs = {run.replace("$seed", seed) for run in re.findall(r"-o (runs/\S+)", script) for seed in "12"}
     recipe = load("en")
-    assert {recipe.model.transformer, *recipe.train.teachers} < made
+    assert {recipe.model.transformer, *recipe.train.teachers} < runs
     assert all((RECIPES / name).is_file() for name in re.findall(r"recipes/(\S+)", script))
 
 
-def test_sentences_of_treebanks_become_lines_of_words_each_once(tmp_path: Path) -> None:
+def test_sentences_of_treebanks_become_distinct_lines_of_words(tmp_path: Path) -> None:
     trees = tmp_path / "trees.mrg"
     trees.write_text(
         "(S (X ad_hoc) (X grammar))\n(S (X see) (X a|b))\n(S (X alone))\n(S (X ad) (X hoc_grammar))\n(S (X more) (X _))"
@@ -126,14 +126,14 @@ def test_sentences_of_treebanks_become_lines_of_words_each_once(tmp_path: Path) 
     assert subprocess.run(script, check=True, capture_output=True, text=True).stdout == "ad hoc grammar\n"
 
 
-def test_clauses_are_joined_with_punctuation_and_none_is_lost(tmp_path: Path) -> None:
+def test_clauses_are_joined_with_punctuation_and_all_are_used(tmp_path: Path) -> None:
     trees = [tree for tree in read_trees(FIFTY) if not tree.is_leaf]
     script = [sys.executable, str(RECIPES / "clauses.py"), FIFTY, str(tmp_path / "marked.mrg.gz")]
     subprocess.run(script, check=True)
-    found = list(read_trees(tmp_path / "marked.mrg.gz"))
+    joined = list(read_trees(tmp_path / "marked.mrg.gz"))
     marks = ("COMMACATEGORY", "PERIODCATEGORY", "QUESTIONCATEGORY", "EXCLAMATIONCATEGORY")
-    clauses = [child for tree in found for child in tree.subtrees if child.label not in marks]
+    clauses = [child for tree in joined for child in tree.subtrees if child.label not in marks]
     assert clauses == [child for tree in trees for child in tree.subtrees]
-    ends = [tree.tags[-1] in marks for tree in found]
-    assert 0 < sum(ends) < len(ends)
-    assert all(tree in trees for tree, is_marked in zip(found, ends, strict=True) if not is_marked)
+    is_marked = [tree.tags[-1] in marks for tree in joined]
+    assert 0 < sum(is_marked) < len(is_marked)
+    assert all(tree in trees for tree, marked in zip(joined, is_marked, strict=True) if not marked)

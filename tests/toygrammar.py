@@ -1,4 +1,4 @@
-"""Small invented trees: every structure that the code must handle, in sentences that anybody can read."""
+"""Random trees of a toy grammar, with every kind of structure that the code must handle."""
 
 import random
 from pathlib import Path
@@ -32,29 +32,29 @@ _RULES = {
     "ADVP": ["RB", "RB RB"],
     "FRAG": ["NP", "ADVP .", "PP ."],
 }
-_DEEPEST = 7
+_MAX_DEPTH = 7
 
 
-def toy_trees(number: int, *, seed: int = 0, longest: int = 16) -> list[Tree]:
-    """Trees of different sentences, none over `longest` words."""
-    source = random.Random(seed)
+def toy_trees(count: int, *, seed: int = 0, max_words: int = 16) -> list[Tree]:
+    """Returns trees of different sentences with at most `max_words` words."""
+    generator = random.Random(seed)
     trees: dict[tuple[str, ...], Tree] = {}
-    while len(trees) < number:
-        tree = _grow("TOP", source, 0)
-        if len(tree.words) <= longest:
+    while len(trees) < count:
+        tree = _expand("TOP", generator, 0)
+        if len(tree.words) <= max_words:
             trees.setdefault(tuple(tree.words), tree)
     return list(trees.values())
 
 
-def _grow(label: str, source: random.Random, depth: int) -> Tree:
+def _expand(label: str, generator: random.Random, depth: int) -> Tree:
     if label in _WORDS:
-        return Tree({"C": "IN"}.get(label, label), (source.choice(_WORDS[label]),))
-    rules = _RULES[label] if depth < _DEEPEST else _RULES[label][:1]
-    return Tree(label, tuple(_grow(child, source, depth + 1) for child in source.choice(rules).split()))
+        return Tree({"C": "IN"}.get(label, label), (generator.choice(_WORDS[label]),))
+    rules = _RULES[label] if depth < _MAX_DEPTH else _RULES[label][:1]
+    return Tree(label, tuple(_expand(child, generator, depth + 1) for child in generator.choice(rules).split()))
 
 
 def write_trees(path: Path, trees: list[Tree]) -> Path:
-    """One tree a line."""
+    """Writes one tree per line."""
     path.write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
     return path
 

@@ -23,7 +23,7 @@ from treecrf.bulk.shards import SHARD_STEP, Shard
 from treecrf.bulk.worker import PARTIAL_FOLDER, Worker, model_digest
 from treecrf.cli import main
 
-TREES = toy_trees(60, seed=3, longest=8)
+TREES = toy_trees(60, seed=3, max_words=8)
 TIMEOUT = 240.0  # seconds, for a busy machine
 LINES = 3 * SHARD_STEP + 100
 # the cluster accepts only clients with its token
