@@ -4,7 +4,7 @@ from treecrf.tree import Tree
 from treecrf.viz import page, svg
 
 
-def test_a_page_holds_every_picture_and_escapes_captions():
+def test_a_page_contains_every_picture_and_escapes_captions():
     pictures = [(f"{number}. <b>&", svg(Tree.parse(f"(NP (NN w{number}))"))) for number in (1, 2)]
     html = page(pictures, title="a < b", theme="dark")
     tags: list[str] = []

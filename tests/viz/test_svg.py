@@ -10,7 +10,7 @@ from strategies import deep_tree, trees, wide_tree
 from toygrammar import toy_trees
 from treecrf.tree import Tree
 from treecrf.viz import svg
-from treecrf.viz.text_metrics import visible
+from treecrf.viz.text_metrics import escape_invisible
 
 TREES = toy_trees(5)
 LAYOUTS = ["tidy", "aligned", "sideways"]
@@ -33,11 +33,11 @@ def places(picture: str, kind: str) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(tree=trees())
-def test_every_tree_is_valid_xml_with_its_text_in_it(tree, layout):
+def test_every_tree_is_valid_xml_with_its_text(tree, layout):
     picture = svg(tree, layout=layout)
-    assert texts(picture, "words") == [visible(word) for word in tree.words if word]
-    assert texts(picture, "labels") == [visible(span.label) for span in tree.spans() if span.label]
-    assert read(picture).findtext(f"{NAME}title") == " ".join(map(visible, tree.words))
+    assert texts(picture, "words") == [escape_invisible(word) for word in tree.words if word]
+    assert texts(picture, "labels") == [escape_invisible(span.label) for span in tree.spans() if span.label]
+    assert read(picture).findtext(f"{NAME}title") == " ".join(map(escape_invisible, tree.words))
 
 
 def test_markup_in_words_stays_text():
@@ -47,7 +47,7 @@ def test_markup_in_words_stays_text():
     assert texts(picture, "words") == tree.words
 
 
-def test_a_picture_is_complete_in_itself():
+def test_a_picture_has_no_references():
     picture = svg(TREE, [1.0, 0.9, 0.5, 0.2])
     root = read(picture)
     assert root.get("role") == "img" and root.find(f"{NAME}title") is not None and root.find(f"{NAME}desc") is not None
@@ -57,14 +57,14 @@ def test_a_picture_is_complete_in_itself():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_everything_lies_inside_the_picture(layout):
+def test_everything_is_inside_the_picture(layout):
     root = read(svg(TREE, [1.0, 0.9, 0.5, 0.2], layout=layout))
     width, height = float(root.get("width", "")), float(root.get("height", ""))
     for element in root.iter(f"{NAME}text"):
         assert 0 < float(element.get("x", "")) < width and 0 < float(element.get("y", "")) < height
 
 
-def test_layouts_place_words_as_they_say():
+def test_layouts_place_words():
     tidy, aligned, sideways = (places(svg(TREE, layout=layout), "words") for layout in LAYOUTS)
     assert len({y for _, y in aligned}) == 1
     assert len({x for x, _ in sideways}) == 1 and sideways == sorted(sideways, key=lambda place: place[1])
@@ -72,14 +72,14 @@ def test_layouts_place_words_as_they_say():
         assert row == sorted(row)
 
 
-def test_sentences_from_right_to_left_are_drawn_so():
+def test_right_to_left_sentences_are_drawn_from_right_to_left():
     tree = Tree.parse("(TOP (S (NP (NN ילדה)) (VP (VB קראה) (NN ספר)) (PUNC .)))")
     row = places(svg(tree, layout="aligned"), "words")
     assert row == sorted(row, reverse=True)
     assert "DejaVu Sans" in svg(tree)
 
 
-def test_probabilities_become_colours_numbers_and_a_legend():
+def test_probabilities_become_colors_numbers_and_a_legend():
     picture = svg(TREE, [1.0, 1.0, 0.5, 0.25])
     group = read(picture).find(f"{NAME}g[@class='labels']")
     assert group is not None
@@ -90,12 +90,12 @@ def test_probabilities_become_colours_numbers_and_a_legend():
     assert "legend" not in svg(TREE)
 
 
-def test_themes_differ_in_ground_and_transparent_pictures_have_none():
+def test_themes_differ_in_background_and_transparent_pictures_have_none():
     assert svg(TREE, theme="dark") != svg(TREE)
     assert "<rect" in svg(TREE) and "<rect" not in svg(TREE, transparent=True)
 
 
-def test_wrong_arguments_are_told():
+def test_wrong_arguments_are_errors():
     with pytest.raises(
         ValueError, match=r"3 probabilities for 4 constituents; expected one for each of tree.spans\(\)"
     ):
@@ -117,7 +117,7 @@ def test_a_notebook_shows_a_tree():
     assert data["text/plain"] == repr(TREE)
 
 
-def test_a_notebook_shows_an_analysis_in_colours():
+def test_a_notebook_shows_an_analysis_in_colors():
     tree = TREES[0]
     analysis = random_parser(TREES, tag_head=True).analyze(tree.words)
     numbers = [constituent.probability for constituent in analysis.constituents]

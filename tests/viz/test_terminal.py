@@ -4,12 +4,12 @@ from hypothesis import given
 from strategies import deep_tree, trees, wide_tree
 from treecrf.tree import Tree
 from treecrf.viz import text
-from treecrf.viz.text_metrics import cells, visible
+from treecrf.viz.text_metrics import escape_invisible, terminal_columns
 
 TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat) (NP (NN 树木))) (. .)))")
 
 
-def test_a_tree_is_drawn_from_the_top_down():
+def test_a_tree_is_drawn_from_top_to_bottom():
     assert text(TREE).splitlines() == [
         "          TOP",
         "           │",
@@ -25,21 +25,21 @@ def test_a_tree_is_drawn_from_the_top_down():
 
 
 @given(trees())
-def test_words_stand_apart_in_their_order_and_fit(tree):
+def test_words_are_separate_in_order_and_fit(tree):
     drawing = text(tree, width=10_000)
     assert all(line == line.rstrip(" ") for line in drawing.split("\n"))
-    assert all(visible(word).strip() in drawing for word in tree.words)
+    assert all(escape_invisible(word).strip() in drawing for word in tree.words)
 
 
 @pytest.mark.parametrize("width", [10, 15, 19, 20, 21, 80])
-def test_what_is_too_wide_is_indented_instead(width):
+def test_a_tree_that_is_too_wide_is_indented(width):
     drawing = text(TREE, width=width)
-    widest = max(map(cells, text(TREE).split("\n")))
+    widest = max(map(terminal_columns, text(TREE).split("\n")))
     assert (drawing == TREE.pretty()) == (width < widest)
-    assert width < widest or max(map(cells, drawing.split("\n"))) <= width
+    assert width < widest or max(map(terminal_columns, drawing.split("\n"))) <= width
 
 
-def test_probabilities_stand_behind_labels():
+def test_probabilities_follow_labels():
     numbers = [1.0, 0.9999, 0.5, 0.25, 0.125]
     for width in (10, 100):
         drawing = text(TREE, numbers, width=width)

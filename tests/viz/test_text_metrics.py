@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.viz.text_metrics import cells, is_ideographic, is_right_to_left, visible, width
+from treecrf.viz.text_metrics import escape_invisible, is_ideographic, is_right_to_left, terminal_columns, width
 
 
 @pytest.mark.parametrize(
@@ -19,11 +19,11 @@ from treecrf.viz.text_metrics import cells, is_ideographic, is_right_to_left, vi
         ("\u200b", 0),
     ],
 )
-def test_columns_are_those_of_a_terminal(text, columns):
-    assert cells(text) == columns
+def test_terminal_columns_of_texts(text, columns):
+    assert terminal_columns(text) == columns
 
 
-def test_widths_follow_the_letters():
+def test_widths_depend_on_the_letters():
     assert width("il", 10) < width("nn", 10) < width("MW", 10)
     assert width("é", 10) == width("e", 10) and width("e\u0301", 10) == width("e", 10)
     assert width("树", 10) == 10 and width("🌳", 10) > 10
@@ -32,19 +32,19 @@ def test_widths_follow_the_letters():
 
 
 @given(st.text())
-def test_nothing_invisible_is_drawn(text):
-    shown = visible(text)
+def test_invisible_characters_are_escaped(text):
+    shown = escape_invisible(text)
     assert all(letter.isprintable() or (not letter.isspace() and ord(letter) > 0x9F) for letter in shown)
-    assert visible(shown) == shown
+    assert escape_invisible(shown) == shown
 
 
 @pytest.mark.parametrize(
     ("words", "expected"), [(["שלום", "ok"], True), (["كتب", "."], True), (["the", "cat"], False), (["1", "."], False)]
 )
-def test_most_letters_decide_the_direction(words, expected):
+def test_the_majority_of_letters_decides_the_direction(words, expected):
     assert is_right_to_left(words) is expected
 
 
-def test_ideographs_are_told_from_letters_and_pictures():
+def test_ideographs_differ_from_letters_and_emoji():
     assert is_ideographic("NP 语") and is_ideographic("カ") and is_ideographic("국")
     assert not is_ideographic("NP é 🌳")

@@ -1,6 +1,6 @@
-"""Pictures of trees: SVG, and from it PNG, PDF and HTML pages; LaTeX; drawings for the terminal.
+"""Pictures of trees: SVG, PNG, PDF, HTML pages, LaTeX, and drawings for the terminal.
 
-`probabilities` is one number for each of `tree.spans()`, in that order, as `Parser.analyze` gives them.
+`probabilities` has one number for each of `tree.spans()`, in that order, as in the result of `Parser.analyze`.
 """
 
 from treecrf.viz.html import page

@@ -1,23 +1,21 @@
-"""Many pictures as one page of HTML."""
+"""HTML pages of pictures."""
 
 from collections.abc import Iterable
 from html import escape
 
-from treecrf.viz.colors import hexadecimal, theme_named
+from treecrf.viz.colors import get_theme, to_hex
 
 _STYLE = """\
-body {{ margin: 2rem; font: 16px/1.4 sans-serif; color: {ink}; background: {ground}; }}
+body {{ margin: 2rem; font: 16px/1.4 sans-serif; color: {ink}; background: {background}; }}
 figure {{ margin: 0 0 3rem; overflow-x: auto; }}
-figcaption {{ margin-bottom: .5rem; color: {faint}; }}
+figcaption {{ margin-bottom: .5rem; color: {muted}; }}
 """
 
 
 def page(pictures: Iterable[tuple[str, str]], *, title: str = "Trees", theme: str = "light") -> str:
-    """Captions and SVG pictures, one below the other; wide ones scroll. Nothing is loaded from elsewhere."""
-    colours = theme_named(theme)
-    style = _STYLE.format(
-        ink=hexadecimal(colours.ink), ground=hexadecimal(colours.ground), faint=hexadecimal(colours.faint)
-    )
+    """A page of captions and SVG pictures; wide pictures scroll. The page loads nothing from other places."""
+    palette = get_theme(theme)
+    style = _STYLE.format(ink=to_hex(palette.ink), background=to_hex(palette.background), muted=to_hex(palette.muted))
     figures = "".join(
         f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{picture}</figure>\n" for caption, picture in pictures
     )

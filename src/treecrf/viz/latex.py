@@ -1,12 +1,12 @@
-"""Trees as LaTeX, for the packages forest and tikz-qtree."""
+"""Trees in LaTeX, for the packages forest and tikz-qtree."""
 
 import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from treecrf.tree import Tree
-from treecrf.viz.colors import THEMES, Colour, checked, ink_on, spelled
-from treecrf.viz.text_metrics import is_ideographic, visible
+from treecrf.viz.colors import THEMES, Color, check_probabilities, format_probability, ink_on
+from treecrf.viz.text_metrics import escape_invisible, is_ideographic
 
 Package = Literal["forest", "tikz-qtree"]
 
@@ -21,7 +21,7 @@ _SPECIAL = {
     **{letter: f"\\{letter}" for letter in "{}$&#_%"},
 }
 _PATTERN = re.compile(r'[\\~^<>|"{}$&#_%]|-(?=-)')
-_DEEPEST = 30  # levels that are indented
+_MAX_INDENT = 30  # levels
 _OPENINGS = {
     "forest": "\\begin{forest}\n  for tree={inner sep=2pt, l sep=8pt, s sep=6pt, rounded corners=2pt},\n"
     "  % where n children=0{tier=word}{}, % puts all words on one line\n",
@@ -41,7 +41,7 @@ _IDEOGRAPHIC = "\\usepackage[scheme=plain]{ctex} % takes XeLaTeX or LuaLaTeX\n"
 
 
 def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: Package = "forest") -> str:
-    r"""A tree as the environment that draws it; `\usepackage{forest}` or `{tikz-qtree}` goes before.
+    r"""The LaTeX environment of a tree; the document needs `\usepackage{forest}` or `{tikz-qtree}`.
 
     >>> print(latex(Tree.parse("(NP (CD 50) (NN %))"), package="tikz-qtree"))
     \begin{tikzpicture}[every node/.style={inner sep=2pt, rounded corners=2pt}]
@@ -56,13 +56,13 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
     if package not in _OPENINGS:
         raise ValueError(f"package is {package!r}; expected 'forest' or 'tikz-qtree'")
     spans = tree.spans()
-    checked(probabilities, len(spans))
+    check_probabilities(probabilities, len(spans))
     numbers = iter(probabilities if probabilities is not None else [None] * len(spans))
     lines: list[str] = []
     stack: list[tuple[Tree | None, int]] = [(tree, 0)]  # None closes a constituent
     while stack:
         node, depth = stack.pop()
-        indent = "  " * min(depth, _DEEPEST)
+        indent = "  " * min(depth, _MAX_INDENT)
         if node is None:
             lines.append(f"{indent}]")
         elif isinstance(word := node.children[0], str):
@@ -71,45 +71,45 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
             lines.append(indent + _opening(node.label, next(numbers), package))
             stack.append((None, depth))
             stack += [(child, depth + 1) for child in reversed(node.subtrees)]
-    return _colours(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
+    return _color_definitions(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
 
 
 def document(trees: Iterable[str], *, package: Package = "forest") -> str:
-    """Trees that `latex` has made, as a document of its own with a page for each."""
+    """A standalone document of trees from `latex`, one per page."""
     body = "\n".join(trees)
-    wide = _IDEOGRAPHIC if is_ideographic(body) else ""
-    head = f"\\documentclass{_CLASSES[package]}{{standalone}}\n{_FONTS}{wide}\\usepackage{{{package}}}\n"
+    cjk = _IDEOGRAPHIC if is_ideographic(body) else ""
+    head = f"\\documentclass{_CLASSES[package]}{{standalone}}\n{_FONTS}{cjk}\\usepackage{{{package}}}\n"
     return f"{head}\\begin{{document}}\n{body}\\end{{document}}\n"
 
 
-def spell(text: str) -> str:
-    r"""Text as LaTeX prints it.
+def escape_latex(text: str) -> str:
+    r"""Escapes the special characters of LaTeX.
 
-    >>> spell("50% of $5_000 -- {a}")
+    >>> escape_latex("50% of $5_000 -- {a}")
     '50\\% of \\$5\\_000 -{}- \\{a\\}'
     """
-    return _PATTERN.sub(lambda match: _SPECIAL.get(match[0], "-{}"), visible(text))
+    return _PATTERN.sub(lambda match: _SPECIAL.get(match[0], "-{}"), escape_invisible(text))
 
 
 def _leaf(tag: str, word: str, package: Package) -> str:
     if package == "forest":
-        return f"[{{{spell(tag)}}} [{{{spell(word)}}}]]"
-    return f"[.{{{spell(tag)}}} {{{spell(word)}}} ]"
+        return f"[{{{escape_latex(tag)}}} [{{{escape_latex(word)}}}]]"
+    return f"[.{{{escape_latex(tag)}}} {{{escape_latex(word)}}} ]"
 
 
 def _opening(label: str, probability: float | None, package: Package) -> str:
-    text = spell(label)
+    text = escape_latex(label)
     if probability is None:
         return f"[{{{text}}}" if package == "forest" else f"[.{{{text}}}"
-    if number := spelled(probability):
+    if number := format_probability(probability):
         text += rf"\,{{\scriptsize {number}}}"
     ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
-    look = f"fill=certain{_percent(probability)}, text={ink}"
-    return f"[{{{text}}}, {look}" if package == "forest" else rf"[.\node[{look}]{{{text}}};"
+    style = f"fill=certain{_percent(probability)}, text={ink}"
+    return f"[{{{text}}}, {style}" if package == "forest" else rf"[.\node[{style}]{{{text}}};"
 
 
-def _colours(probabilities: Sequence[float]) -> str:
-    """The colours that `_opening` names."""
+def _color_definitions(probabilities: Sequence[float]) -> str:
+    """Definitions of the colors that `_opening` uses."""
     fills = {percent: _fill(percent) for percent in sorted(map(_percent, probabilities))}
     return "".join(f"\\definecolor{{certain{percent}}}{{RGB}}{{{r},{g},{b}}}\n" for percent, (r, g, b) in fills.items())
 
@@ -118,5 +118,5 @@ def _percent(probability: float) -> int:
     return round(100 * min(max(probability, 0.0), 1.0))
 
 
-def _fill(percent: int) -> Colour:
+def _fill(percent: int) -> Color:
     return THEMES["light"].fill(percent / 100)

@@ -10,7 +10,7 @@ from treecrf.viz.latex import Package, document, latex
 from treecrf.viz.raster import pdf, png, without_font
 from treecrf.viz.svg import Layout, svg
 from treecrf.viz.terminal import text
-from treecrf.viz.text_metrics import visible
+from treecrf.viz.text_metrics import escape_invisible
 from treecrf.viz.tree_files import DrawableTree
 
 Format = Literal["text", "svg", "png", "pdf", "html", "forest", "tikz-qtree"]
@@ -71,7 +71,7 @@ def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]
         for drawable in trees
     ]
     if options.format == "html":
-        captions = (f"{number}. {visible(' '.join(tree.words))}" for number, (tree, _) in enumerate(trees, 1))
+        captions = (f"{number}. {escape_invisible(' '.join(tree.words))}" for number, (tree, _) in enumerate(trees, 1))
         return [page(zip(captions, pictures, strict=True), theme=options.theme).encode()]
     if options.format == "pdf":
         return [pdf(*pictures)]
@@ -79,9 +79,9 @@ def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]
 
 
 def characters_without_font(trees: Sequence[DrawableTree]) -> str:
-    """The characters of the trees that no installed font has; at most some are checked."""
+    """The characters of the trees that no installed font has; at most some are check_probabilities."""
     texts = (node.label + "".join(node.words if node.is_leaf else []) for tree, _ in trees for node in tree.walk())
-    characters = sorted({character for text in texts for character in visible(text) if character > "\u024f"})
+    characters = sorted({character for text in texts for character in escape_invisible(text) if character > "\u024f"})
     return without_font("".join(characters[:_CHECKED_CHARACTERS]))
 
 

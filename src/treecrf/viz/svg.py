@@ -1,4 +1,4 @@
-"""Trees as SVG: one flat, self-contained picture that scales, with no scripts, fonts or references of its own."""
+"""Trees as SVG: self-contained pictures, without scripts, embedded fonts or references."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,19 +6,19 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from treecrf.tree import Tree
-from treecrf.viz.colors import Theme, checked, hexadecimal, ink_on, spelled, theme_named
-from treecrf.viz.layout import Node, levels_from_below, nodes_of, spread
-from treecrf.viz.text_metrics import is_ideographic, is_right_to_left, visible, width
+from treecrf.viz.colors import Theme, check_probabilities, format_probability, get_theme, ink_on, to_hex
+from treecrf.viz.layout import Node, bottom_up_levels, list_nodes, place_nodes
+from treecrf.viz.text_metrics import escape_invisible, is_ideographic, is_right_to_left, width
 
 Layout = Literal["tidy", "aligned", "sideways"]
 
 _SIZES = {"label": 14.0, "tag": 11.0, "word": 14.0}
 _NUMBER = 9.5  # the font size of probabilities
-_PAD = 5.0  # between a label and the edge of its colour
-_HALF = 10.0  # of the height of a row
-_LEVEL = 42.0  # from a level to the next
-_WORD = 18.0  # from a tag to its word below
-_GAP = 11.0  # between neighbours
+_PAD = 5.0  # between a label and the edge of its box
+_HALF = 10.0  # half of the height of a row
+_LEVEL = 42.0  # between levels
+_WORD = 18.0  # between a tag and its word
+_GAP = 11.0  # between adjacent nodes
 _MARGIN = 14.0
 _LEGEND = 46.0
 LATIN = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans', sans-serif"
@@ -30,18 +30,18 @@ _IDEOGRAPHIC = (
 
 
 class Box(NamedTuple):
-    """A node of the picture: its text around (x, y)."""
+    """A node of the picture: its text, centered at (x, y)."""
 
     node: Node
     text: str
-    number: str  # the probability, as it is written behind the label
+    number: str  # the probability after the label
     x: float
     y: float
     width: float
 
 
 class Picture(NamedTuple):
-    """Boxes and the lines between them; a line is the points it goes through."""
+    """Boxes and the lines between them; a line is a list of points."""
 
     boxes: list[Box]
     lines: list[tuple[tuple[float, float], ...]]
@@ -59,38 +59,40 @@ def svg(
 ) -> str:
     """A tree as an SVG picture.
 
-    `probabilities`, one for each of `tree.spans()`, colour the constituents. The layout is "tidy", with words below
-    their tags, "aligned", with all words on one line, or "sideways", with the root at the left and a word a row.
+    `probabilities`, one for each of `tree.spans()`, color the constituents. The layout is "tidy", with words below
+    their tags; "aligned", with all words on one line; or "sideways", with the root at the left and one word per row.
 
     >>> svg(Tree.parse("(NP (DT the) (NN cat))"))[:39]
     '<svg xmlns="http://www.w3.org/2000/svg"'
     """
-    colours = theme_named(theme)
-    nodes = nodes_of(tree)
-    checked(probabilities, sum(node.kind == "label" for node in nodes))
+    palette = get_theme(theme)
+    nodes = list_nodes(tree)
+    check_probabilities(probabilities, sum(node.kind == "label" for node in nodes))
     picture = arrange(nodes, probabilities, layout)
-    total = picture.height + (_LEGEND if probabilities is not None else 0.0)
-    across = max(picture.width, 190.0) if probabilities is not None else picture.width
+    height = picture.height + (_LEGEND if probabilities is not None else 0.0)
+    total_width = max(picture.width, 190.0) if probabilities is not None else picture.width
     words = [box.text for box in picture.boxes if box.node.kind == "word"]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(across)} {_n(total)}" '
-        f'width="{_n(across)}" height="{_n(total)}" font-family="{LATIN}" text-anchor="middle">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(total_width)} {_n(height)}" '
+        f'width="{_n(total_width)}" height="{_n(height)}" font-family="{LATIN}" text-anchor="middle">',
         f"<title>{escape(' '.join(words), quote=False)}</title>",
-        f"<desc>Constituency tree: {escape(visible(str(tree)), quote=False)}</desc>",
+        f"<desc>Constituency tree: {escape(escape_invisible(str(tree)), quote=False)}</desc>",
     ]
     if not transparent:
-        parts.append(f'<rect width="100%" height="100%" fill="{hexadecimal(colours.ground)}"/>')
-    parts.append(_lines(picture.lines, colours))
-    parts += _texts(picture.boxes, probabilities, layout, colours)
+        parts.append(f'<rect width="100%" height="100%" fill="{to_hex(palette.background)}"/>')
+    parts.append(_lines(picture.lines, palette))
+    parts += _texts(picture.boxes, probabilities, layout, palette)
     if probabilities is not None:
-        parts += _legend(colours, picture.height)
+        parts += _legend(palette, picture.height)
     return "\n".join([*parts, "</svg>", ""])
 
 
 def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout: Layout) -> Picture:
-    """Boxes and lines of a tree's nodes."""
-    texts = [visible(node.text) for node in nodes]
-    numbers = [spelled(probabilities[node.span]) if probabilities and node.span >= 0 else "" for node in nodes]
+    """Places the boxes and lines of a tree's nodes."""
+    texts = [escape_invisible(node.text) for node in nodes]
+    numbers = [
+        format_probability(probabilities[node.span]) if probabilities and node.span >= 0 else "" for node in nodes
+    ]
     widths = [
         _width(text, number, node, probabilities is not None)
         for text, number, node in zip(texts, numbers, nodes, strict=True)
@@ -122,9 +124,9 @@ def _width(text: str, number: str, node: Node, is_filled: bool) -> float:
 
 
 def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> tuple[list[float], list[float]]:
-    """Middles of nodes from the left and from the top."""
-    levels = levels_from_below(nodes) if aligned else [node.depth for node in nodes]
-    across = spread(nodes, widths, _GAP, levels)
+    """The x and y coordinates of the nodes' centers, from top to bottom."""
+    levels = bottom_up_levels(nodes) if aligned else [node.depth for node in nodes]
+    across = place_nodes(nodes, widths, _GAP, levels)
     down = [level * _LEVEL + _HALF for level in levels]
     for number, node in enumerate(nodes):
         if node.kind == "word":
@@ -133,13 +135,13 @@ def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> t
 
 
 def _sideways(nodes: Sequence[Node], widths: list[float]) -> tuple[list[float], list[float]]:
-    """Middles of nodes from the left and from the top: a level is a column as wide as its widest node."""
-    levels = levels_from_below(nodes)
-    down = spread(nodes, [2 * _HALF] * len(nodes), 0.0, levels)
+    """The x and y coordinates of the nodes' centers, from left to right; the widest node of a level is its width."""
+    levels = bottom_up_levels(nodes)
+    down = place_nodes(nodes, [2 * _HALF] * len(nodes), 0.0, levels)
     columns = [0.0] * (max(levels) + 1)
     for level, extent in zip(levels, widths, strict=True):
         columns[level] = max(columns[level], extent)
-    gaps = [2 * _GAP] * (len(columns) - 2) + [0.7 * _GAP]  # a word is close to its tag
+    gaps = [2 * _GAP] * (len(columns) - 2) + [0.7 * _GAP]  # words are close to their tags
     starts = list(accumulate((column + gap for column, gap in zip(columns, gaps, strict=False)), initial=0.0))
     return [starts[level] + extent / 2 for level, extent in zip(levels, widths, strict=True)], down
 
@@ -156,23 +158,23 @@ def _line(parent: Box, child: Box, layout: Layout) -> tuple[tuple[float, float],
     return ((parent.x, top), (child.x, bottom))
 
 
-def _lines(lines: Sequence[tuple[tuple[float, float], ...]], colours: Theme) -> str:
+def _lines(lines: Sequence[tuple[tuple[float, float], ...]], palette: Theme) -> str:
     path = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points) for points in lines)
-    return f'<path d="{path}" fill="none" stroke="{hexadecimal(colours.line)}" stroke-width="1.2"/>'
+    return f'<path d="{path}" fill="none" stroke="{to_hex(palette.line)}" stroke-width="1.2"/>'
 
 
-def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, colours: Theme) -> list[str]:
+def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, palette: Theme) -> list[str]:
     parts: list[str] = []
-    inks = {"label": colours.ink, "tag": colours.faint, "word": colours.ink}
+    inks = {"label": palette.ink, "tag": palette.muted, "word": palette.ink}
     for kind, ink in inks.items():
         weight = ' font-weight="600"' if kind == "label" else ""
-        parts.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{hexadecimal(ink)}"{weight}>')
+        parts.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{to_hex(ink)}"{weight}>')
         for box in boxes:
             y = box.y + 0.35 * _SIZES[kind]
             if box.node.kind != kind or not box.text:
                 continue
             if kind == "label" and probabilities is not None:
-                parts.append(_filled(box, y, probabilities[box.node.span], colours))
+                parts.append(_filled(box, y, probabilities[box.node.span], palette))
             elif layout == "sideways":
                 parts.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))
             else:
@@ -182,30 +184,30 @@ def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: 
 
 
 def text_element(text: str, x: float, y: float, extra: str = "") -> str:
-    """A line of text around or from a point, in fonts that have its letters."""
+    """A text element at a point, with fonts for its letters."""
     first = families(text)
     family = f' font-family="{first}"' if first != LATIN else ""
     return f'<text x="{_n(x)}" y="{_n(y)}"{family}{extra}>{escape(text, quote=False)}</text>'
 
 
 def families(text: str) -> str:
-    """Fonts for a text, the best first.
+    """The font families of a text, in order of preference.
 
-    One that has all its letters comes first, since programs that fall back letter by letter may take a bold one.
+    A font with all its letters is first, because programs that choose a fallback font per letter may choose a bold one.
     """
     if is_ideographic(text):
         return _IDEOGRAPHIC + LATIN
     return _RIGHT_TO_LEFT + LATIN if is_right_to_left([text]) else LATIN
 
 
-def _filled(box: Box, y: float, probability: float, colours: Theme) -> str:
-    """A label and its probability, on the colour of that."""
+def _filled(box: Box, y: float, probability: float, palette: Theme) -> str:
+    """A label and its probability, on a box with the probability's color."""
     left, right = box.x - box.width / 2, box.x + box.width / 2
-    fill = colours.fill(probability)
-    ink = f' fill="{hexadecimal(ink_on(fill))}"'
+    fill = palette.fill(probability)
+    ink = f' fill="{to_hex(ink_on(fill))}"'
     parts = (
         f'<rect x="{_n(left)}" y="{_n(box.y - _HALF + 1)}" width="{_n(box.width)}" height="{_n(2 * _HALF - 2)}" '
-        f'rx="4" fill="{hexadecimal(fill)}"/>'
+        f'rx="4" fill="{to_hex(fill)}"/>'
     )
     if not box.number:
         return parts + text_element(box.text, box.x, y, ink)
@@ -214,18 +216,18 @@ def _filled(box: Box, y: float, probability: float, colours: Theme) -> str:
     return parts + text_element(box.number, right - _PAD, y, small + ink)
 
 
-def _legend(colours: Theme, top: float) -> list[str]:
-    """A scale of colours with its ends and middle named."""
+def _legend(palette: Theme, top: float) -> list[str]:
+    """The color scale, with labels at both ends and in the middle."""
     x, y, cell, steps = _MARGIN + 6, top + 2, 15.0, 10
-    parts = [f'<g class="legend" font-size="10" fill="{hexadecimal(colours.faint)}">']
+    parts = [f'<g class="legend" font-size="10" fill="{to_hex(palette.muted)}">']
     for step in range(steps):
-        fill = hexadecimal(colours.fill((step + 0.5) / steps))
+        fill = to_hex(palette.fill((step + 0.5) / steps))
         parts.append(f'<rect x="{_n(x + step * cell)}" y="{_n(y)}" width="{_n(cell)}" height="10" fill="{fill}"/>')
-    for place, name in ((0, "0"), (steps / 2, "probability"), (steps, "1")):
-        parts.append(text_element(name, x + place * cell, y + 22))
+    for position, name in ((0, "0"), (steps / 2, "probability"), (steps, "1")):
+        parts.append(text_element(name, x + position * cell, y + 22))
     return [*parts, "</g>"]
 
 
 def _n(value: float) -> str:
-    """A number as short as a tenth of a pixel allows."""
+    """A number with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")

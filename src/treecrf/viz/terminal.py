@@ -1,14 +1,14 @@
-"""Trees for the terminal: from the top down where there is room, else one node a line."""
+"""Trees for the terminal: from top to bottom if they fit, otherwise one node per line."""
 
 from collections.abc import Sequence
 
 from treecrf.tree import Tree
-from treecrf.viz.colors import checked, spelled
-from treecrf.viz.layout import Node, nodes_of, spread
-from treecrf.viz.text_metrics import cells, visible
+from treecrf.viz.colors import check_probabilities, format_probability
+from treecrf.viz.layout import Node, list_nodes, place_nodes
+from treecrf.viz.text_metrics import escape_invisible, terminal_columns
 
 _GAP = 2
-# what a bar's cell looks like by where lines leave it: up, down, left, right
+# box-drawing characters by the directions of their lines: up, down, left, right
 _SHAPES = {
     (1, 1, 0, 0): "│",
     (1, 0, 1, 1): "┴",
@@ -23,7 +23,7 @@ _SHAPES = {
 
 
 def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int = 100) -> str:
-    """A tree in box-drawing characters, at most `width` columns wide, or as `Tree.pretty` where that cannot be.
+    """A tree in box-drawing characters; a tree wider than `width` columns is drawn by `Tree.pretty`.
 
     >>> print(text(Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NN 语法))))")))
          S
@@ -35,46 +35,46 @@ def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int
               NN
              语法
     """
-    nodes = nodes_of(tree)
-    checked(probabilities, sum(node.kind == "label" for node in nodes))
+    nodes = list_nodes(tree)
+    check_probabilities(probabilities, sum(node.kind == "label" for node in nodes))
     texts = [_text(node, probabilities) for node in nodes]
-    extents = [cells(text) for text in texts]
-    middles = [round(middle) for middle in spread(nodes, extents, _GAP, [node.depth for node in nodes])]
+    extents = [terminal_columns(text) for text in texts]
+    middles = [round(middle) for middle in place_nodes(nodes, extents, _GAP, [node.depth for node in nodes])]
     starts = [middle - extent // 2 for middle, extent in zip(middles, extents, strict=True)]
     shift = min(starts)
     if max(start + extent for start, extent in zip(starts, extents, strict=True)) - shift > width:
-        return _indented(tree, probabilities)
-    return _drawn(nodes, texts, [middle - shift for middle in middles])
+        return _indent(tree, probabilities)
+    return _draw(nodes, texts, [middle - shift for middle in middles])
 
 
 def _text(node: Node, probabilities: Sequence[float] | None) -> str:
-    number = spelled(probabilities[node.span]) if probabilities is not None and node.span >= 0 else ""
-    return f"{visible(node.text)} {number}".strip() if number else visible(node.text)
+    number = format_probability(probabilities[node.span]) if probabilities is not None and node.span >= 0 else ""
+    return f"{escape_invisible(node.text)} {number}".strip() if number else escape_invisible(node.text)
 
 
-def _indented(tree: Tree, probabilities: Sequence[float] | None) -> str:
+def _indent(tree: Tree, probabilities: Sequence[float] | None) -> str:
     lines = tree.pretty().split("\n")
     if probabilities is None:
         return "\n".join(lines)
     numbers = iter(probabilities)
-    for place, node in enumerate(tree.walk()):
+    for line, node in enumerate(tree.walk()):
         if not node.is_leaf:
-            lines[place] += f" {spelled(next(numbers))}".rstrip()
+            lines[line] += f" {format_probability(next(numbers))}".rstrip()
     return "\n".join(lines)
 
 
-def _drawn(nodes: Sequence[Node], texts: Sequence[str], middles: Sequence[int]) -> str:
-    """Rows of text and, between them, of bars; a word stands right below its tag."""
-    rows: list[list[tuple[int, str]]] = []  # what starts where
+def _draw(nodes: Sequence[Node], texts: Sequence[str], middles: Sequence[int]) -> str:
+    """Rows of text with rows of bars between them; a word is directly below its tag."""
+    rows: list[list[tuple[int, str]]] = []  # start column and text
     children: dict[int, list[int]] = {}
     for number, node in enumerate(nodes):
         row = 2 * node.depth - (node.kind == "word")
         rows += [[] for _ in range(row + 1 - len(rows))]
-        rows[row].append((middles[number] - cells(texts[number]) // 2, texts[number]))
+        rows[row].append((middles[number] - terminal_columns(texts[number]) // 2, texts[number]))
         if node.parent >= 0 and node.kind != "word":
             children.setdefault(node.parent, []).append(number)
-    for parent, own in children.items():
-        below = [middles[child] for child in own]
+    for parent, numbers in children.items():
+        below = [middles[child] for child in numbers]
         rows[2 * nodes[parent].depth + 1].append((below[0], _bar(middles[parent], below)))
     return "\n".join(_row(sorted(row)) for row in rows if row)
 
@@ -92,5 +92,5 @@ def _row(parts: list[tuple[int, str]]) -> str:
     line, column = "", 0
     for start, part in parts:
         line += " " * (start - column) + part
-        column = start + cells(part)
+        column = start + terminal_columns(part)
     return line.rstrip()

@@ -1,14 +1,16 @@
-"""How much room text takes, on a screen and in a terminal, without asking a font.
+"""Width of text in pictures and in terminals, without reading a font.
 
-Letters are measured as Helvetica has them, which Arial, Liberation Sans and others share; what lies outside Latin is
-estimated by its kind.
+The widths of Latin letters are those of Helvetica, Arial and Liberation Sans; the widths of other characters are
+estimates.
 """
 
 import re
 import unicodedata
 from functools import lru_cache
 
-# thousandths of the font size, by width
+from treecrf.tree import escape_match
+
+# letters by their width, in thousandths of the font size
 _ADVANCES = {
     191: "'",
     222: "ijl",
@@ -32,20 +34,20 @@ _ADVANCES = {
     1015: "@",
 }
 _ADVANCE = {letter: advance / 1000 for advance, letters in _ADVANCES.items() for letter in letters}
-_BOLD = 1.07  # a bold letter to a plain one, about
-_OTHER = 0.62  # Greek, Cyrillic, Arabic, Devanagari, ...: between narrow and wide ones
+_BOLD = 1.07  # approximate ratio of bold to regular
+_OTHER = 0.62  # average of Greek, Cyrillic, Arabic, Devanagari, ...
 _EMOJI = 1.3
-# what no drawing can show: controls, white space but the plain space, halves of pairs, and what XML excludes
+# control characters, white space except the space, surrogates, and characters that XML excludes
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\ufeff]|[^\\S ]")
 
 
-def visible(text: str) -> str:
-    """Text as it is drawn: characters without a shape by their numbers, as brackets spell them.
+def escape_invisible(text: str) -> str:
+    """Escapes characters without a shape, with the escapes of brackets.
 
-    >>> visible("a\\tb c")
+    >>> escape_invisible("a\\tb c")
     'a\\\\u{9}b c'
     """
-    return _HIDDEN.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text)
+    return _HIDDEN.sub(escape_match, text)
 
 
 def width(text: str, size: float, *, bold: bool = False) -> float:
@@ -58,13 +60,13 @@ def width(text: str, size: float, *, bold: bool = False) -> float:
     return round(total * _BOLD if bold else total, 2)
 
 
-def cells(text: str) -> int:
-    """How many columns text fills in a terminal.
+def terminal_columns(text: str) -> int:
+    """The number of columns of text in a terminal.
 
-    >>> cells("tree"), cells("语法树"), cells("e\\u0301")
+    >>> terminal_columns("tree"), terminal_columns("语法树"), terminal_columns("e\\u0301")
     (4, 6, 1)
     """
-    return sum(map(_cells, text))
+    return sum(map(_letter_columns, text))
 
 
 def is_right_to_left(words: list[str]) -> bool:
@@ -84,18 +86,18 @@ def _is_wide(letter: str) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def _advance(letter: str) -> float:
-    if (known := _ADVANCE.get(letter)) is not None:
-        return known
-    if not _cells(letter):
+    if (advance := _ADVANCE.get(letter)) is not None:
+        return advance
+    if not _letter_columns(letter):
         return 0.0
     if _is_wide(letter):
         return _EMOJI if letter >= "\U0001f000" and not "\U00020000" <= letter < "\U00040000" else 1.0
-    plain = unicodedata.normalize("NFD", letter)[0]  # an accent adds nothing to its letter
+    plain = unicodedata.normalize("NFD", letter)[0]  # an accented letter has the width of its base letter
     return _ADVANCE.get(plain, _OTHER)
 
 
 @lru_cache(maxsize=1 << 12)
-def _cells(letter: str) -> int:
+def _letter_columns(letter: str) -> int:
     if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if _is_wide(letter) else 1

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.lines import open_stream, source_name
-from treecrf.viz.colors import checked
+from treecrf.viz.colors import check_probabilities
 
 
 class DrawableTree(NamedTuple):
@@ -46,7 +46,7 @@ def _read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[DrawableTree
 def _from_json(sentence: dict[str, Any]) -> DrawableTree:
     tree = Tree.parse(sentence["tree"])
     probabilities = [span["probability"] for span in sentence.get("spans", ()) if "probability" in span]
-    return DrawableTree(tree, checked(probabilities or None, len(tree.spans())))
+    return DrawableTree(tree, check_probabilities(probabilities or None, len(tree.spans())))
 
 
 def select_trees(trees: Sequence[DrawableTree], numbers: str, name: str) -> list[DrawableTree]:
