@@ -5,34 +5,99 @@ Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`) and old a
 
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 
+# all names of modules are relative to treecrf
+PACKAGES = {"draw": "viz", "encode": "data", "experiments": "reproduce", "train": "training"}
 MODULES = {
-    "treecrf.analysis": "treecrf.decoding.analysis",
-    "treecrf.brackets": "treecrf.treebank.bracket_writer",
-    "treecrf.card": "treecrf.export.model_card",
-    "treecrf.certainty": "treecrf.decoding.beta_calibration",
-    "treecrf.checkpoint": "treecrf.atomic_io",
-    "treecrf.cnf": "treecrf.treebank.binarize",
-    "treecrf.constraints": "treecrf.decoding.constraints",
-    "treecrf.corpora": "treecrf.treebank.releases",
-    "treecrf.draw": "treecrf.viz",
-    "treecrf.encode": "treecrf.data",
-    "treecrf.exam": "treecrf.parser.evaluate",
-    "treecrf.experiments": "treecrf.reproduce",
-    "treecrf.folder": "treecrf.parser.storage",
-    "treecrf.forms": "treecrf.text.normalization",
-    "treecrf.nltk_parser": "treecrf.integrations.nltk",
-    "treecrf.packing": "treecrf.export.pack",
-    "treecrf.ray_engine": "treecrf.bulk.ray_engine",
-    "treecrf.render": "treecrf.parser.formats",
-    "treecrf.spacy_component": "treecrf.integrations.spacy",
-    "treecrf.spacy_extensions": "treecrf.integrations.spacy_extensions",
-    "treecrf.train": "treecrf.training",
+    "analysis": "decoding.analysis",
+    "brackets": "treebank.bracket_writer",
+    "calibration.adjustment": "calibration.fit",
+    "calibration.diagram": "calibration.plot",
+    "calibration.evidence": "calibration.predictions",
+    "calibration.saved": "calibration.io",
+    "card": "export.model_card",
+    "certainty": "decoding.beta_calibration",
+    "chart.compiled": "chart.cpu_backend",
+    "chart.decode": "chart.kbest",
+    "chart.inside": "chart.torch_backend",
+    "chart.kernels": "chart.triton_backend",
+    "chart.meeting": "chart.grid_sync",
+    "chart.ops": "chart.dispatch",
+    "checkpoint": "atomic_io",
+    "cli.manifest": "bulk.manifest",
+    "cli.records": "bulk.records",
+    "cli.shards": "bulk.shards",
+    "cli.sinks": "bulk.outputs",
+    "cli.sources": "bulk.inputs",
+    "cli.worker": "bulk.worker",
+    "cnf": "treebank.binarize",
+    "constraints": "decoding.constraints",
+    "corpora": "treebank.releases",
+    "draw.colours": "viz.colors",
+    "draw.metrics": "viz.text_metrics",
+    "draw.page": "viz.html",
+    "encode.batching": "data.bucketing",
+    "encode.encoder": "data.numericalize",
+    "encode.pieces": "data.subwords",
+    "encode.tokenizer": "data.tokenizers",
+    "evalb.details": "evalb.extended_report",
+    "exam": "parser.evaluate",
+    "experiments.clock": "timer",
+    "experiments.judgement": "reproduce.calibration_table",
+    "experiments.peers": "reproduce.baselines",
+    "experiments.picture": "reproduce.plot",
+    "experiments.rows": "reproduce.ablations",
+    "flow": "parser.pipeline",
+    "folder": "parser.storage",
+    "forms": "text.normalization",
+    "harvest": "decoding.tree_builder",
+    "nltk_parser": "integrations.nltk",
+    "nn.batch": "data.batch",
+    "nn.beliefs": "nn.distillation",
+    "nn.blank": "nn.skip_init",
+    "nn.embed": "nn.embeddings",
+    "nn.int8": "runtime.int8",
+    "nn.kernels": "nn.triton_lstm",
+    "nn.precision": "runtime.quantized_model",
+    "nn.recurrence": "nn.lstm_recurrence",
+    "nn.scorer": "nn.scorers",
+    "nn.scores": "nn.outputs",
+    "nn.worth": "decoding.expected_f1",
+    "packing": "export.pack",
+    "ray_engine": "bulk.ray_engine",
+    "render": "parser.formats",
+    "server.access": "server.auth",
+    "server.body": "server.request_body",
+    "server.files": "server.static_files",
+    "server.journal": "server.access_log",
+    "server.problem": "server.errors",
+    "server.reading": "server.request_parsing",
+    "server.reference": "server.openapi",
+    "server.turn": "server.parse_batch",
+    "spacy_component": "integrations.spacy",
+    "spacy_extensions": "integrations.spacy_extensions",
+    "train.average": "training.ema",
+    "train.feed": "training.data_loader",
+    "train.ingredients": "training.setup",
+    "train.journal": "training.metrics_log",
+    "train.recipe": "training.config",
+    "train.resume": "training.checkpoint",
+    "train.room": "data.padding",
+    "train.tape": "training.cuda_graphs",
+    "train.teachers": "training.distillation",
+    "weights": "runtime.weights",
+    "window": "parser.inputs",
+}
+# old names in old modules
+NAMES = {
+    "forms": {"Forms": "Normalization", "reader": "normalizer"},
+    "train": {"Outcome": "TrainingResult"},
 }
 
 SETTINGS = {
@@ -46,44 +111,62 @@ SETTINGS = {
 }
 
 
-class _OldModules(MetaPathFinder, Loader):
-    """Imports a module by its old name."""
+class _OldModule(ModuleType):
+    """A module under its old name, with the attributes of the new module."""
+
+    def __init__(self, name: str, new: ModuleType) -> None:
+        super().__init__(name, f"The old name of `{new.__name__}`.")
+        self.__dict__["_new"] = new
+
+    def __getattr__(self, name: str) -> object:
+        if name == "__path__":  # with the path of the new package, Python would load its modules a second time
+            raise AttributeError(name)
+        names = NAMES.get(self.__name__.removeprefix("treecrf."), {})
+        return getattr(self._new, names.get(name, name))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # importing treecrf.draw.svg must not replace the function treecrf.draw.svg by the module
+        if not (isinstance(value, ModuleType) and hasattr(self._new, name)):
+            super().__setattr__(name, value)
+
+
+class _OldModuleFinder(MetaPathFinder, Loader):
+    """Imports modules by their old names."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name in MODULES else None
+        old = name.removeprefix("treecrf.")
+        return ModuleSpec(name, self, is_package=old in PACKAGES) if old != name and _new_name(old) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        new = MODULES[spec.name]
+        new = f"treecrf.{_new_name(spec.name.removeprefix('treecrf.'))}"
         warnings.warn(f"{spec.name} is now {new}; the old name goes in 0.3", DeprecationWarning, stacklevel=2)
-        return import_module(new)
+        return _OldModule(spec.name, import_module(new))
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module has already been executed under its new name."""
+        """Does nothing: the new module has been executed."""
+
+
+def _new_name(old: str) -> str:
+    """The new name of a module, or an empty string if its name is not an old one."""
+    if old in MODULES:
+        return MODULES[old]
+    package, _, module = old.partition(".")
+    if package not in PACKAGES or not module:
+        return PACKAGES.get(old, "")
+    new = f"{PACKAGES[package]}.{module}"
+    return new if find_spec(f"treecrf.{new}") else ""
 
 
 def install_old_modules() -> None:
     """Makes the old import paths work."""
-    if not any(isinstance(finder, _OldModules) for finder in sys.meta_path):
-        sys.meta_path.append(_OldModules())
-
-
-def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
-    """Returns a `__getattr__` for a module, which finds its renamed attributes by their old names."""
-
-    def getattr_(name: str) -> object:
-        if name not in names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        new = names[name]
-        warnings.warn(f"{module}.{name} is now {new}; the old name goes in 0.3", DeprecationWarning, stacklevel=2)
-        return getattr(sys.modules[module], new)
-
-    return getattr_
+    if not any(isinstance(finder, _OldModuleFinder) for finder in sys.meta_path):
+        sys.meta_path.append(_OldModuleFinder())
 
 
 def current_setting(name: str, known: Collection[str]) -> str:
-    """The current name of a setting, given as `section.setting`, if only its old name is used."""
+    """The current name of a setting `section.setting`, with a warning if the name is an old one."""
     section, dot, key = name.rpartition(".")
     new = f"{section}{dot}{SETTINGS.get(key, key)}"
     if name in known or new not in known or new == name:
@@ -92,7 +175,7 @@ def current_setting(name: str, known: Collection[str]) -> str:
     return new
 
 
-def _renamed(old: str, new: str) -> property:
+def _renamed_attribute(old: str, new: str) -> property:
     def warn() -> None:
         warnings.warn(f"Parser.{old} is now Parser.{new}; the old name goes in 0.3", DeprecationWarning, stacklevel=3)
 
@@ -110,7 +193,7 @@ def _renamed(old: str, new: str) -> property:
 class OldParserNames:
     """The old names of a parser's attributes."""
 
-    price = _renamed("price", "f1_threshold")
-    certainty = _renamed("certainty", "calibration")
-    forms = _renamed("forms", "normalization")
-    pace = _renamed("pace", "batching")
+    price = _renamed_attribute("price", "f1_threshold")
+    certainty = _renamed_attribute("certainty", "calibration")
+    forms = _renamed_attribute("forms", "normalization")
+    pace = _renamed_attribute("pace", "batching")
