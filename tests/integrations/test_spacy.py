@@ -48,21 +48,21 @@ def words(span: Any) -> list[str]:
     return [token.text for token in span if not token.is_space]
 
 
-def alone(parser: Parser, doc: Doc) -> tuple[Tree, ...]:
-    """The trees of a document's sentences, each parsed by itself."""
+def parse_each(parser: Parser, doc: Doc) -> tuple[Tree, ...]:
+    """The trees of a document's sentences, parsed one by one."""
     return tuple(parser.parse(words(sentence)) for sentence in doc.sents if words(sentence))
 
 
-def made_up_texts(number: int) -> Iterator[str]:
-    """Documents of none to four sentences, a period to each, with white space where people leave it."""
-    source = random.Random(1)
+def random_texts(number: int) -> Iterator[str]:
+    """Documents of up to four sentences with one period each, and with irregular white space."""
+    generator = random.Random(1)
     for _ in range(number):
-        sentences = [filter(str.isalnum, source.choice(TREES).words) for _ in range(source.randrange(5))]
-        yield "".join(f"{' '.join(words)} .{source.choice([' ', '  ', chr(10) * 2])}" for words in sentences)
+        sentences = [filter(str.isalnum, generator.choice(TREES).words) for _ in range(generator.randrange(5))]
+        yield "".join(f"{' '.join(words)} .{generator.choice([' ', '  ', chr(10) * 2])}" for words in sentences)
 
 
 def test_a_thousand_documents_have_the_trees_of_their_sentences(nlp: Language, parser: Parser) -> None:
-    texts = list(made_up_texts(1000))
+    texts = list(random_texts(1000))
     docs = list(nlp.pipe(texts, batch_size=64))
     assert [doc.text for doc in docs] == texts
     sentences = [sentence for doc in docs for sentence in doc.sents if words(sentence)]
@@ -73,14 +73,14 @@ def test_a_thousand_documents_have_the_trees_of_their_sentences(nlp: Language, p
     assert [sentence._.tree.words for sentence in sentences] == [tree.words for tree in trees]
 
 
-def test_one_document_and_many_give_the_same(nlp: Language, parser: Parser) -> None:
+def test_call_and_pipe_give_the_same_trees(nlp: Language, parser: Parser) -> None:
     doc = nlp(TEXT)
     (other,) = nlp.pipe([TEXT])
-    assert doc._.trees == other._.trees == alone(parser, doc)
+    assert doc._.trees == other._.trees == parse_each(parser, doc)
     assert [s._.probability for s in doc.sents] == [s._.probability for s in other.sents]
 
 
-def test_sentences_of_many_documents_are_parsed_together(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sentences_of_several_documents_share_a_batch(nlp: Language, monkeypatch: pytest.MonkeyPatch) -> None:
     component = nlp.get_pipe("treecrf")
     sizes: list[int] = []
     analyze_many = component.parser.analyze_many
@@ -94,7 +94,7 @@ def test_sentences_of_many_documents_are_parsed_together(nlp: Language, monkeypa
     assert sizes == [20, 20, 10]
 
 
-def test_documents_are_read_as_they_are_asked_for(nlp: Language) -> None:
+def test_documents_are_read_on_demand(nlp: Language) -> None:
     read: list[int] = []
 
     def stream() -> Iterator[str]:
@@ -109,33 +109,33 @@ def test_documents_are_read_as_they_are_asked_for(nlp: Language) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_two_processes_give_the_same_trees(nlp: Language) -> None:
-    texts = [*made_up_texts(60), "", " "]
+    texts = [*random_texts(60), "", " "]
     one = list(nlp.pipe(texts))
     two = list(nlp.pipe(texts, n_process=2, batch_size=8))
     assert [doc._.trees for doc in two] == [doc._.trees for doc in one]
-    sure = [[sentence._.probability for doc in docs for sentence in doc.sents] for docs in (one, two)]
-    assert sure[1] == pytest.approx(sure[0], abs=1e-4)
+    probabilities = [[sentence._.probability for doc in docs for sentence in doc.sents] for docs in (one, two)]
+    assert probabilities[1] == pytest.approx(probabilities[0], abs=1e-4)
     assert [context for _, context in nlp.pipe([("We slept.", 1), ("", 2)], as_tuples=True, n_process=2)] == [1, 2]
 
 
-def test_a_pipeline_on_disk_comes_back(nlp: Language, folder: str, tmp_path: Path) -> None:
+def test_a_saved_pipeline_can_be_loaded(nlp: Language, folder: str, tmp_path: Path) -> None:
     nlp.to_disk(tmp_path / "pipeline")
-    again = spacy.load(tmp_path / "pipeline")
-    assert again.pipe_names == ["sentencizer", "treecrf"]
-    assert again.config["components"]["treecrf"]["model"] == folder
-    assert again(TEXT)._.trees == nlp(TEXT)._.trees
+    loaded = spacy.load(tmp_path / "pipeline")
+    assert loaded.pipe_names == ["sentencizer", "treecrf"]
+    assert loaded.config["components"]["treecrf"]["model"] == folder
+    assert loaded(TEXT)._.trees == nlp(TEXT)._.trees
     copy = pipeline(folder).from_bytes(nlp.to_bytes())
     assert copy(TEXT)._.trees == nlp(TEXT)._.trees
 
 
-def test_a_pipeline_whose_model_has_moved_is_told_where_it_is(nlp: Language, parser: Parser, tmp_path: Path) -> None:
+def test_the_config_can_name_a_moved_model(nlp: Language, parser: Parser, tmp_path: Path) -> None:
     parser.save(tmp_path / "there")
     pipeline(str(tmp_path / "there")).to_disk(tmp_path / "pipeline")
     (tmp_path / "there").rename(tmp_path / "here")
     with pytest.raises(FileNotFoundError, match="there is no model"):
         spacy.load(tmp_path / "pipeline")
-    where = {"components": {"treecrf": {"model": str(tmp_path / "here")}}}
-    assert spacy.load(tmp_path / "pipeline", config=where)(TEXT)._.trees == nlp(TEXT)._.trees
+    config = {"components": {"treecrf": {"model": str(tmp_path / "here")}}}
+    assert spacy.load(tmp_path / "pipeline", config=config)(TEXT)._.trees == nlp(TEXT)._.trees
 
 
 def test_a_pickled_component_loads_its_model_again(nlp: Language) -> None:
@@ -144,12 +144,12 @@ def test_a_pickled_component_loads_its_model_again(nlp: Language) -> None:
     assert component(nlp.get_pipe("sentencizer")(nlp.make_doc(TEXT)))._.trees == nlp(TEXT)._.trees
 
 
-def test_a_bin_of_documents_keeps_trees(nlp: Language, tmp_path: Path) -> None:
-    docs = list(nlp.pipe(made_up_texts(20)))
+def test_a_docbin_keeps_trees(nlp: Language, tmp_path: Path) -> None:
+    docs = list(nlp.pipe(random_texts(20)))
     DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "docs.spacy")
-    again = list(DocBin().from_disk(tmp_path / "docs.spacy").get_docs(nlp.vocab))
-    assert [doc._.trees for doc in again] == [doc._.trees for doc in docs]
-    assert [[s._.parse_string for s in doc.sents] for doc in again] == [
+    loaded = list(DocBin().from_disk(tmp_path / "docs.spacy").get_docs(nlp.vocab))
+    assert [doc._.trees for doc in loaded] == [doc._.trees for doc in docs]
+    assert [[s._.parse_string for s in doc.sents] for doc in loaded] == [
         [s._.parse_string for s in doc.sents] for doc in docs
     ]
 
@@ -161,7 +161,7 @@ def test_documents_without_words_have_no_trees(nlp: Language, text: str) -> None
         assert all(sentence._.parse_string == "" for sentence in doc.sents)
 
 
-def test_white_space_is_left_out_and_offsets_stay(nlp: Language, parser: Parser) -> None:
+def test_white_space_is_not_parsed(nlp: Language, parser: Parser) -> None:
     doc = nlp("\n The  cat\tsees   a \n garden .  \n\n We slept.\n")
     first, second, *_ = doc.sents
     assert doc._.trees[0] == parser.parse(["The", "cat", "sees", "a", "garden", "."])
@@ -175,39 +175,37 @@ def test_white_space_is_left_out_and_offsets_stay(nlp: Language, parser: Parser)
             assert not span[-1].is_space
 
 
-def test_given_words_are_parsed_as_they_are(nlp: Language, parser: Parser) -> None:
-    given = ["The", "cat's", "New York", "(", "see", "\u200b", ")", "."]
-    doc = nlp(Doc(nlp.vocab, words=given, spaces=[False] * len(given)))
-    assert doc._.trees == (parser.parse(given),)
-    assert doc[:]._.tree.words == given
-    assert [token._.tree.words for token in doc] == [[word] for word in given]
+def test_words_of_a_document_are_not_tokenized_again(nlp: Language, parser: Parser) -> None:
+    given_words = ["The", "cat's", "New York", "(", "see", "\u200b", ")", "."]
+    doc = nlp(Doc(nlp.vocab, words=given_words, spaces=[False] * len(given_words)))
+    assert doc._.trees == (parser.parse(given_words),)
+    assert doc[:]._.tree.words == given_words
+    assert [token._.tree.words for token in doc] == [[word] for word in given_words]
 
 
-def test_a_document_that_does_not_say_where_sentences_start_is_an_error(folder: str, parser: Parser) -> None:
+def test_a_document_without_sentence_boundaries_is_an_error(folder: str, parser: Parser) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("treecrf", config={"model": folder, "device": "cpu"})
-    with pytest.raises(
-        ValueError, match=r"'We slept.' does not say where they start; .*add_pipe\('sentencizer', before="
-    ):
+    with pytest.raises(ValueError, match=r"'We slept.' has no sentence boundaries; .*add_pipe\('sentencizer', before="):
         nlp("We slept.")
     starts = Doc(nlp.vocab, words=["We", "slept", "."], sent_starts=[True, False, False])
     assert nlp(starts)._.trees == (parser.parse(["We", "slept", "."]),)
     assert nlp(Doc(nlp.vocab, words=["Rain"]))._.trees == (parser.parse(["Rain"]),)
 
 
-def test_one_bad_document_does_not_take_others_with_it(folder: str) -> None:
+def test_other_documents_are_parsed_if_one_fails(folder: str) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("treecrf", config={"model": folder, "device": "cpu"})
     good = [Doc(nlp.vocab, words=["We", "slept", "."], sent_starts=[True, False, False]) for _ in range(3)]
     bad = Doc(nlp.vocab, words=["no", "start"])
-    with pytest.raises(ValueError, match="does not say where they start"):
+    with pytest.raises(ValueError, match="has no sentence boundaries"):
         list(nlp.pipe([good[0], bad, good[1]]))
     nlp.set_error_handler(ignore_error)
     assert list(nlp.pipe([good[0], bad, good[1], good[2]])) == good
     assert all(doc._.trees for doc in good)
 
 
-def test_the_tags_of_the_pipeline_are_kept(nlp: Language, folder: str) -> None:
+def test_tags_of_the_pipeline_are_kept(nlp: Language, folder: str) -> None:
     predicted = nlp("We slept.")._.trees[0].tags
     tagging = pipeline(folder)
     ruler = tagging.add_pipe("attribute_ruler", before="treecrf")
@@ -218,7 +216,7 @@ def test_the_tags_of_the_pipeline_are_kept(nlp: Language, folder: str) -> None:
     assert "(MINE We)" in doc[0]._.parse_string
 
 
-def test_the_tags_of_the_model_are_set_when_asked_for(nlp: Language, folder: str) -> None:
+def test_tags_of_the_model_are_set_with_predict(nlp: Language, folder: str) -> None:
     predicted = nlp("We slept.")._.trees[0].tags
     tagging = pipeline(folder, tags="predict")
     ruler = tagging.add_pipe("attribute_ruler", before="treecrf")
@@ -228,9 +226,9 @@ def test_the_tags_of_the_model_are_set_when_asked_for(nlp: Language, folder: str
     assert [token.tag_ for token in doc] == [predicted[0], "MINE", *predicted[1:]]
 
 
-def test_a_model_that_cannot_tag_is_not_asked_to(tmp_path: Path) -> None:
+def test_predict_needs_a_model_that_predicts_tags(tmp_path: Path) -> None:
     random_parser(TREES).save(tmp_path / "none")
-    with pytest.raises(ValueError, match=r"is to predict tags, and its model .* has not learned to"):
+    with pytest.raises(ValueError, match=r"cannot predict tags: the model .* does not predict them"):
         pipeline(str(tmp_path / "none"), tags="predict")
     assert pipeline(str(tmp_path / "none"))("We slept.")._.trees[0].tags == ["_", "_", "_"]
 
@@ -239,35 +237,35 @@ def test_a_model_that_reads_tags_gets_those_of_the_pipeline(tmp_path: Path) -> N
     reader = random_parser(TREES, tag_size=8)
     reader.save(tmp_path / "reader")
     nlp = pipeline(str(tmp_path / "reader"))
-    with pytest.raises(ValueError, match=r"reads tags, and token 0 \('We'\) of the document has none; add a tagger"):
+    with pytest.raises(ValueError, match=r"token 0 \('We'\) of the document has no tag; add a tagger"):
         nlp("We slept.")
     tags = ["PRP", "VBD", "."]
     doc = nlp(Doc(nlp.vocab, words=["We", "slept", "."], tags=tags))
     assert doc._.trees == (reader.parse(["We", "slept", "."], tags=tags),)
-    with pytest.raises(ValueError, match=r"its model .* reads them"):
+    with pytest.raises(ValueError, match=r"the model .* has them as input"):
         pipeline(str(tmp_path / "reader"), tags="predict")
 
 
-def test_settings_of_benepar_are_understood(folder: str) -> None:
+def test_settings_of_benepar_work(folder: str) -> None:
     component = pipeline(folder, subbatch_max_tokens=300, disable_tagger=True).get_pipe("treecrf")
     assert (component.batch_words, component.tags) == (300, "keep")
     assert pipeline(folder, disable_tagger=False).get_pipe("treecrf").tags == "predict"
 
 
-def test_other_decoding_and_batches_are_settings(folder: str, parser: Parser, nlp: Language) -> None:
-    text = " ".join(made_up_texts(20))
+def test_decoding_and_batches_can_be_set(folder: str, parser: Parser, nlp: Language) -> None:
+    text = " ".join(random_texts(20))
     doc = pipeline(folder, mbr=False, batch_words=20)(text)
     assert doc._.trees == tuple(parser.parse(words(s), mbr=False) for s in doc.sents if words(s))
     assert doc._.trees != nlp(text)._.trees
 
 
 def test_a_wrong_setting_is_an_error(folder: str) -> None:
-    for wrong in ({"tags": "guess"}, {"modle": "en"}, {"batch_words": "many"}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            pipeline(folder, **wrong)
+    for invalid in ({"tags": "guess"}, {"modle": "en"}, {"batch_words": "many"}):
+        with pytest.raises(ValueError, match=next(iter(invalid))):
+            pipeline(folder, **invalid)
 
 
-def test_without_a_model_it_is_the_one_of_the_language() -> None:
+def test_the_default_model_is_that_of_the_language() -> None:
     with pytest.raises(FileNotFoundError, match="there is no model 'hu'"):
         spacy.blank("hu").add_pipe("treecrf")
 
@@ -283,11 +281,11 @@ def test_it_can_be_disabled_and_enabled(nlp: Language) -> None:
     with nlp.select_pipes(disable="treecrf"):
         doc = nlp("We slept.")
         with pytest.raises(ValueError, match=r"there is no tree of 'We slept\.'"):
-            doc._.trees  # noqa: B018  # the look-up is the test
+            doc._.trees  # noqa: B018  # reading the attribute is the test
     assert len(nlp("We slept.")._.trees) == 1
 
 
-def test_of_two_components_the_last_one_parses(folder: str, parser: Parser) -> None:
+def test_the_last_of_two_components_sets_the_trees(folder: str, parser: Parser) -> None:
     nlp = pipeline(folder)
     with pytest.raises(ValueError, match="already exists"):
         nlp.add_pipe("treecrf", config={"model": folder})
@@ -296,28 +294,28 @@ def test_of_two_components_the_last_one_parses(folder: str, parser: Parser) -> N
     assert doc._.trees == tuple(parser.parse(words(s), mbr=False) for s in doc.sents)
 
 
-def test_a_component_of_another_pipeline_parses_in_this_one(nlp: Language) -> None:
+def test_a_component_can_be_copied_to_another_pipeline(nlp: Language) -> None:
     other = spacy.blank("en", vocab=nlp.vocab)
     other.add_pipe("sentencizer")
     other.add_pipe("treecrf", source=nlp)
     assert other(TEXT)._.trees == nlp(TEXT)._.trees
 
 
-def test_parsing_again_leaves_no_trees_of_other_sentences(nlp: Language) -> None:
+def test_parsing_again_replaces_all_trees(nlp: Language) -> None:
     doc = nlp("We slept. She sang.")
     doc[3].is_sent_start = False
     nlp.get_pipe("treecrf")(doc)
     assert [tree.words for tree in doc._.trees] == [["We", "slept", ".", "She", "sang", "."]]
 
 
-def test_spacy_knows_what_it_needs_and_gives(nlp: Language) -> None:
+def test_component_declares_its_requirements_and_attributes(nlp: Language) -> None:
     assert nlp.analyze_pipes()["problems"]["treecrf"] == []
     assert "doc._.trees" in nlp.analyze_pipes()["attrs"]
     assert isinstance(nlp.get_pipe("treecrf"), TreeCRFComponent)
 
 
 @pytest.mark.parametrize("splitter", ["sentencizer", "senter", "parser"])
-def test_spacy_takes_any_component_that_finds_sentences(splitter: str, folder: str) -> None:
+def test_any_component_may_set_sentence_boundaries(splitter: str, folder: str) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("treecrf", config={"model": folder, "device": "cpu"})
     assert nlp.analyze_pipes()["problems"]["treecrf"] != []

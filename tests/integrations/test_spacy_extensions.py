@@ -9,7 +9,7 @@ from spacy.tokens import Doc, DocBin, Span, Token
 
 from toygrammar import toy_trees
 from treecrf.integrations import spacy_extensions
-from treecrf.integrations.spacy_extensions import NonConstituentException, forget, store
+from treecrf.integrations.spacy_extensions import NonConstituentException, remove_trees, store_tree
 from treecrf.tree import Tree
 
 VOCAB = spacy.blank("en").vocab
@@ -18,12 +18,12 @@ LATE = "(S (NP (PRP It)) (VP (VBZ 's) (ADJP (RB too) (JJ late))) (. .))"
 
 
 def document(*trees: Tree) -> Doc:
-    """A document of sentences that were parsed; each constituent has another probability."""
+    """A document with the trees of its sentences; all constituents of a tree have different probabilities."""
     words = [word for tree in trees for word in tree.words]
     starts = [number == 0 for tree in trees for number in range(len(tree.words))]
     doc = Doc(VOCAB, words=words, sent_starts=starts)
     for tree, sentence in zip(trees, doc.sents, strict=True):
-        store(list(sentence), tree, [1 / (number + 1) for number in range(len(tree.spans()))])
+        store_tree(list(sentence), tree, [1 / (number + 1) for number in range(len(tree.spans()))])
     return doc
 
 
@@ -41,7 +41,7 @@ def texts(spans: Iterator[Span]) -> list[str]:
     return [span.text for span in spans]
 
 
-def test_a_sentence_knows_its_tree(doc: Doc, sent: Span) -> None:
+def test_a_sentence_has_its_tree(doc: Doc, sent: Span) -> None:
     assert sent._.parse_string == TIME
     assert sent._.labels == ("S",)
     assert sent._.tree == Tree.parse(TIME)
@@ -59,7 +59,7 @@ def test_children_and_parents(sent: Span) -> None:
     assert texts(third._.children) == []
 
 
-def test_constituents_come_before_what_they_hold(sent: Span) -> None:
+def test_constituents_are_in_pre_order(sent: Span) -> None:
     assert texts(sent._.constituents) == [
         *("The time for action is now .", "The time for action", "The time", "The", "time"),
         *("for action", "for", "action", "is now", "is", "now", "."),
@@ -67,7 +67,7 @@ def test_constituents_come_before_what_they_hold(sent: Span) -> None:
     assert texts(sent[2:4]._.constituents) == ["for action", "for", "action"]
 
 
-def test_tokens_answer_as_the_spans_of_them_alone(doc: Doc) -> None:
+def test_tokens_have_the_attributes_of_their_spans(doc: Doc) -> None:
     action, time = doc[3], doc[1]
     assert (action._.labels, action._.parse_string, action._.parent.text) == (("NP",), "(NP (NN action))", "for action")
     assert (time._.labels, time._.parse_string, time._.parent.text) == ((), "(NN time)", "The time")
@@ -85,7 +85,7 @@ def test_constituents_over_the_same_words_are_one_span() -> None:
     assert texts(longer._.children) == ["Go", "home"]
 
 
-def test_a_root_that_holds_several_constituents_is_one() -> None:
+def test_a_root_with_several_children_is_a_constituent() -> None:
     doc = document(Tree.parse("(TOP (NP (NN Rain)) (. .))"), Tree.parse("(TOP (UH Yes))"), Tree.parse("(UH No)"))
     several, one, none = doc.sents
     assert (several._.labels, several._.parse_string) == (("TOP",), "(TOP (NP (NN Rain)) (. .))")
@@ -93,7 +93,7 @@ def test_a_root_that_holds_several_constituents_is_one() -> None:
     assert (none._.labels, none._.parse_string) == ((), "(UH No)")
 
 
-def test_the_probability_of_a_chain_is_that_of_its_least_probable_label() -> None:
+def test_the_probability_of_a_unary_chain_is_that_of_its_least_probable_label() -> None:
     doc = document(Tree.parse("(TOP (S (VP (VB Go) (ADVP (RB home)))))"), Tree.parse("(X (A (B b)) (C c))"))
     assert doc[0:2]._.probability == 1 / 3
     assert (doc[0]._.probability, doc[1]._.probability) == (1.0, 1 / 4)
@@ -101,7 +101,7 @@ def test_the_probability_of_a_chain_is_that_of_its_least_probable_label() -> Non
 
 
 @pytest.mark.parametrize("tree", toy_trees(30, seed=5), ids=str)
-def test_every_way_through_a_tree_gives_the_same_nodes(tree: Tree) -> None:
+def test_constituents_children_and_parents_agree(tree: Tree) -> None:
     sent = document(tree)[:]
     top = tree.subtrees[0]
     assert [node._.tree for node in sent._.constituents] == [
@@ -119,25 +119,25 @@ def only_child(node: Tree, before: Tree | None) -> bool:
     return before is not None and before.subtrees == (node,)
 
 
-def test_a_span_that_is_no_constituent_is_an_error(doc: Doc, sent: Span) -> None:
+def test_a_span_that_is_not_a_constituent_is_an_error(doc: Doc, sent: Span) -> None:
     for span in (doc[1:3], doc[6:8], doc[0:6], doc[:]):
-        with pytest.raises(NonConstituentException, match=r"is no constituent of .TOP .S"):
-            span._.labels  # noqa: B018  # the look-up is the test
-    with pytest.raises(NonConstituentException, match="'time for' is no constituent"):
+        with pytest.raises(NonConstituentException, match=r"is not a constituent of .TOP .S"):
+            span._.labels  # noqa: B018  # reading the attribute is the test
+    with pytest.raises(NonConstituentException, match="'time for' is not a constituent"):
         list(sent[1:3]._.children)
 
 
-def test_a_document_that_was_never_parsed_is_an_error() -> None:
+def test_a_document_without_trees_is_an_error() -> None:
     doc = Doc(VOCAB, words=["We", "wait"])
-    for look in (lambda: doc[:]._.labels, lambda: doc[1]._.parent, lambda: doc._.trees):
-        with pytest.raises(ValueError, match=r"no tree of .*; a pipeline with the component 'treecrf' makes one"):
-            look()
+    for get in (lambda: doc[:]._.labels, lambda: doc[1]._.parent, lambda: doc._.trees):
+        with pytest.raises(ValueError, match=r"no tree of .*; parse it in a pipeline with the component 'treecrf'"):
+            get()
     assert Doc(VOCAB)._.trees == ()
 
 
 def test_white_space_is_in_no_tree() -> None:
     doc = Doc(VOCAB, words=["\n", "Go", "  ", "home", "\n\n"], spaces=[False] * 5)
-    store([doc[1], doc[3]], Tree.parse("(TOP (S (VB Go) (NP (NN home))))"), [1.0, 0.5, 0.25])
+    store_tree([doc[1], doc[3]], Tree.parse("(TOP (S (VB Go) (NP (NN home))))"), [1.0, 0.5, 0.25])
     assert doc[:]._.parse_string == doc[1:4]._.parse_string == "(S (VB Go) (NP (NN home)))"
     assert texts(doc[:]._.constituents) == ["Go  home", "Go", "home"]
     assert doc[2:4]._.labels == ("NP",)
@@ -148,7 +148,7 @@ def test_white_space_is_in_no_tree() -> None:
         assert list(space._.children) == list(space._.constituents) == []
 
 
-def test_brackets_in_words_are_written_as_treebanks_do() -> None:
+def test_brackets_in_words_have_penn_treebank_escapes() -> None:
     doc = document(Tree.parse(r"(TOP (NP (-LRB- \u{28}) (NN a[1]) ($\u{28} {}) (NN x\u{20}y)))"))
     assert doc[:]._.parse_string == r"(NP (-LRB- -LRB-) (NN a-LSB-1-RSB-) ($-LRB- -LCB--RCB-) (NN x\u{20}y))"
     assert doc._.trees[0].words == ["(", "a[1]", "{}", "x y"]
@@ -159,28 +159,28 @@ def round_trips() -> dict[str, object]:
         "bytes": lambda doc: Doc(VOCAB).from_bytes(doc.to_bytes()),
         "pickle": lambda doc: pickle.loads(pickle.dumps(doc)),
         "copy": lambda doc: doc.copy(),
-        "DocBin": lambda doc: through_bin(DocBin(store_user_data=True), doc),
-        "DocBin of words": lambda doc: through_bin(DocBin(attrs=["ORTH"], store_user_data=True), doc),
+        "DocBin": lambda doc: docbin_round_trip(DocBin(store_user_data=True), doc),
+        "DocBin of words": lambda doc: docbin_round_trip(DocBin(attrs=["ORTH"], store_user_data=True), doc),
         "from_docs": lambda doc: Doc.from_docs([doc, doc])[len(doc) :].as_doc(copy_user_data=True),
     }
 
 
-def through_bin(docs: DocBin, doc: Doc) -> Doc:
+def docbin_round_trip(docs: DocBin, doc: Doc) -> Doc:
     docs.add(doc)
-    (found,) = DocBin().from_bytes(docs.to_bytes()).get_docs(VOCAB)
-    return found
+    (copy,) = DocBin().from_bytes(docs.to_bytes()).get_docs(VOCAB)
+    return copy
 
 
-@pytest.mark.parametrize("way", round_trips())
-def test_trees_go_where_documents_go(doc: Doc, way: str) -> None:
-    other = round_trips()[way](doc)
+@pytest.mark.parametrize("name", round_trips())
+def test_trees_survive_round_trips(doc: Doc, name: str) -> None:
+    other = round_trips()[name](doc)
     assert other._.trees[-2:] == doc._.trees
     assert other[7:]._.parse_string == LATE
     assert texts(other[0:7]._.constituents) == texts(doc[0:7]._.constituents)
     assert other[5]._.probability == doc[5]._.probability
 
 
-def test_documents_on_disk_and_joined_documents_keep_their_trees(doc: Doc, tmp_path: object) -> None:
+def test_saved_and_joined_documents_have_their_trees(doc: Doc, tmp_path: object) -> None:
     doc.to_disk(f"{tmp_path}/doc")
     assert Doc(VOCAB).from_disk(f"{tmp_path}/doc")._.trees == doc._.trees
     joined = Doc.from_docs([doc, Doc(VOCAB), doc])
@@ -190,14 +190,14 @@ def test_documents_on_disk_and_joined_documents_keep_their_trees(doc: Doc, tmp_p
     assert last[:]._.parse_string == LATE
 
 
-def test_what_is_kept_is_plain(doc: Doc) -> None:
-    kept = [value for key, value in doc.user_data.items() if key[1] == "treecrf"]
-    assert kept[1]["tree"] == f"(TOP {LATE})"
-    assert kept[1]["offsets"] == [[0, 2], [3, 5], [6, 9], [10, 14], [15, 16]]
-    assert kept[1]["probabilities"] == [1 / number for number in range(1, 6)]
+def test_stored_trees_are_plain_data(doc: Doc) -> None:
+    stored = [value for key, value in doc.user_data.items() if key[1] == "treecrf"]
+    assert stored[1]["tree"] == f"(TOP {LATE})"
+    assert stored[1]["offsets"] == [[0, 2], [3, 5], [6, 9], [10, 14], [15, 16]]
+    assert stored[1]["probabilities"] == [1 / number for number in range(1, 6)]
 
 
-def test_tokens_may_be_merged_afterwards(doc: Doc) -> None:
+def test_tokens_can_be_merged_after_parsing(doc: Doc) -> None:
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[2:4])  # for action
         retokenizer.merge(doc[4:6])  # is now
@@ -212,22 +212,25 @@ def test_tokens_may_be_merged_afterwards(doc: Doc) -> None:
     ]
 
 
-def test_forgotten_trees_are_gone_and_nothing_else_is(doc: Doc) -> None:
+def test_remove_trees_leaves_other_data(doc: Doc) -> None:
     doc.user_data["mine"] = doc.user_data["._.", "other", 0, None] = 1
-    forget(doc)
+    remove_trees(doc)
     assert doc.user_data == {"mine": 1, ("._.", "other", 0, None): 1}
 
 
 @pytest.mark.parametrize("kind", [Span, Token])
-def test_names_of_others_are_left_alone(kind: type) -> None:
-    taken = kind.get_extension("labels")[2]
+def test_attributes_of_other_packages_are_not_replaced(kind: type) -> None:
+    original = kind.get_extension("labels")[2]
     kind.set_extension("labels", getter=len, force=True)
-    with pytest.raises(ValueError, match=rf"{kind.__name__}._.labels is taken already, by builtins"):
+    with pytest.raises(ValueError, match=rf"{kind.__name__}._.labels is already registered by builtins"):
         spacy_extensions._register()
-    kind.set_extension("labels", getter=taken, force=True)
+    kind.set_extension("labels", getter=original, force=True)
     spacy_extensions._register()
 
 
-def test_trees_are_read_without_the_parser() -> None:
-    code = "import treecrf.integrations.spacy_extensions, sys; assert not {'treecrf.parser', 'treecrf.nn'} & set(sys.modules)"
+def test_reading_trees_does_not_import_the_parser() -> None:
+    code = (
+        "import sys, treecrf.integrations.spacy_extensions; "
+        "assert not {'treecrf.parser', 'treecrf.nn'} & set(sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

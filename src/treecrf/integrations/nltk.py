@@ -1,4 +1,4 @@
-"""The parser as NLTK knows parsers: sentences in, `nltk.ProbabilisticTree`s out."""
+"""The parser with NLTK's interface: it returns `nltk.ProbabilisticTree`s."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,23 +16,24 @@ from treecrf.parser import Parser
 from treecrf.text import Token, tokenize
 from treecrf.tree import Tree
 
-_WINDOW = 1000  # sentences that are read and parsed at a time
+_WINDOW = 1000  # sentences that are read and parsed together
 
 Sentence = str | Sequence[str] | Sequence[tuple[str, str | None]] | Sequence[Token]
 
 
-class _Read(NamedTuple):
-    """A sentence as the parser takes it."""
+class _SentenceInput(NamedTuple):
+    """A sentence as input of the parser."""
 
     words: Sequence[str] | Sequence[Token]
     tags: Sequence[str | None] | None
 
 
 class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
-    """Gives the trees of sentences, and their probabilities.
+    """Parses sentences into trees with probabilities.
 
-    A sentence is a list of words, of (word, tag) pairs as `nltk.pos_tag` makes them, or raw text; one without words
-    has no trees. With `k`, the k most probable trees come in their order, without it the one that `Parser.parse` gives.
+    A sentence is a list of words, a list of (word, tag) pairs as `nltk.pos_tag` returns them, or raw text. A sentence
+    without words has no trees. With `k`, a sentence has its k most probable trees; otherwise the tree of
+    `Parser.parse`.
     """
 
     def __init__(
@@ -45,26 +46,26 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         mbr: bool = True,
     ) -> None:
         if k is not None and k < 1:
-            raise ValueError(f"k is {k}; expected 1 or more trees, or None for the one that Parser.parse gives")
+            raise ValueError(f"k is {k}; expected 1 or more trees, or None for the tree of Parser.parse")
         self.parser = parser if isinstance(parser, Parser) else Parser.load(parser, device=device)
         self.k = k
         self.batch_words = batch_words
         self.mbr = mbr
 
     def parse(self, sent: Sentence) -> Iterator[Any]:
-        """The trees of one sentence, the most probable one first."""
+        """The trees of one sentence, the most probable tree first."""
         (trees,) = self.parse_sents([sent])
         return trees
 
     def parse_sents(self, sents: Iterable[Sentence]) -> Iterator[Iterator[Any]]:
-        """The trees of each sentence, in their order; a thousand sentences are read and parsed at a time."""
+        """The trees of each sentence, in input order; a thousand sentences are read and parsed together."""
         sentences = enumerate(sents)
         while window := [self._read(number, sentence) for number, sentence in islice(sentences, _WINDOW)]:
-            filled = [sentence for sentence in window if sentence.words]
+            nonempty = [sentence for sentence in window if sentence.words]
             analyses = self.parser.analyze_many(
-                [sentence.words for sentence in filled],
+                [sentence.words for sentence in nonempty],
                 k=self.k or 0,
-                tags=[sentence.tags for sentence in filled],
+                tags=[sentence.tags for sentence in nonempty],
                 batch_words=self.batch_words,
                 mbr=self.mbr,
             )
@@ -73,29 +74,30 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
                     yield iter(())
                     continue
                 analysis = next(analyses)
-                found = analysis.alternatives if self.k else [analysis]
-                yield iter([_probabilistic(one.tree, one.log_prob) for one in found])
+                results = analysis.alternatives if self.k else [analysis]
+                yield iter([_probabilistic_tree(result.tree, result.log_prob) for result in results])
 
     def grammar(self) -> NoReturn:
-        """There is none: trees come from a network's scores, not from rules."""
+        """Raises an error: the trees come from a network, not from a grammar."""
         raise NotImplementedError("a neural parser has no grammar; its labels are parser.vocabulary.labels")
 
-    def _read(self, number: int, sentence: Sentence) -> _Read:
+    def _read(self, number: int, sentence: Sentence) -> _SentenceInput:
         if isinstance(sentence, str):
-            read = _Read(tokenize(sentence, language=self.parser.language), None)
+            sentence_input = _SentenceInput(tokenize(sentence, language=self.parser.language), None)
         else:
-            read = _split(number, list(sentence))
-        if read.words and self.parser.model.config.tag_size and (read.tags is None or None in read.tags):
+            sentence_input = _split_tags(number, list(sentence))
+        words, tags = sentence_input
+        if words and self.parser.model.config.tag_size and (tags is None or None in tags):
             raise ValueError(f"sentence {number} lacks tags and the model reads them; give (word, tag) pairs")
-        return read
+        return sentence_input
 
 
-def _split(number: int, items: list[Any]) -> _Read:
-    """The words of a sentence, and its tags if it has them."""
+def _split_tags(number: int, items: list[Any]) -> _SentenceInput:
+    """The words of a sentence, and its tags if it has tags."""
     if all(isinstance(item, str) for item in items) or all(isinstance(item, Token) for item in items):
-        return _Read(items, None)
+        return _SentenceInput(items, None)
     if all(_is_tagged(item) for item in items):
-        return _Read([word for word, _ in items], [tag for _, tag in items])
+        return _SentenceInput([word for word, _ in items], [tag for _, tag in items])
     raise TypeError(f"sentence {number} is {items!r:.80}; expected words, (word, tag) pairs, or a string of raw text")
 
 
@@ -104,7 +106,7 @@ def _is_tagged(item: Any) -> bool:
     return is_pair and isinstance(item[0], str) and isinstance(item[1], str | None)
 
 
-def _probabilistic(tree: Tree, log_prob: float) -> Any:
-    """A tree for NLTK, which counts log-probabilities in bits."""
-    copy = tree.to_nltk()
-    return ProbabilisticTree(copy.label(), list(copy), logprob=log_prob / math.log(2))
+def _probabilistic_tree(tree: Tree, log_prob: float) -> Any:
+    """The tree as an `nltk.ProbabilisticTree`, whose log-probability has base 2."""
+    nltk_tree = tree.to_nltk()
+    return ProbabilisticTree(nltk_tree.label(), list(nltk_tree), logprob=log_prob / math.log(2))

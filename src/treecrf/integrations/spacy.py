@@ -1,7 +1,7 @@
-"""The parser as a component of spaCy pipelines: `nlp.add_pipe("treecrf")`.
+"""The spaCy component: `nlp.add_pipe("treecrf")`.
 
-spaCy imports this module with every pipeline, whether it parses or not: what takes time, and the names that trees have
-in `doc._`, come with the first component.
+spaCy imports this module with every pipeline, even if it has no such component. So the first component loads the parser
+and registers the extension attributes, and the module does not.
 """
 
 import os
@@ -20,10 +20,10 @@ Tags = Literal["keep", "predict"]
 
 
 class TreeCRFComponent:
-    """Parses the sentences of documents, in `pipe` those of many documents together.
+    """Parses the sentences of documents; `pipe` puts sentences of several documents into one batch.
 
-    `tags` says whose part-of-speech tags stand in the trees: the pipeline's, which it keeps, or the model's, which it
-    then sets. Words without a tag of the pipeline have the model's in the tree, and none still in the document.
+    With `tags="keep"`, the trees have the tags of the pipeline, and for words without such a tag those of the model.
+    With `tags="predict"`, the trees have the tags of the model, and the document gets them too.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class TreeCRFComponent:
         self._error_handler: Callable[..., Any] = raise_error
         self._load()
         if tags == "predict" and (self._reads_tags or not self.parser.model.config.tag_head):
-            does = "reads them" if self._reads_tags else "has not learned to"
-            raise ValueError(f"'{name}' is to predict tags, and its model '{model}' {does}; expected tags = 'keep'")
+            reason = "has them as input" if self._reads_tags else "does not predict them"
+            raise ValueError(f"'{name}' cannot predict tags: the model '{model}' {reason}; expected tags = 'keep'")
 
     def _load(self) -> None:
-        import treecrf.integrations.spacy_extensions  # noqa: F401  # which gives trees their names
+        import treecrf.integrations.spacy_extensions  # noqa: F401  # registers the extension attributes
         from treecrf.parser import Parser
 
         self.parser: Parser = Parser.load(self.model, device=self.device)
-        self._process = os.getpid()
+        self._process_id = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs to load the same model."""
+        """The state without the parser, which another process loads again."""
         return {name: value for name, value in vars(self).items() if name != "parser"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -68,26 +68,26 @@ class TreeCRFComponent:
         return self.parser.model.config.tag_size > 0
 
     def __call__(self, doc: Doc) -> Doc:
-        """Parse one document."""
+        """Parses one document."""
         self._annotate([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parse documents as they come, `batch_size` of them at a time."""
+        """Parses documents of a stream, `batch_size` documents at a time."""
         documents = iter(stream)
         while batch := list(islice(documents, batch_size)):
             try:
                 self._annotate(batch)
-            except Exception:  # one of them must not take the others with it
-                yield from self._one_by_one(batch)
+            except Exception:  # find the document that failed
+                yield from self._annotate_one_by_one(batch)
             else:
                 yield from batch
 
     def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
-        """Let the pipeline say what becomes of documents that cannot be parsed."""
+        """Sets the function that the pipeline calls for documents that cannot be parsed."""
         self._error_handler = error_handler
 
-    def _one_by_one(self, batch: list[Doc]) -> Iterator[Doc]:
+    def _annotate_one_by_one(self, batch: list[Doc]) -> Iterator[Doc]:
         for doc in batch:
             try:
                 self._annotate([doc])
@@ -97,54 +97,54 @@ class TreeCRFComponent:
                 yield doc
 
     def _annotate(self, batch: Sequence[Doc]) -> None:
-        from treecrf.integrations.spacy_extensions import forget, store
+        from treecrf.integrations.spacy_extensions import remove_trees, store_tree
 
-        self._mind_the_fork()
+        self._limit_threads_after_fork()
         sentences = [words for doc in batch for words in self._sentences(doc)]
-        analyses = self.parser.analyze_many(
+        results = self.parser.analyze_many(
             [[word.text for word in words] for words in sentences],
             k=0,
-            tags=[self._tags(words) for words in sentences] if self.tags == "keep" else None,
+            tags=[self._pipeline_tags(words) for words in sentences] if self.tags == "keep" else None,
             batch_words=self.batch_words,
             mbr=self.mbr,
         )
-        found = list(analyses)
+        analyses = list(results)  # before the documents are changed: parsing may fail
         for doc in batch:
-            forget(doc)
-        for words, analysis in zip(sentences, found, strict=True):
-            store(words, analysis.tree, [constituent.probability for constituent in analysis.constituents])
+            remove_trees(doc)
+        for words, analysis in zip(sentences, analyses, strict=True):
+            store_tree(words, analysis.tree, [constituent.probability for constituent in analysis.constituents])
             if self.tags == "predict":
                 for word, tag in zip(words, analysis.tree.tags, strict=True):
                     word.tag_ = tag
 
-    def _mind_the_fork(self) -> None:
-        """A forked process has none of the threads that its parent computes with, and would wait for them forever."""
-        if os.getpid() != self._process:
+    def _limit_threads_after_fork(self) -> None:
+        """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
+        if os.getpid() != self._process_id:
             import torch
 
             torch.set_num_threads(1)
-            self._process = os.getpid()
+            self._process_id = os.getpid()
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:
-        """The words of sentences; white space is none, and a sentence of nothing else is left out."""
+        """The words of each sentence, without white space; sentences without words are left out."""
         if not doc.has_annotation("SENT_START"):
             raise ValueError(
-                f"'{self.name}' parses sentences, and the document {doc.text!r:.60} does not say where they start; add "
-                f"a component that does, such as nlp.add_pipe('sentencizer', before='{self.name}'), or make a document "
-                "of one sentence with Doc(vocab, words=words, sent_starts=[True] + [False] * (len(words) - 1))"
+                f"the document {doc.text!r:.60} has no sentence boundaries; add a component that finds them, such as "
+                f"nlp.add_pipe('sentencizer', before='{self.name}'), or make a document of one sentence with "
+                "Doc(vocab, words=words, sent_starts=[True] + [False] * (len(words) - 1))"
             )
         for sentence in doc.sents:
             words = [token for token in sentence if not token.is_space]
             if words:
                 yield words
 
-    def _tags(self, words: Sequence[Token]) -> list[str | None]:
+    def _pipeline_tags(self, words: Sequence[Token]) -> list[str | None]:
         tags = [word.tag_ or None for word in words]
         if self._reads_tags and None in tags:
             word = words[tags.index(None)]
             raise ValueError(
-                f"the model of '{self.name}' reads tags, and token {word.i} ({word.text!r:.40}) of the document has "
-                f"none; add a tagger before '{self.name}'"
+                f"the model of '{self.name}' has tags as input, and token {word.i} ({word.text!r:.40}) of the document "
+                f"has no tag; add a tagger before '{self.name}'"
             )
         return tags
 
@@ -165,7 +165,7 @@ def make_component(
     subbatch_max_tokens: int | None = None,
     disable_tagger: bool | None = None,
 ) -> TreeCRFComponent:
-    """The component that a config describes. Without a model, it is the one named like the pipeline's language.
+    """Makes the component of a spaCy config; the default model is the embedded one for the pipeline's language.
 
     `subbatch_max_tokens` and `disable_tagger` are benepar's names for `batch_words` and `tags`, and override them.
     """

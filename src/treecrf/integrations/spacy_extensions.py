@@ -1,8 +1,8 @@
-"""What documents, spans and tokens of spaCy know of their trees: `doc._.trees`, `span._.labels`, `token._.parent`.
+"""Trees as extension attributes of spaCy: `doc._.trees`, `span._.labels`, `token._.parent` and others.
 
-The tree of a sentence is plain data in `doc.user_data`, where spaCy keeps the extension data of the sentence's first
-word, so that it goes wherever a document goes: to disk, to other processes, into larger documents. Importing this
-module is enough to read it. Where words stand is told in characters, which stay when tokens are merged.
+The tree of a sentence is plain data in `doc.user_data`, under the key of the sentence's first word. So it is saved with
+the document, sent to other processes, and copied into larger documents. Importing this module is enough to read it.
+Words are found by their character offsets, which do not change when tokens are merged.
 """
 
 import re
@@ -21,62 +21,62 @@ from treecrf.tree import Tree
 from treecrf.treebank.binarize import from_spans, to_spans
 from treecrf.treebank.escapes import escape_brackets
 
-_EXTENSION = ("._.", "treecrf")  # spaCy's keys of user data go on with the first character and, for spans, the last
-_BRACKETS = re.compile(r"[][{}]")  # in a tree's text: braces are also in the escapes of parentheses
+_EXTENSION = ("._.", "treecrf")  # start of the key; spaCy adds the first character and, for spans, the last one
+_BRACKETS = re.compile(r"[][{}]")  # the escapes of parentheses contain braces
 
 
 class NonConstituentException(ValueError):
-    """A span was asked for its place in a tree, and is no constituent of it."""
+    """The span is not a constituent of its sentence's tree."""
 
 
-class Stored(TypedDict):
-    """The tree of a sentence as it is kept, in types that msgpack and JSON know."""
+class StoredTree(TypedDict):
+    """The tree of a sentence in `doc.user_data`, in types of msgpack and JSON."""
 
     tree: str
-    offsets: list[list[int]]  # of each word's first character and the one behind its last, from the first word's
-    probabilities: list[float]  # of each of `tree.spans()`
+    offsets: list[list[int]]  # start and end character of each word, relative to the sentence's first word
+    probabilities: list[float]  # of the constituents in `tree.spans()`
 
 
-def store(words: Sequence[Token], tree: Tree, probabilities: Iterable[float]) -> None:
-    """Keep a sentence's tree in the document of its words."""
+def store_tree(words: Sequence[Token], tree: Tree, probabilities: Iterable[float]) -> None:
+    """Stores a sentence's tree in the document of its words."""
     first = words[0].idx
-    _data(words[0].doc)[_key(first)] = Stored(
+    _data(words[0].doc)[_key(first)] = StoredTree(
         tree=str(tree),
         offsets=[[word.idx - first, word.idx - first + len(word)] for word in words],
         probabilities=list(probabilities),
     )
 
 
-def forget(doc: Doc) -> None:
-    """Take all trees out of a document."""
-    for first in _parsed(doc):
+def remove_trees(doc: Doc) -> None:
+    """Removes all trees from a document."""
+    for first in _sentence_starts(doc):
         del _data(doc)[_key(first)]
 
 
 class _Node(NamedTuple):
-    """A constituent or a word, and the constituents over it that hold nothing else: `labels`, outermost first."""
+    """The constituents over the same words, as one node, or a word without constituents of its own."""
 
     start: int
     end: int
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # outermost first
     tree: Tree
-    number: int  # of its first label, among the tree's spans
+    first_label: int  # index of the first label in `tree.spans()`
 
 
 _Nodes = dict[tuple[int, int], _Node]  # by start and end, parents before children
 
 
-class _Place(NamedTuple):
-    """Where a span stands in the tree of its sentence, whose first word begins at character `first`."""
+class _Position(NamedTuple):
+    """The position of a span in the tree of its sentence."""
 
     doc: Doc
-    first: int
-    stored: Stored
+    first: int  # first character of the sentence
+    stored: StoredTree
     nodes: _Nodes
     node: _Node
 
     def spans(self, nodes: Iterable[_Node]) -> Iterator[Span]:
-        """The spans of nodes; those without one are words that were merged into larger tokens."""
+        """The spans of nodes, without words that were merged into larger tokens."""
         offsets = self.stored["offsets"]
         for node in nodes:
             start, end = offsets[node.start][0], offsets[node.end - 1][1]
@@ -84,25 +84,25 @@ class _Place(NamedTuple):
             if span is not None:
                 yield span
 
-    def inside(self) -> list[_Node]:
-        """The node, then all below it."""
+    def descendants(self) -> list[_Node]:
+        """The node and all nodes below it, parents first."""
         start, end = self.node.start, self.node.end
         return [node for node in self.nodes.values() if start <= node.start and node.end <= end]
 
-    def around(self) -> list[_Node]:
-        """All above the node, then the node."""
+    def path_from_root(self) -> list[_Node]:
+        """All nodes above the node, from the root down, and then the node."""
         start, end = self.node.start, self.node.end
         return [node for node in self.nodes.values() if node.start <= start and end <= node.end]
 
 
 def _labels(span: Span) -> tuple[str, ...]:
-    place = _find(span)
-    return place.node.labels if place else ()
+    position = _find(span)
+    return position.node.labels if position else ()
 
 
 def _tree(span: Span) -> Tree | None:
-    place = _find(span)
-    return place.node.tree if place else None
+    position = _find(span)
+    return position.node.tree if position else None
 
 
 def _parse_string(span: Span) -> str:
@@ -117,44 +117,44 @@ def _parse_string(span: Span) -> str:
 
 
 def _probability(span: Span) -> float:
-    place = _find(span)
-    if place is None or not place.node.labels:
+    position = _find(span)
+    if position is None or not position.node.labels:
         return 1.0
-    number = place.node.number
-    return min(place.stored["probabilities"][number : number + len(place.node.labels)])
+    first = position.node.first_label
+    return min(position.stored["probabilities"][first : first + len(position.node.labels)])
 
 
 def _constituents(span: Span) -> Iterator[Span]:
-    place = _find(span)
-    return place.spans(place.inside()) if place else iter(())
+    position = _find(span)
+    return position.spans(position.descendants()) if position else iter(())
 
 
 def _children(span: Span) -> Iterator[Span]:
-    place = _find(span)
-    if place is None:
+    position = _find(span)
+    if position is None:
         return iter(())
     children: list[_Node] = []
-    end = place.node.start
-    for node in place.inside()[1:]:
-        if node.start == end:  # what is inside of a child starts before the child's end
+    end = position.node.start
+    for node in position.descendants()[1:]:
+        if node.start == end:  # nodes below a child start before the child's end
             children.append(node)
             end = node.end
-    return place.spans(children)
+    return position.spans(children)
 
 
 def _parent(span: Span) -> Span | None:
-    place = _find(span)
-    if place is None:
+    position = _find(span)
+    if position is None:
         return None
-    above = place.around()[:-1]
-    return next(place.spans(reversed(above)), None)
+    ancestors = position.path_from_root()[:-1]
+    return next(position.spans(reversed(ancestors)), None)
 
 
 def _trees(doc: Doc) -> tuple[Tree, ...]:
-    sentences = _parsed(doc)
-    if not sentences and not all(token.is_space for token in doc):
-        raise _no_tree(doc)
-    return tuple(Tree.parse(_data(doc)[_key(first)]["tree"]) for first in sentences)
+    starts = _sentence_starts(doc)
+    if not starts and not all(token.is_space for token in doc):
+        raise _no_tree_error(doc)
+    return tuple(Tree.parse(_data(doc)[_key(first)]["tree"]) for first in starts)
 
 
 def _data(doc: Doc) -> dict[Any, Any]:
@@ -165,54 +165,54 @@ def _key(first: int) -> tuple[str, str, int, None]:
     return (*_EXTENSION, first, None)
 
 
-def _parsed(doc: Doc) -> list[int]:
-    """The first characters of sentences that have trees."""
+def _sentence_starts(doc: Doc) -> list[int]:
+    """The first characters of the sentences that have trees."""
     return sorted(key[2] for key in _data(doc) if isinstance(key, tuple) and key[:2] == _EXTENSION)
 
 
-def _no_tree(of: Doc | Span) -> ValueError:
-    return ValueError(f"there is no tree of {of.text!r:.80}; a pipeline with the component 'treecrf' makes one")
+def _no_tree_error(text: Doc | Span) -> ValueError:
+    return ValueError(f"there is no tree of {text.text!r:.80}; parse it in a pipeline with the component 'treecrf'")
 
 
-def _find(span: Span) -> _Place | None:
-    """The place of a span in the tree of its sentence; white space has none."""
+def _find(span: Span) -> _Position | None:
+    """The position of a span; None for white space."""
     words = [token for token in span if not token.is_space]
     if not words:
         return None
     doc = span.doc
-    before = (doc[number].idx for number in range(words[0].i, -1, -1))
-    first = next((character for character in before if _key(character) in _data(doc)), None)
+    preceding = (doc[index].idx for index in range(words[0].i, -1, -1))
+    first = next((character for character in preceding if _key(character) in _data(doc)), None)
     if first is None:
-        raise _no_tree(span)
-    stored: Stored = _data(doc)[_key(first)]
+        raise _no_tree_error(span)
+    stored: StoredTree = _data(doc)[_key(first)]
     nodes = _nodes(stored["tree"])
     borders = [words[0].idx - first, words[-1].idx + len(words[-1]) - first]
     start, end = (bisect_left(stored["offsets"], border, key=itemgetter(side)) for side, border in enumerate(borders))
     node = nodes.get((start, end + 1))
     if node is None or [stored["offsets"][start][0], stored["offsets"][end][1]] != borders:
-        raise NonConstituentException(f"{span.text!r:.80} is no constituent of {stored['tree']:.500}")
-    return _Place(doc, first, stored, nodes, node)
+        raise NonConstituentException(f"{span.text!r:.80} is not a constituent of {stored['tree']:.500}")
+    return _Position(doc, first, stored, nodes, node)
 
 
-@lru_cache(maxsize=256)  # who walks through a tree asks for it again and again
+@lru_cache(maxsize=256)  # a walk through a tree needs its nodes at every step
 def _nodes(brackets: str) -> _Nodes:
-    """The nodes of a tree. Its root is none, unless it holds more than one."""
+    """The nodes of a tree, without its root if the root has one child."""
     tree = Tree.parse(brackets)
-    number = 0
+    index = 0
     if len(tree.subtrees) == 1:
-        tree, number = tree.subtrees[0], 1
+        tree, index = tree.subtrees[0], 1
     nodes: _Nodes = {}
     spans = iter(tree.spans())
     word = 0
     for node in tree.walk():
         if node.is_leaf:
-            nodes.setdefault((word, word + 1), _Node(word, word + 1, (), node, number))
+            nodes.setdefault((word, word + 1), _Node(word, word + 1, (), node, index))
             word += 1
             continue
         start, end, label = next(spans)
-        chain = nodes.get((start, end), _Node(start, end, (), node, number))
+        chain = nodes.get((start, end), _Node(start, end, (), node, index))
         nodes[start, end] = chain._replace(labels=(*chain.labels, label))
-        number += 1
+        index += 1
     return nodes
 
 
@@ -227,8 +227,8 @@ _GETTERS: dict[str, Callable[[Span], Any]] = {
 }
 
 
-def _of_token(token: Token, *, getter: Callable[[Span], Any]) -> Any:
-    """What a token says of itself: the same as the span that holds it alone."""
+def _token_value(token: Token, *, getter: Callable[[Span], Any]) -> Any:
+    """The attribute of a token: that of the span with this token only."""
     return getter(token.doc[token.i : token.i + 1])
 
 
@@ -236,17 +236,17 @@ def _register() -> None:
     _extend(Doc, "trees", _trees)
     for name, getter in _GETTERS.items():
         _extend(Span, name, getter)
-        _extend(Token, name, partial(_of_token, getter=getter))
+        _extend(Token, name, partial(_token_value, getter=getter))
 
 
 def _extend(kind: Any, name: str, getter: Callable[[Any], Any]) -> None:
     if kind.has_extension(name):
-        other = kind.get_extension(name)[2]
-        source = getattr(getattr(other, "func", other), "__module__", "elsewhere")
-        if source != __name__:
+        existing = kind.get_extension(name)[2]
+        module = getattr(getattr(existing, "func", existing), "__module__", "another package")
+        if module != __name__:
             raise ValueError(
-                f"{kind.__name__}._.{name} is taken already, by {source}; treecrf needs that name: "
-                f"use one of the two, or call {kind.__name__}.remove_extension({name!r}) first"
+                f"{kind.__name__}._.{name} is already registered by {module}, and treecrf needs this name; "
+                f"use only one of the two packages, or call {kind.__name__}.remove_extension({name!r}) first"
             )
     kind.set_extension(name, getter=getter, force=True)
 
