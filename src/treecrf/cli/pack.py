@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--treebanks",
         type=Path,
         metavar="FILE",
-        help=f"TOML file with the sources and licences of treebanks (default: {_TREEBANKS} beside the card)",
+        help=f"TOML file with the sources and licenses of treebanks (default: {_TREEBANKS} beside the card)",
     )
     add(
         "--data",
