@@ -155,7 +155,7 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     with pytest.raises(SystemExit):
         main(["models", "toy-model"])
     assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
-    with pytest.raises(SystemExit, match="no model 'fr' came with treecrf; there are toy-model"):
+    with pytest.raises(SystemExit, match="there is no embedded model 'fr'; expected one of toy-model"):
         main(["models", "fr"])
     with pytest.raises(FileNotFoundError, match="the embedded models are toy-model"):
         Parser.load("fr")
@@ -167,7 +167,7 @@ def test_models_command_without_embedded_models(
     monkeypatch.setattr(models, "FOLDER", tmp_path)
     with pytest.raises(SystemExit):
         main(["models"])
-    assert capsys.readouterr().out.startswith("No models came with this treecrf")
+    assert capsys.readouterr().out.startswith("There are no embedded models")
 
 
 def test_a_card_counts_sentences_that_evalb_does_not_score(packed: Path) -> None:

@@ -13,7 +13,7 @@ from treecrf.tree import Tree
 
 
 class CalibrationParameters(NamedTuple):
-    """The parameters that `calibrate` has given a parser."""
+    """The parameters that `calibrate` has fitted."""
 
     temperatures: Temperatures
     f1_threshold: float

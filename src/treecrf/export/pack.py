@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from treecrf.config import read_config, to_toml
-from treecrf.evalb import Rules, Score, bootstrap
+from treecrf.evalb import Rules, Score, bootstrap, find_rules
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, Purpose, TreebankInfo, TreebankScore
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
@@ -42,7 +42,7 @@ def pack_model(
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), small=True)
     parser = Parser.load(folder, device)
-    rules = replace(Rules.named(recipe.data.rules), max_error=None)
+    rules = replace(find_rules(recipe.data.rules), max_error=None)
     card = ModelCard(
         name=folder.name,
         purpose=purpose,
