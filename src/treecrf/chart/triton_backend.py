@@ -176,7 +176,7 @@ def _outside(
 
 @triton.jit
 def _zero_padding(marginals, program, length, size, PROGRAMS: tl.constexpr, CELLS: tl.constexpr):
-    """Stores zeros in the cells that the outside pass does not write: those that are no span of the sentence."""
+    """Stores zeros in the cells that are not spans of the sentence; the outside pass does not write them."""
     for block in range(program * CELLS, size * size, PROGRAMS * CELLS):
         cell = block + tl.arange(0, CELLS)
         start, end = cell // size, cell % size
