@@ -26,26 +26,26 @@ class Garden:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annex:
-    rooms: int = 1
+class Barn:
+    stalls: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
+class Farm:
     garden: Garden
     name: str = "home"
-    annex: Annex = field(default_factory=Annex)
+    barn: Barn = field(default_factory=Barn)
 
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Path:
-    path = tmp_path / "house.toml"
+    path = tmp_path / "farm.toml"
     path.write_text('[garden]\nplants = ["oak", "elm"]\narea = 3\n')
     return path
 
 
-def read(path: Path, *overrides: str) -> House:
-    return read_config(House, path, overrides)
+def read(path: Path, *overrides: str) -> Farm:
+    return read_config(Farm, path, overrides)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -61,15 +61,15 @@ gardens = st.builds(
 )
 
 
-@given(st.builds(House, garden=gardens, name=texts, annex=st.builds(Annex, rooms=st.integers(0, 9))))
-def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, house: House) -> None:
-    path = tmp_path_factory.mktemp("config") / "house.toml"
-    path.write_text(to_toml(house), encoding="utf-8")
-    assert read(path) == house
+@given(st.builds(Farm, garden=gardens, name=texts, barn=st.builds(Barn, stalls=st.integers(0, 9))))
+def test_round_trip_through_toml_keeps_settings(tmp_path_factory: pytest.TempPathFactory, farm: Farm) -> None:
+    path = tmp_path_factory.mktemp("config") / "farm.toml"
+    path.write_text(to_toml(farm), encoding="utf-8")
+    assert read(path) == farm
 
 
-def test_defaults_stand_where_the_file_is_silent(recipe: Path) -> None:
-    assert read(recipe) == House(garden=Garden(plants=("oak", "elm"), area=3.0))
+def test_missing_settings_have_defaults(recipe: Path) -> None:
+    assert read(recipe) == Farm(garden=Garden(plants=("oak", "elm"), area=3.0))
 
 
 @pytest.mark.parametrize(
@@ -91,30 +91,32 @@ def test_defaults_stand_where_the_file_is_silent(recipe: Path) -> None:
         ("garden.corner=[1, 2.5]", "corner", (1.0, 2.5)),
     ],
 )
-def test_an_override_is_read_as_its_setting_wants_it(recipe: Path, override: str, name: str, value: object) -> None:
-    got = getattr(read(recipe, override).garden, name)
-    assert got == value and type(got) is type(value)
+def test_an_override_is_converted_to_the_type_of_its_setting(
+    recipe: Path, override: str, name: str, value: object
+) -> None:
+    setting = getattr(read(recipe, override).garden, name)
+    assert setting == value and type(setting) is type(value)
 
 
-def test_a_list_may_be_given_item_by_item(recipe: Path) -> None:
+def test_repeated_overrides_of_a_list_are_its_items(recipe: Path) -> None:
     assert read(recipe, "garden.plants=fig", "garden.plants=yew,box").garden.plants == ("fig", "yew", "box")
 
 
-def test_the_last_of_two_overrides_counts(recipe: Path) -> None:
+def test_the_last_of_two_overrides_is_used(recipe: Path) -> None:
     assert read(recipe, "garden.beds=1", "garden.beds=2").garden.beds == 2
 
 
-def test_one_text_will_do_for_a_list_of_one(tmp_path: Path) -> None:
-    path = tmp_path / "house.toml"
+def test_a_string_is_a_list_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "farm.toml"
     path.write_text('[garden]\nplants = "oak"\n')
     assert read(path).garden.plants == ("oak",)
 
 
-def test_a_recipe_changes_its_base(recipe: Path) -> None:
+def test_a_file_overrides_its_base(recipe: Path) -> None:
     (recipe.parent / "sub").mkdir()
     path = recipe.parent / "sub" / "child.toml"
-    path.write_text('base = "../house.toml"\n[garden]\nbeds = 9\nplants = ["fig"]\n')
-    assert read(path) == House(garden=Garden(plants=("fig",), area=3.0, beds=9))
+    path.write_text('base = "../farm.toml"\n[garden]\nbeds = 9\nplants = ["fig"]\n')
+    assert read(path) == Farm(garden=Garden(plants=("fig",), area=3.0, beds=9))
 
 
 def test_a_circle_of_bases_is_an_error(tmp_path: Path) -> None:
@@ -127,12 +129,12 @@ def test_a_circle_of_bases_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "overrides", "message"),
     [
-        ("[garden]\nbed = 3\nplants = []", [], r"unknown setting 'garden\.bed' in .*house\.toml; .* 'garden\.beds'\?"),
-        ("beds = 3\n[garden]\nplants = []", [], r"unknown setting 'beds' in .*house\.toml; .* 'garden\.beds'\?"),
+        ("[garden]\nbed = 3\nplants = []", [], r"unknown setting 'garden\.bed' in .*farm\.toml; .* 'garden\.beds'\?"),
+        ("beds = 3\n[garden]\nplants = []", [], r"unknown setting 'beds' in .*farm\.toml; .* 'garden\.beds'\?"),
         ("[gardn]\nbeds = 3\n[garden]\nplants = []", [], r"'gardn\.beds' .* 'garden\.beds'\?"),
         ("[garden]\nplants = []", ["garden.aera=3"], r"'garden\.aera' in the command line; .* 'garden\.area'\?"),
         ("[garden]\nplants = []", ["xyzzy=1"], r"unknown setting 'xyzzy' in the command line; did you mean '.+'\?"),
-        ("[garden]\nplants = []\nbeds = 1.5", [], r"'garden\.beds' in .*house\.toml is 1\.5; expected an integer"),
+        ("[garden]\nplants = []\nbeds = 1.5", [], r"'garden\.beds' in .*farm\.toml is 1\.5; expected an integer"),
         ("[garden]\nplants = []\nbeds = true", [], r"'garden\.beds' .* is true; expected an integer"),
         ("[garden]\nplants = []\nbeds = '3'", [], r"'garden\.beds' .* is 3; expected an integer"),
         ("[garden]\nplants = []", ["garden.beds=ten"], r"is ten; expected an integer"),
@@ -140,24 +142,26 @@ def test_a_circle_of_bases_is_an_error(tmp_path: Path) -> None:
         ("[garden]\nplants = []", ["garden.soil=clays"], r"expected one of 'clay', 'sand'; did you mean 'clay'\?"),
         ("[garden]\nplants = []", ["garden.corner=1"], r"is \[1\.0\]; expected a list of 2, each a number"),
         ("[garden]\nplants = [1]", [], r"'garden\.plants' .* expected a list, each a string"),
-        ("[garden]\nplants = []\nbeds = -1", [], r"\[garden\] in .*house\.toml: beds is -1"),
-        ("[garden]", [], r"'garden\.plants' is missing in .*house\.toml"),
+        ("[garden]\nplants = []\nbeds = -1", [], r"\[garden\] in .*farm\.toml: beds is -1"),
+        ("[garden]", [], r"'garden\.plants' is missing in .*farm\.toml"),
         ("[garden]\nplants = []", ["garden.beds"], r"'garden\.beds' on the command line is no setting"),
-        ("[garden", [], r"house\.toml is not TOML"),
-        ("base = 3", [], r"'base' in .*house\.toml is 3"),
+        ("[garden", [], r"farm\.toml is not TOML"),
+        ("base = 3", [], r"'base' in .*farm\.toml is 3"),
     ],
 )
-def test_an_error_names_file_setting_and_remedy(tmp_path: Path, text: str, overrides: list[str], message: str) -> None:
-    path = tmp_path / "house.toml"
+def test_an_error_names_the_file_the_setting_and_a_remedy(
+    tmp_path: Path, text: str, overrides: list[str], message: str
+) -> None:
+    path = tmp_path / "farm.toml"
     path.write_text(text)
     with pytest.raises(SettingError, match=message):
         read(path, *overrides)
 
 
-def test_a_file_that_is_no_text_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "house.toml"
+def test_a_file_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "farm.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(SettingError, match=r"house\.toml is not UTF-8"):
+    with pytest.raises(SettingError, match=r"farm\.toml is not UTF-8"):
         read(path)
 
 
@@ -166,19 +170,19 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read(tmp_path / "nowhere.toml")
 
 
-def test_differences_name_what_changed() -> None:
-    old = House(garden=Garden(plants=("oak",)))
-    new = House(garden=Garden(plants=("oak",), beds=5), name="den")
+def test_differences_are_the_names_of_changed_settings() -> None:
+    old = Farm(garden=Garden(plants=("oak",)))
+    new = Farm(garden=Garden(plants=("oak",), beds=5), name="den")
     assert differences(old, new) == ["garden.beds", "name"]
     assert differences(old, old) == []
 
 
 def test_every_setting_has_a_dotted_name() -> None:
-    assert setting_names(House)[:2] == ["garden.plants", "garden.area"]
-    assert "annex.rooms" in setting_names(House) and "name" in setting_names(House)
+    assert setting_names(Farm)[:2] == ["garden.plants", "garden.area"]
+    assert "barn.stalls" in setting_names(Farm) and "name" in setting_names(Farm)
 
 
-def test_none_is_only_written_where_it_is_the_default() -> None:
+def test_none_is_written_only_if_it_is_the_default() -> None:
     @dataclass(frozen=True)
     class Pond:
         depth: float | None = 2.0
@@ -187,5 +191,5 @@ def test_none_is_only_written_where_it_is_the_default() -> None:
         to_toml(Pond(depth=None))
 
 
-def test_infinity_survives(recipe: Path) -> None:
+def test_infinity_is_a_number(recipe: Path) -> None:
     assert read(recipe, "garden.area=inf").garden.area == math.inf

@@ -1,7 +1,7 @@
-"""TOML files as typed settings, and back; a setting that nobody reads is an error.
+"""Typed settings in TOML files; an unknown setting is an error.
 
-The settings of a part of the program are a frozen dataclass beside that part. A file holds one table for each, may name
-a `base` file whose settings it changes, and gives way to `section.setting=value` from the command line.
+The settings of a component are a frozen dataclass beside it. A file has one table per component, and may name a `base`
+file whose settings it overrides. `section.setting=value` on the command line overrides the file.
 """
 
 import dataclasses
@@ -30,12 +30,12 @@ class SettingError(ValueError):
 
 
 class _Setting(NamedTuple):
-    value: Any  # as TOML gave it, or a list of texts from the command line
+    value: Any  # a TOML value, or a list of texts from the command line
     source: str
 
 
 def read_config(kind: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
-    """The settings of a TOML file, as the dataclass `kind`, with `section.setting=value` overrides on top."""
+    """Reads the settings of a TOML file as the dataclass `kind`, with `section.setting=value` overrides."""
     known = setting_names(kind)
     settings = {current_setting(name, known): setting for name, setting in _read(Path(path), ()).items()}
     for name, texts in _group(overrides).items():
@@ -52,11 +52,11 @@ def to_toml(config: Any) -> str:
 
 
 def setting_names(kind: type) -> list[str]:
-    """The dotted names of every setting in a dataclass of dataclasses."""
+    """The dotted names of all settings in a dataclass of dataclasses."""
     names = []
     for name, hint in typing.get_type_hints(kind).items():
-        inner = setting_names(cast(type, hint)) if dataclasses.is_dataclass(hint) else None
-        names += [name] if inner is None else [f"{name}.{rest}" for rest in inner]
+        is_table = dataclasses.is_dataclass(hint)
+        names += [f"{name}.{rest}" for rest in setting_names(cast(type, hint))] if is_table else [name]
     return names
 
 
@@ -71,9 +71,9 @@ def _get(config: Any, name: str) -> Any:
     return config
 
 
-def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, _Setting]:
-    if path.resolve() in seen:
-        raise SettingError(f"{path} is its own base, by way of {seen[-1]}")
+def _read(path: Path, parents: tuple[Path, ...]) -> dict[str, _Setting]:
+    if path.resolve() in parents:
+        raise SettingError(f"{path} is its own base, by way of {parents[-1]}")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -87,7 +87,7 @@ def _read(path: Path, seen: tuple[Path, ...]) -> dict[str, _Setting]:
         return _flatten(tables, "", str(path))
     if not isinstance(base, str):
         raise SettingError(f"'base' in {path} is {base!r}; expected the name of one other file")
-    inherited = _read(path.parent / base, (*seen, path.resolve()))
+    inherited = _read(path.parent / base, (*parents, path.resolve()))
     return inherited | _flatten(tables, "", str(path))
 
 
@@ -102,7 +102,7 @@ def _flatten(table: Mapping[str, Any], prefix: str, source: str) -> dict[str, _S
 
 
 def _group(overrides: Iterable[str]) -> dict[str, list[str]]:
-    """Texts by setting: a list may be given one item at a time."""
+    """Texts by setting; repeated overrides of a setting are the items of a list."""
     texts: dict[str, list[str]] = {}
     for override in overrides:
         name, equals, text = override.partition("=")
@@ -138,13 +138,13 @@ def _convert(name: str, setting: _Setting, hint: Any) -> Any:
     try:
         return _check(value, hint)
     except TypeError:
-        shown = value if isinstance(value, str) else json.dumps(value, default=str)
-        message = f"setting '{name}' in {setting.source} is {shown}; expected {_noun(hint)}"
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+        message = f"setting '{name}' in {setting.source} is {text}; expected {_noun(hint)}"
         raise SettingError(message + _suggestion(value, hint)) from None
 
 
 def _check(value: Any, hint: Any) -> Any:
-    """The value as its type wants it; a TypeError where it is another kind of value."""
+    """Converts a TOML value to its type; a TypeError if it has another type."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _check(value, _not_none(hint))
@@ -171,16 +171,16 @@ def _not_none(hint: Any) -> Any:
 
 
 def _from_texts(texts: list[str], hint: Any) -> Any:
-    """What the command line gave for one setting, as TOML would have given it."""
+    """Converts the texts of one setting on the command line to a TOML value."""
     if get_origin(hint) in (Union, types.UnionType):
         hint = _not_none(hint)
     if get_origin(hint) is not tuple:
         return _from_text(texts[-1], hint)
     items: list[Any] = []
     for text in texts:
-        whole = _as_toml(text)
-        if isinstance(whole, list):
-            items += whole
+        value = _as_toml(text)
+        if isinstance(value, list):
+            items += value
         else:
             items += [_from_text(item, get_args(hint)[0]) for item in text.split(",") if item]
     return items
@@ -189,12 +189,12 @@ def _from_texts(texts: list[str], hint: Any) -> Any:
 def _from_text(text: str, hint: Any) -> Any:
     if hint is float:
         try:
-            return float(text)  # .5 and 5. are no numbers for TOML
+            return float(text)  # TOML does not accept .5 and 5.
         except ValueError:
             return text
     value = _as_toml(text)
-    wants_text = hint is str or (get_origin(hint) is Literal and isinstance(get_args(hint)[0], str))
-    return text if value is None or (wants_text and not isinstance(value, str)) else value
+    is_text = hint is str or (get_origin(hint) is Literal and isinstance(get_args(hint)[0], str))
+    return text if value is None or (is_text and not isinstance(value, str)) else value
 
 
 def _as_toml(text: str) -> Any:
@@ -228,14 +228,14 @@ def _suggestion(value: Any, hint: Any) -> str:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
-    """The known name most like this one, whether or not its section was given."""
+    """The known name most similar to this one, with or without its section."""
     tail = name.rpartition(".")[2]
 
-    def likeness(candidate: str) -> float:
+    def similarity(candidate: str) -> float:
         whole = difflib.SequenceMatcher(None, name, candidate).ratio()
         return max(whole, difflib.SequenceMatcher(None, tail, candidate.rpartition(".")[2]).ratio())
 
-    return max(known, key=likeness)
+    return max(known, key=similarity)
 
 
 def _tables(config: Any, prefix: str) -> Iterable[str]:
@@ -248,7 +248,7 @@ def _tables(config: Any, prefix: str) -> Iterable[str]:
         elif value is not None:
             lines.append(f"{field.name} = {_literal(value)}")
         elif field.default is not None:
-            raise ValueError(f"{prefix}{field.name} is None, which TOML cannot say where the default is another value")
+            raise ValueError(f"{prefix}{field.name} is None, which TOML cannot write if the default is another value")
     if lines:
         yield "\n".join([f"[{prefix.rstrip('.')}]"] * bool(prefix) + lines) + "\n"
     for name, value in inner.items():

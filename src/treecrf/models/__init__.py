@@ -1,4 +1,4 @@
-"""The models that come with the package, a folder each: weights, what they belong to, and a card."""
+"""The embedded models: one folder each, with weights, settings, vocabulary and model card."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ FOLDER = Path(__file__).parent
 
 
 def names() -> list[str]:
-    """The names under which they are loaded."""
+    """The names of the embedded models, for `Parser.load`."""
     return sorted(path.parent.name for path in FOLDER.glob("*/model.json"))
