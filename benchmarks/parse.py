@@ -26,12 +26,12 @@ import torch
 
 from treecrf.bulk.inputs import InputFile, read_lines
 from treecrf.bulk.line_parser import split_words
+from treecrf.bulk.timer import PartTimer, time_runs
 from treecrf.cli import main as treecrf
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.reproduce.baselines import supar_speed
 from treecrf.reproduce.speed import SENTENCES, sample, time_parts
-from treecrf.timer import PartTimer, time_runs
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 

@@ -10,8 +10,43 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "treecrf"
 # each package with the packages it imports, which stand above it
-EDGES: dict[str, set[str]] = {}
-WITHOUT_TORCH = ("aliases", "config", "models", "tree", "treebank", "text", "evalb", "viz")
+EDGES: dict[str, set[str]] = {
+    "aliases": set(),
+    "config": {"aliases"},
+    "atomic_io": set(),
+    "models": set(),
+    "tree": set(),
+    "treebank": {"atomic_io", "tree"},
+    "text": {"treebank"},
+    "evalb": {"tree"},
+    "viz": {"tree", "treebank"},
+    "chart": set(),
+    "data": {"text", "tree", "treebank"},
+    "nn": {"chart", "data"},
+    "runtime": {"chart", "data", "nn"},
+    "decoding": {"chart", "data", "nn", "runtime", "tree", "treebank", "viz"},
+    "parser": {
+        *("aliases", "atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
+        *("nn", "runtime", "text", "tree", "treebank"),
+    },
+    "training": {"atomic_io", "config", "data", "evalb", "nn", "parser", "text", "tree", "treebank"},
+    "calibration": {
+        *("atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training", "tree", "treebank"),
+    },
+    "export": {"config", "evalb", "parser", "training", "treebank"},
+    "bulk": {"atomic_io", "decoding", "parser", "text", "treebank"},
+    "reproduce": {
+        *("atomic_io", "bulk", "calibration", "config", "decoding", "evalb", "export", "nn"),
+        *("parser", "training", "tree", "treebank"),
+    },
+    "integrations": {"parser", "text", "tree", "treebank"},
+    "server": {"decoding", "parser", "text", "treebank"},
+    "cli": {
+        *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
+        *("reproduce", "server", "training", "treebank", "viz"),
+    },
+}
+WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "viz")
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from treecrf.bulk.timer import median_seconds
 from treecrf.parser import Parser
-from treecrf.timer import median_seconds
 
 SHORT_WORDS = 8  # of the sentence for the latency
 _MEAN_WORDS = 24  # of a sentence

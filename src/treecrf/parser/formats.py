@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from treecrf.decoding.analysis import Alternative, Analysis, Constituent
 from treecrf.tree import Tree
+from treecrf.treebank.escapes import penn_brackets
 
 SUFFIXES = {"brackets": ".mrg", "json": ".jsonl", "pretty": ".txt"}
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
@@ -59,10 +60,7 @@ class Formatter:
 
     def brackets(self, tree: Tree) -> str:
         """A tree on one line, parentheses in words as -LRB- and -RRB-, or with `exact` as `Tree.parse` reads them."""
-        text = str(tree)
-        if self.exact or "\\u{2" not in text:
-            return text
-        return text.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-")
+        return str(tree) if self.exact else penn_brackets(str(tree))
 
     def _json(self, sentence: ParsedSentence) -> dict[str, Any]:
         tree, offsets, analysis, marginals = sentence

@@ -87,7 +87,7 @@ class DecodedBatch(Generic[K]):
 def decode_windows(
     windows: Iterable[tuple[K, Sentences]], decoder: BatchDecoder, batching: BatchingConfig, *, threads: int
 ) -> Iterator[DecodedBatch[K]]:
-    """The batches of each window, a pair of its key and its sentences; with several threads, each thread decodes its own batches."""
+    """The batches of each window; a window is a pair of a key and sentences. Each thread decodes its own batches."""
     for key, window in windows:
         batches = window.batches(batching.budget, threads=threads)
         selected = list(map(window.select, batches))

@@ -17,8 +17,8 @@ from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.skip_init import SkipInit
 from treecrf.nn.transformer import build_encoder, save_encoder_config
+from treecrf.parser.tensor_io import to_safetensors
 from treecrf.runtime.weights import dequantize_state_dict, quantize_state_dict
-from treecrf.tensor_io import to_safetensors
 from treecrf.text.normalization import Normalization
 
 CONFIG, VOCABULARY, WEIGHTS = "config.toml", "vocabulary.json", "model.safetensors"

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from treecrf.bulk.timer import median_seconds
 from treecrf.decoding import Decoded, ExpectedF1
 from treecrf.decoding.decode import label_trees
 from treecrf.nn import Scores
-from treecrf.timer import median_seconds
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import is_intermediate, to_spans
 from treecrf.treebank.escapes import escape_for_treebanks, penn_brackets

@@ -8,13 +8,13 @@ from typing import IO, Any
 
 import torch
 
+from treecrf.bulk.timer import PartTimer, median_seconds
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.tree_builder import write_brackets
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper
 from treecrf.reproduce.baselines import supar_speed, torch_struct_decode
-from treecrf.timer import PartTimer, median_seconds
 from treecrf.tree import Tree
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower

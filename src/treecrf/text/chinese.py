@@ -1,0 +1,48 @@
+"""Chinese: sentence boundaries by punctuation, words by rjieba."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from treecrf.text.english import UNSPLIT, Piece
+
+_SENTENCE_END = re.compile(r"""[。！？｡!?]+[」』”’）》】)\]"']*""")
+_UNSPLIT = re.compile(UNSPLIT, re.VERBOSE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # UTF-8, and so the segmenter, cannot encode surrogates
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """The positions of sentence ends in a text."""
+    return (match.end() for match in _SENTENCE_END.finditer(text))
+
+
+def split_chunk(chunk: str, is_last: bool) -> tuple[Piece, ...]:
+    """The words of a chunk between white space."""
+    pieces: list[Piece] = []
+    start = 0
+    for match in _UNSPLIT.finditer(chunk):
+        pieces += _segment(chunk, start, match.start())
+        pieces.append((match.start(), match.end(), match[0]))
+        start = match.end()
+    return (*pieces, *_segment(chunk, start, len(chunk)))
+
+
+def _segment(chunk: str, start: int, end: int) -> Iterator[Piece]:
+    simplify, cut = _segmenter()
+    text = _SURROGATE.sub("\ufffd", chunk[start:end])
+    simplified = simplify(text)  # the segmenter's dictionary has simplified characters
+    for word in cut(simplified if len(simplified) == len(text) else text):
+        yield start, start + len(word), chunk[start : start + len(word)]
+        start += len(word)
+
+
+@lru_cache(maxsize=1)
+def _segmenter() -> tuple[Callable[[str], str], Callable[[str], list[str]]]:
+    try:
+        opencc, rjieba = import_module("opencc"), import_module("rjieba")
+    except ImportError as error:
+        raise ImportError("Chinese text needs a segmenter: pip install 'treecrf[zh]'") from error
+    converter: Any = opencc.OpenCC("t2s")
+    return converter.convert, rjieba.cut
