@@ -10,7 +10,7 @@ from treecrf.parser import Parser
 from treecrf.text.normalization import normalizer
 from treecrf.tree import Tree
 
-ALIKE = [
+SAME = [
     ["(", "-LRB-", "-lrb-", "（"],
     ["]", "-RSB-"],
     ["{", "-LCB-"],
@@ -26,29 +26,29 @@ ALIKE = [
 ]
 
 
-@pytest.mark.parametrize("words", ALIKE, ids=lambda words: words[0])
-def test_plain_forms_are_one_however_a_word_is_written(words: list[str]) -> None:
+@pytest.mark.parametrize("words", SAME, ids=lambda words: words[0])
+def test_plain_gives_spelling_variants_one_form(words: list[str]) -> None:
     assert {normalizer("plain")(word) for word in words} == {words[0]}
 
 
 @pytest.mark.parametrize(
     "word", ["-", "–", "−", "'s", "well-known", "U.S.", "café", "图书馆", "👍🏽", ":-)", "\\", "\u200b"]
 )
-def test_plain_forms_leave_other_words_alone(word: str) -> None:
+def test_plain_keeps_other_words(word: str) -> None:
     assert normalizer("plain")(word) == word
 
 
 @given(st.text(min_size=1))
-def test_every_word_has_a_form_and_forms_stay_what_they_are(word: str) -> None:
+def test_normalized_words_are_never_empty_and_normalize_to_themselves(word: str) -> None:
     assert normalizer("as-is")(word) == word
     plain = normalizer("plain")
     assert plain(word)
-    if "\\" not in word and "-" not in plain(word):  # what was escaped may stand behind another escape
+    if "\\" not in word and "-" not in plain(word):  # a restored character may complete another escape
         assert plain(plain(word)) == plain(word)
 
 
-def test_traditional_and_simplified_words_have_one_form() -> None:
-    read = normalizer("simplified")
+def test_traditional_and_simplified_words_normalize_alike() -> None:
+    normalize = normalizer("simplified")
     pairs = [
         ("圖書館", "图书馆"),
         ("台灣", "台湾"),
@@ -57,33 +57,33 @@ def test_traditional_and_simplified_words_have_one_form() -> None:
         ("１９９０", "1990"),
         ("ＮＢＡ", "NBA"),
     ]
-    assert all(read(one) == read(other) == other for one, other in pairs)
+    assert all(normalize(one) == normalize(other) == other for one, other in pairs)
 
 
 @given(st.text(min_size=1))
-def test_simplified_forms_take_any_word(word: str) -> None:
+def test_simplified_accepts_any_word(word: str) -> None:
     assert normalizer("simplified")(word)
 
 
-def test_simplified_forms_take_a_broken_surrogate() -> None:
+def test_simplified_replaces_a_lone_surrogate() -> None:
     assert normalizer("simplified")("圖\ud800") == "图?"
 
 
-def test_a_missing_opencc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_opencc_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opencc", None)
     with pytest.raises(ImportError, match=r"pip install 'treecrf\[zh\]'"):
         normalizer("simplified")
 
 
-def test_a_chinese_parser_reads_both_scripts_alike_and_keeps_the_users() -> None:
+def test_a_chinese_parser_reads_both_scripts_and_keeps_the_words() -> None:
     trees = [
         Tree.parse("(TOP (S (NP (Nhaa 我們)) (VK1 喜歡) (NP (Nca 圖書館))))"),
         Tree.parse("(TOP (S (NP (Nhaa 他們)) (VC2 學) (NP (Nad 中文))))"),
     ]
     vocabulary = Vocabulary.build(trees * 2, normalization="simplified")
-    drawn = random_parser(trees * 2, tag_head=True)
+    random = random_parser(trees * 2, tag_head=True)
     assert vocabulary.words == tuple(sorted(normalizer("simplified")(word) for tree in trees for word in tree.words))
-    parser = Parser(drawn.model, vocabulary, language="zh", normalization="simplified")
+    parser = Parser(random.model, vocabulary, language="zh", normalization="simplified")
     for one, other in (("我們喜歡圖書館。", "我们喜欢图书馆。"), ("他們學中文", "他们学中文")):
         traditional, simplified = parser.analyze(one), parser.analyze(other)
         assert "".join(traditional.tree.words) == one and "".join(simplified.tree.words) == other

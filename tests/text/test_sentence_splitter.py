@@ -1,4 +1,4 @@
-"""Raw text to sentences to tokens: nothing is lost, nothing moves, and the Penn Treebank would cut it so."""
+"""Sentences and tokens: offsets cover the text, and English tokens follow the Penn Treebank."""
 
 import re
 import subprocess
@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.text import Token, sentence_splitter, sentences, tokenize
+from treecrf.text import Token, chinese, sentence_splitter, sentences, tokenize
 from treecrf.treebank import read_trees
 
-TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
+TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 LANGUAGES = ("en", "zh")
 
 _AWKWARD = [
@@ -69,9 +69,9 @@ def surfaces(text: str) -> str:
     return " | ".join(" ".join(token.text for token in sentence) for sentence in sentences(text))
 
 
-def assert_covers(text: str, found: list[list[Token]]) -> None:
+def assert_covers(text: str, split: list[list[Token]]) -> None:
     position = 0
-    for token in (token for sentence in found for token in sentence):
+    for token in (token for sentence in split for token in sentence):
         assert token.text == text[token.start : token.end]
         assert re.fullmatch(r"\S+", token.text)
         assert token.word
@@ -82,24 +82,24 @@ def assert_covers(text: str, found: list[list[Token]]) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=texts)
-def test_every_character_but_white_space_is_in_one_token_at_its_place(text, language):
-    found = list(sentences(text, language=language))
-    assert all(found)
-    assert_covers(text, found)
-    assert tokenize(text, language=language) == [token for sentence in found for token in sentence]
+def test_every_character_except_white_space_is_in_one_token(text, language):
+    split = list(sentences(text, language=language))
+    assert all(split)
+    assert_covers(text, split)
+    assert tokenize(text, language=language) == [token for sentence in split for token in sentence]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @given(text=texts)
-def test_windows_lose_nothing(text, language):
+def test_small_windows_cover_the_text(text, language):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sentence_splitter, "_WINDOW", 8)
-        found = list(sentences(text, language=language))
-    assert all(found)
-    assert_covers(text, found)
+        split = list(sentences(text, language=language))
+    assert all(split)
+    assert_covers(text, split)
 
 
-def test_windows_find_the_same_sentences(monkeypatch):
+def test_small_windows_give_the_same_sentences(monkeypatch):
     text = ' "Dr. Who left the U.S. at 5 p.m. (No one knew.) Why?" asked Ms. Lee. It\'s a mystery...\n\nThe end' * 20
     expected = list(sentences(text))
     monkeypatch.setattr(sentence_splitter, "_WINDOW", 200)
@@ -113,7 +113,7 @@ def test_blank_text_has_no_sentences(text, language):
 
 
 @given(text=texts)
-def test_white_space_around_a_text_only_moves_its_tokens(text):
+def test_white_space_around_a_text_only_shifts_offsets(text):
     moved = [(token.text, token.start - 3, token.end - 3, token.word) for token in tokenize(f"\n \t{text}\n")]
     assert moved == [tuple(token) for token in tokenize(text)]
 
@@ -152,7 +152,7 @@ def test_white_space_around_a_text_only_moves_its_tokens(text):
         ("She do n't know 's it ''", "She do n't know 's it ''"),
     ],
 )
-def test_english_is_cut_as_in_the_penn_treebank(text, expected):
+def test_english_tokens_follow_the_penn_treebank(text, expected):
     assert surfaces(text) == expected
 
 
@@ -169,16 +169,16 @@ def test_english_is_cut_as_in_the_penn_treebank(text, expected):
         ("Read www.a.com?b=1 or a.b.Com", "Read www.a.com?b=1 or a.b.Com"),
     ],
 )
-def test_sentences_end_where_a_treebank_ends_them(text, expected):
+def test_sentences_end_as_in_treebanks(text, expected):
     assert surfaces(text) == expected
 
 
-def test_words_are_written_as_in_the_penn_treebank():
-    (found,) = words('"It’s (so) [very] {odd}" “he” said, ‘no’')
-    assert " ".join(found) == "`` It 's -LRB- so -RRB- -LSB- very -RSB- -LCB- odd -RCB- '' `` he '' said , ` no '"
+def test_words_are_escaped_as_in_the_penn_treebank():
+    (sentence,) = words('"It’s (so) [very] {odd}" “he” said, ‘no’')
+    assert " ".join(sentence) == "`` It 's -LRB- so -RRB- -LSB- very -RSB- -LCB- odd -RCB- '' `` he '' said , ` no '"
 
 
-def test_quotation_marks_that_stand_alone_open_and_close_in_turn():
+def test_quotation_marks_between_spaces_open_and_close_alternately():
     assert words('He said " yes " and " no "') == [["He", "said", "``", "yes", "''", "and", "``", "no", "''"]]
 
 
@@ -189,7 +189,7 @@ def test_quotation_marks_open_before_words_and_close_after_them(text):
     assert marks
 
 
-def test_invisible_characters_are_in_the_text_but_not_in_the_word():
+def test_invisible_characters_are_removed_from_the_word_only():
     (token,) = tokenize("\ufeffco\xadop\u200b")
     assert token == Token("\ufeffco\xadop\u200b", 0, 7, "coop")
 
@@ -220,24 +220,24 @@ def test_a_token_of_invisible_characters_keeps_them():
         "\n\n",
     ],
 )
-def test_long_text_without_an_end_in_sight_is_read(text):
+def test_long_text_without_sentence_ends_is_covered(text):
     long = text * (200_000 // len(text))
     assert_covers(long, list(sentences(long)))
 
 
-def test_a_sentence_longer_than_a_window_stays_one():
+def test_a_sentence_longer_than_a_window_is_not_split():
     assert len(list(sentences("word " * 40_000))) == 1
 
 
-def test_sentences_are_found_as_they_are_asked_for(monkeypatch):
+def test_sentences_are_split_on_demand(monkeypatch):
     monkeypatch.setattr(sentence_splitter, "_WINDOW", 100)
-    read: list[str] = []
-    monkeypatch.setattr(sentence_splitter, "_ends_in", lambda text, language: read.append(text) or [50])
+    windows: list[str] = []
+    monkeypatch.setattr(sentence_splitter, "_ends_in", lambda text, language: windows.append(text) or [50])
     next(sentences("A word. " * 1000))
-    assert len(read) == 1
+    assert len(windows) == 1
 
 
-def test_chinese_is_cut_into_sentences_and_words():
+def test_chinese_is_split_into_sentences_and_words():
     assert words("他说：“你好。”我喜欢北京！你呢", language="zh") == [
         ["他", "说", "：", "“", "你好", "。", "”"],
         ["我", "喜欢", "北京", "！"],
@@ -245,26 +245,26 @@ def test_chinese_is_cut_into_sentences_and_words():
     ]
 
 
-def test_traditional_and_simplified_chinese_are_cut_alike():
+def test_traditional_and_simplified_chinese_have_the_same_words():
     traditional, simplified = "我們喜歡這個國家的圖書館", "我们喜欢这个国家的图书馆"
     cuts = [[token[1:3] for token in tokenize(text, language="zh")] for text in (traditional, simplified)]
     assert cuts[0] == cuts[1]
     assert words(traditional, language="zh") == [["我們", "喜歡", "這個", "國家", "的", "圖書館"]]
 
 
-def test_addresses_stay_whole_in_chinese():
+def test_addresses_in_chinese_are_not_split():
     assert words("请看https://a.com/b谢谢 x@y.cn你好 👍🏽", language="zh") == [
         ["请", "看", "https://a.com/b", "谢谢", "x@y.cn", "你好", "👍🏽"]
     ]
 
 
-def test_an_unknown_language_is_refused_at_once():
+def test_an_unknown_language_is_an_error_at_the_call():
     with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'en', 'zh'"):
         sentences("text", language="xx")
 
 
-def test_a_missing_segmenter_is_named(monkeypatch):
-    sentence_splitter._segmenter.cache_clear()
+def test_a_missing_segmenter_names_the_package(monkeypatch):
+    chinese._segmenter.cache_clear()
     monkeypatch.setitem(sys.modules, "rjieba", None)
     with pytest.raises(ImportError, match=r"pip install 'treecrf\[zh\]'"):
         tokenize("你好", language="zh")
@@ -272,16 +272,18 @@ def test_a_missing_segmenter_is_named(monkeypatch):
 
 def test_english_needs_no_segmenter_and_no_torch():
     code = "import sys; from treecrf.text import tokenize; tokenize('A text.'); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"torch", "numpy", "rjieba", "opencc", "nltk"} & set(done.stdout.split())
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "numpy", "rjieba", "opencc", "nltk"} & set(result.stdout.split())
 
 
 @pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
 @pytest.mark.parametrize("name", ["masc", "ptb_sample"])
-def test_words_of_a_treebank_are_cut_no_further(name):
-    """A word that stands alone, as the treebank has it, is one token: all but a few."""
+def test_words_of_a_treebank_are_not_split(name):
+    """A single word of a treebank is one token, with few exceptions."""
     trees = read_trees(TREEBANKS / name / "dev.mrg.gz")
-    alone = {word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)}
-    # a period would end the sentence, and does not before a word
-    cut = [word for word in alone if tokenize(f"{word} x")[0].text != word]
-    assert len(cut) < 0.005 * len(alone), cut
+    vocabulary = {
+        word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)
+    }
+    # a second word follows, so that a final period does not end the sentence
+    cut = [word for word in vocabulary if tokenize(f"{word} x")[0].text != word]
+    assert len(cut) < 0.005 * len(vocabulary), cut

@@ -1,6 +1,7 @@
-"""Words as a model reads them: one spelling for what treebanks, tokenizers and people write in several ways.
+"""Normalization of words: one form for brackets, quotation marks and dashes that are written in several ways.
 
-Trees keep their words. A parser's config names its way of reading, so that training and parsing read alike.
+Only a model's input is normalized; trees keep their words. A parser's config names its normalization, so that training
+and parsing use the same one.
 """
 
 import re
@@ -8,13 +9,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal
 
+from treecrf.treebank.escapes import unescape_brackets
+
 Normalization = Literal["as-is", "plain", "simplified"]
 
-_BRACKETS = {"lrb": "(", "rrb": ")", "lsb": "[", "rsb": "]", "lcb": "{", "rcb": "}"}
-_ESCAPED = re.compile(r"(?i)-([lr][rsc]b)-|\\([/*])")
-_WHOLE = {"``": '"', "''": '"', "`": "'"}
-_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+_QUOTATION_MARKS = {"``": '"', "''": '"', "`": "'"}
+_FULL_WIDTH = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _CHARACTERS = {
     **_FULL_WIDTH,
     **dict.fromkeys(map(ord, "“”„‟«»"), '"'),
@@ -26,34 +27,35 @@ _CHARACTERS = {
 
 
 def normalizer(normalization: Normalization) -> Callable[[str], str]:
-    """The function from a word to what a model with these forms reads; it never gives an empty one for another.
+    """The function that normalizes a word; a word that is not empty stays so.
 
     >>> [normalizer("plain")(word) for word in ["-LRB-", "“", "``", "n’t", "1\\\\/2", "—", "(", "word"]]
     ['(', '"', '"', "n't", '1/2', '--', '(', 'word']
     """
     if normalization == "plain":
-        return _plain
-    return _simplifier() if normalization == "simplified" else _as_is
+        return _normalize_plain
+    return _simplifier() if normalization == "simplified" else _keep
 
 
-def _as_is(word: str) -> str:
+def remove_invisible(text: str) -> str:
+    """Removes control characters, soft hyphens, zero-width spaces and direction marks."""
+    return _INVISIBLE.sub("", text)
+
+
+def _keep(word: str) -> str:
     return word
 
 
-def _plain(word: str) -> str:
-    """Brackets, quotation marks, dashes and dots as typed on a keyboard, and no invisible characters."""
+def _normalize_plain(word: str) -> str:
+    """The word with brackets, quotation marks, dashes and dots in ASCII, without invisible characters."""
     if word.isascii() and word.isalnum():
         return word
-    text = _ESCAPED.sub(_unescape, _INVISIBLE.sub("", word).translate(_CHARACTERS))
-    return _WHOLE.get(text, text) or word
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return _BRACKETS[match[1].lower()] if match[1] else match[2]
+    text = unescape_brackets(remove_invisible(word).translate(_CHARACTERS))
+    return _QUOTATION_MARKS.get(text, text) or word
 
 
 def _simplifier() -> Callable[[str], str]:
-    """Chinese in simplified characters: several traditional ones make one of them, seldom the other way about."""
+    """The function from traditional to simplified Chinese: a traditional character rarely has two simplified forms."""
     try:
         opencc = import_module("opencc")
     except ImportError as error:
@@ -63,7 +65,7 @@ def _simplifier() -> Callable[[str], str]:
     def simplify(word: str) -> str:
         if word.isascii():
             return word
-        text = _INVISIBLE.sub("", word).translate(_FULL_WIDTH)
+        text = remove_invisible(word).translate(_FULL_WIDTH)
         return converter.convert(text.encode("utf-8", "replace").decode("utf-8")) or word
 
     return simplify
