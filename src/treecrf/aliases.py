@@ -48,7 +48,7 @@ MODULES = {
     "encode.tokenizer": "data.tokenizers",
     "evalb.details": "evalb.extended_report",
     "exam": "parser.evaluate",
-    "experiments.clock": "timer",
+    "experiments.clock": "bulk.timer",
     "experiments.judgement": "reproduce.calibration_table",
     "experiments.peers": "reproduce.baselines",
     "experiments.picture": "reproduce.plot",

@@ -66,8 +66,8 @@ def differences(old: Any, new: Any) -> list[str]:
 
 
 def _get(config: Any, name: str) -> Any:
-    for part in name.split("."):
-        config = getattr(config, part)
+    for key in name.split("."):
+        config = getattr(config, key)
     return config
 
 

@@ -72,19 +72,19 @@ def svg(
     height = picture.height + (_LEGEND if probabilities is not None else 0.0)
     total_width = max(picture.width, 190.0) if probabilities is not None else picture.width
     words = [box.text for box in picture.boxes if box.node.kind == "word"]
-    parts = [
+    elements = [
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {_n(total_width)} {_n(height)}" '
         f'width="{_n(total_width)}" height="{_n(height)}" font-family="{LATIN}" text-anchor="middle">',
         f"<title>{escape(' '.join(words), quote=False)}</title>",
         f"<desc>Constituency tree: {escape(escape_invisible(str(tree)), quote=False)}</desc>",
     ]
     if not transparent:
-        parts.append(f'<rect width="100%" height="100%" fill="{to_hex(palette.background)}"/>')
-    parts.append(_lines(picture.lines, palette))
-    parts += _texts(picture.boxes, probabilities, layout, palette)
+        elements.append(f'<rect width="100%" height="100%" fill="{to_hex(palette.background)}"/>')
+    elements.append(_lines(picture.lines, palette))
+    elements += _texts(picture.boxes, probabilities, layout, palette)
     if probabilities is not None:
-        parts += _legend(palette, picture.height)
-    return "\n".join([*parts, "</svg>", ""])
+        elements += _legend(palette, picture.height)
+    return "\n".join([*elements, "</svg>", ""])
 
 
 def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout: Layout) -> Picture:
@@ -164,23 +164,23 @@ def _lines(lines: Sequence[tuple[tuple[float, float], ...]], palette: Theme) -> 
 
 
 def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, palette: Theme) -> list[str]:
-    parts: list[str] = []
+    elements: list[str] = []
     inks = {"label": palette.ink, "tag": palette.muted, "word": palette.ink}
     for kind, ink in inks.items():
         weight = ' font-weight="600"' if kind == "label" else ""
-        parts.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{to_hex(ink)}"{weight}>')
+        elements.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{to_hex(ink)}"{weight}>')
         for box in boxes:
             y = box.y + 0.35 * _SIZES[kind]
             if box.node.kind != kind or not box.text:
                 continue
             if kind == "label" and probabilities is not None:
-                parts.append(_filled(box, y, probabilities[box.node.span], palette))
+                elements.append(_filled(box, y, probabilities[box.node.span], palette))
             elif layout == "sideways":
-                parts.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))
+                elements.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))
             else:
-                parts.append(text_element(box.text, box.x, y))
-        parts.append("</g>")
-    return parts
+                elements.append(text_element(box.text, box.x, y))
+        elements.append("</g>")
+    return elements
 
 
 def text_element(text: str, x: float, y: float, extra: str = "") -> str:
@@ -205,27 +205,27 @@ def _filled(box: Box, y: float, probability: float, palette: Theme) -> str:
     left, right = box.x - box.width / 2, box.x + box.width / 2
     fill = palette.fill(probability)
     ink = f' fill="{to_hex(ink_on(fill))}"'
-    parts = (
+    elements = (
         f'<rect x="{_n(left)}" y="{_n(box.y - _HALF + 1)}" width="{_n(box.width)}" height="{_n(2 * _HALF - 2)}" '
         f'rx="4" fill="{to_hex(fill)}"/>'
     )
     if not box.number:
-        return parts + text_element(box.text, box.x, y, ink)
+        return elements + text_element(box.text, box.x, y, ink)
     small = f' text-anchor="end" font-size="{_NUMBER}" font-weight="400"'
-    parts += text_element(box.text, left + _PAD, y, f' text-anchor="start"{ink}')
-    return parts + text_element(box.number, right - _PAD, y, small + ink)
+    elements += text_element(box.text, left + _PAD, y, f' text-anchor="start"{ink}')
+    return elements + text_element(box.number, right - _PAD, y, small + ink)
 
 
 def _legend(palette: Theme, top: float) -> list[str]:
     """The color scale, with labels at both ends and in the middle."""
     x, y, cell, steps = _MARGIN + 6, top + 2, 15.0, 10
-    parts = [f'<g class="legend" font-size="10" fill="{to_hex(palette.muted)}">']
+    elements = [f'<g class="legend" font-size="10" fill="{to_hex(palette.muted)}">']
     for step in range(steps):
         fill = to_hex(palette.fill((step + 0.5) / steps))
-        parts.append(f'<rect x="{_n(x + step * cell)}" y="{_n(y)}" width="{_n(cell)}" height="10" fill="{fill}"/>')
+        elements.append(f'<rect x="{_n(x + step * cell)}" y="{_n(y)}" width="{_n(cell)}" height="10" fill="{fill}"/>')
     for position, name in ((0, "0"), (steps / 2, "probability"), (steps, "1")):
-        parts.append(text_element(name, x + position * cell, y + 22))
-    return [*parts, "</g>"]
+        elements.append(text_element(name, x + position * cell, y + 22))
+    return [*elements, "</g>"]
 
 
 def _n(value: float) -> str:

@@ -88,9 +88,9 @@ def _bar(above: int, below: list[int]) -> str:
     )
 
 
-def _row(parts: list[tuple[int, str]]) -> str:
+def _row(cells: list[tuple[int, str]]) -> str:
     line, column = "", 0
-    for start, part in parts:
-        line += " " * (start - column) + part
-        column = start + terminal_columns(part)
+    for start, text in cells:
+        line += " " * (start - column) + text
+        column = start + terminal_columns(text)
     return line.rstrip()
