@@ -281,9 +281,7 @@ def test_english_needs_no_segmenter_and_no_torch():
 def test_words_of_a_treebank_are_not_split(name):
     """A single word of a treebank is one token, with few exceptions."""
     trees = read_trees(TREEBANKS / name / "dev.mrg.gz")
-    vocabulary = {
-        word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)
-    }
+    vocabulary = {word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)}
     # a second word follows, so that a final period does not end the sentence
     cut = [word for word in vocabulary if tokenize(f"{word} x")[0].text != word]
     assert len(cut) < 0.005 * len(vocabulary), cut
