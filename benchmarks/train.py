@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from treecrf.bulk.timer import PartTimer
 from treecrf.config import read_config
 from treecrf.data.bucketing import Budget
-from treecrf.timer import PartTimer
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision
@@ -31,7 +31,7 @@ RECIPE = Path(__file__).parent.parent / "recipes" / "ptb_sample.toml"
 class ModuleTimer(PartTimer):
     """A timer of parts that also times the forward passes of modules."""
 
-    def watch(self, module: nn.Module, part: str) -> None:
+    def time_module(self, module: nn.Module, part: str) -> None:
         """Adds the time of each forward pass of a module to a part."""
         starts: list[float] = []
         module.register_forward_pre_hook(lambda *_: starts.append(self.now()))
@@ -70,11 +70,11 @@ def measure_parts(recipe: Recipe, device: torch.device) -> tuple[dict[str, float
     timer = ModuleTimer(device)
     for module, part in ((model, "forward"), (model.inputs, "inputs"), (model.lstm, "lstm")):
         if module is not None:
-            timer.watch(module, part)
+            timer.time_module(module, part)
     if model.inputs is not None and model.inputs.chars is not None:
-        timer.watch(model.inputs.chars, "chars")
+        timer.time_module(model.inputs.chars, "chars")
     if model.transformer is not None:
-        timer.watch(model.transformer, "transformer")
+        timer.time_module(model.transformer, "transformer")
     for epoch in range(2):  # the first is a warm-up
         timer.seconds.clear()
         batches = loader.epoch_batches(epoch)

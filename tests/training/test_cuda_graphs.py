@@ -120,8 +120,8 @@ def test_soft_targets_are_the_same_in_padded_batches(
 @pytest.mark.parametrize("reader", BERT_CONFIGS)
 def test_captured_steps_of_a_transformer_have_the_losses_of_launched_steps(reader: str) -> None:
     device = torch.device("cuda")
-    room = PaddedShape(4, 16, 48, 12, 4, 56)
-    batches = [pad_to(bert_batch(TREES[first : first + 4]), room).pin_memory() for first in (0, 4, 8, 0, 4)]
+    shape = PaddedShape(4, 16, 48, 12, 4, 56)
+    batches = [pad_to(bert_batch(TREES[first : first + 4]), shape).pin_memory() for first in (0, 4, 8, 0, 4)]
     assert len({batch.shapes for batch in batches}) == 1
     losses: dict[type, list[float]] = {}
     for kind in (UncapturedStep, CapturedStep):

@@ -73,7 +73,7 @@ def _unflatten(flat: Tensor, tensors: Sequence[Tensor]) -> None:
 
 @contextmanager
 def join_processes(device: str | None = None) -> Iterator[Processes]:
-    """Connects this process to the others that `torchrun` started; each has its own GPU, if there are GPUs."""
+    """Connects this process to the others that `torchrun` started; with GPUs, each process has a different one."""
     rank, world_size = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     own_device = _choose_device(device)
     if world_size == 1:
