@@ -16,11 +16,11 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from treecrf import Rules, Tree
+from treecrf.bulk.timer import time_call
 from treecrf.evalb import evaluate_lines
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "treebanks" / "craft" / "train.mrg.gz"
@@ -66,12 +66,7 @@ def run_command(gold: list[str], predicted: list[str]) -> None:
 
 
 def best_time(task: Callable[[], object], repeats: int) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(time_call(task) for _ in range(repeats))
 
 
 def main() -> None:

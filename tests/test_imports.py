@@ -31,7 +31,8 @@ EDGES: dict[str, set[str]] = {
     },
     "training": {"atomic_io", "config", "data", "evalb", "nn", "parser", "text", "tree", "treebank"},
     "calibration": {
-        *("atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training", "tree", "treebank"),
+        *("aliases", "atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
+        *("tree", "treebank"),
     },
     "export": {"config", "evalb", "parser", "training", "treebank"},
     "bulk": {"atomic_io", "decoding", "parser", "text", "treebank"},

@@ -1,6 +1,7 @@
 """Names of version 0.1 that still work in 0.2, with a DeprecationWarning; 0.3 removes them.
 
-Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`) and old attributes of parsers (`parser.price`).
+Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`), old attributes of parsers (`parser.price`) and old
+records of calibrations.
 """
 
 import sys
@@ -11,6 +12,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Any
 
 # all names of modules are relative to treecrf
 PACKAGES = {"draw": "viz", "encode": "data", "experiments": "reproduce", "train": "training"}
@@ -197,3 +199,13 @@ class OldParserNames:
     certainty = _renamed_attribute("certainty", "calibration")
     forms = _renamed_attribute("forms", "normalization")
     pace = _renamed_attribute("pace", "batching")
+
+
+def current_calibration_record(record: dict[str, Any]) -> dict[str, Any]:
+    """The record of a calibration with current names, also one that version 0.1 wrote."""
+    if "curve" not in record:
+        return record
+    curve = record["curve"]
+    beta = {"a": curve["pro"], "b": curve["con"], "c": curve["offset"]}
+    others = {name: value for name, value in record.items() if name not in ("curve", "price")}
+    return others | {"beta": beta, "f1_threshold": record.get("price", 0.0)}

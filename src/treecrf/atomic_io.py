@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO
 
 MANIFEST = "model.json"
-_FORMAT = 1
+_FORMAT = 2  # 2: the settings of version 0.2; 1: those of 0.1, which aliases.py still reads
+_READABLE_FORMATS = (1, 2)
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
 
 
@@ -121,8 +122,8 @@ def _read_manifest(folder: Path) -> dict[str, list[str]]:
         is_well_formed = all(isinstance(digest, str) for names in digests.values() for digest in names)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again") from None
-    if version != _FORMAT:
-        raise DamagedFileError(f"{path} has format {version!r}; this version of treecrf reads format {_FORMAT}")
+    if version not in _READABLE_FORMATS:
+        raise DamagedFileError(f"{path} has format {version!r}; this version of treecrf reads formats 1 and 2")
     if not is_well_formed or not all(_FILE_NAME.fullmatch(name) for name in digests):
         raise DamagedFileError(f"{path} lists {list(digests)!r:.200}; expected names of files in the same folder")
     return dict(digests)

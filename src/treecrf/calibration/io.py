@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from treecrf.aliases import current_calibration_record
 from treecrf.atomic_io import write_file
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.report import CalibrationReport
@@ -12,7 +13,6 @@ from treecrf.training.checkpoint import RECIPE
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 
 RECORD = "calibration.json"
-_OLD_BETA = {"a": "pro", "b": "con", "c": "offset"}  # names of version 0.1
 
 
 def save_calibrated(
@@ -52,9 +52,4 @@ def write_record(
 
 def read_record(folder: Path) -> dict[str, Any]:
     """Reads the record of a calibration, also one that version 0.1 wrote."""
-    record: dict[str, Any] = json.loads((folder / RECORD).read_bytes())
-    if "curve" in record:
-        curve = record.pop("curve")
-        record["beta"] = {new: curve[old] for new, old in _OLD_BETA.items()}
-        record["f1_threshold"] = record.pop("price", 0.0)
-    return record
+    return current_calibration_record(json.loads((folder / RECORD).read_bytes()))

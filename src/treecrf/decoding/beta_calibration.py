@@ -1,7 +1,7 @@
 """Beta calibration of constituent probabilities (Kull, Silva Filho and Flach, 2017).
 
 A temperature cannot correct probabilities where the trees of a treebank disagree with each other. Beta calibration has
-one weight for the evidence for a constituent and one for the evidence against it.
+one weight for log p and another for log (1 - p).
 """
 
 import math
