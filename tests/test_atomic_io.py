@@ -82,7 +82,7 @@ def test_a_broken_manifest_is_rejected(tmp_path: Path, manifest: str) -> None:
 
 
 def test_a_later_format_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / MANIFEST).write_text('{"format": 2, "sha256": {}}')
+    (tmp_path / MANIFEST).write_text('{"format": 3, "sha256": {}}')
     with pytest.raises(DamagedFileError, match="reads formats 1 and 2"):
         load_folder(tmp_path)
 

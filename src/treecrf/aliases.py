@@ -1,7 +1,7 @@
 """Names of version 0.1 that still work in 0.2, with a DeprecationWarning; 0.3 removes them.
 
-Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`), old attributes of parsers (`parser.price`) and old
-records of calibrations.
+Old import paths (`treecrf.cnf`), old settings in TOML files (`forms`), old attributes of parsers (`parser.price`), and
+old records of calibrations.
 """
 
 import sys

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from importlib import import_module
 from itertools import pairwise
-
-import sentencex  # type: ignore[import-untyped]
+from typing import Any
 
 from treecrf.text.normalization import remove_invisible
 from treecrf.treebank.escapes import PENN_ESCAPES
@@ -30,6 +30,7 @@ def sentence_ends(text: str) -> Iterator[int]:
     yield from (match.end() for match in _WORD_AT_END.finditer(text))
     # ASCII, because sentencex stops at a character of several bytes in an unexpected place
     plain = _NON_ASCII.sub(_ascii_replacement, _ENCLOSING.sub(" ", text))
+    sentencex: Any = import_module("sentencex")  # on first use: parsers of given words do not need it
     for boundary in sentencex.get_sentence_boundaries("en", plain):
         start, stop = boundary["start_index"], boundary["end_index"]
         content = start + len(plain[start:stop].rstrip())
