@@ -34,6 +34,10 @@ sanitize: $(DEVELOPMENT)
 	find build/sanitize -name '*.so' -delete
 	cd build/sanitize && CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
 		../../$(BIN)/python setup.py --quiet build_ext --inplace
+	gcc -g -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+		-o build/compare_kernels tests/runtime/compare_kernels.c src/treecrf/runtime/kernels_*.c -lm
+	for isa in avx512vnni avxvnni avx2 neon-i8mm neon scalar; do \
+		ASAN_OPTIONS=detect_leaks=0 build/compare_kernels scalar $$isa 700 || [ $$? -eq 3 ]; done
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		PYTHONPATH=build/sanitize/src $(PYTEST) -p no:cacheprovider \
 		tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py tests/runtime

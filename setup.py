@@ -2,15 +2,24 @@
 
 import os
 import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
 
 from setuptools import Extension, setup
 
 # One wheel for every Python from 3.10 on, except the free-threaded ones, which have no stable ABI yet.
 abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 posix = os.name == "posix"
+# no fused multiply-adds but those that are written: instruction sets then give the same numbers, bit for bit
+EXACT = ["-ffp-contract=off"]
 
 
-def extension(name: str, *sources: str, headers: tuple[str, ...] = ()) -> Extension:
+def sources(package: str, pattern: str) -> list[str]:
+    """The files of a package, in a fixed order."""
+    return sorted(path.as_posix() for path in Path("src/treecrf", package).glob(pattern))
+
+
+def extension(name: str, *sources: str, flags: Sequence[str] = (), headers: Sequence[str] = ()) -> Extension:
     """A module in C, without which the package still works."""
     return Extension(
         name,
@@ -18,7 +27,7 @@ def extension(name: str, *sources: str, headers: tuple[str, ...] = ()) -> Extens
         depends=list(headers),
         define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
         py_limited_api=abi3,
-        extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"] if posix else [],
+        extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", *flags] if posix else [],
         libraries=["m"] if posix else [],
         optional=True,
     )
@@ -28,10 +37,7 @@ setup(
     ext_modules=[
         extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
         extension(
-            "treecrf.runtime._int8",
-            "src/treecrf/runtime/int8.c",
-            "src/treecrf/runtime/lstm.c",
-            headers=("src/treecrf/runtime/int8.h",),
+            "treecrf.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
         ),
         extension("treecrf.treebank._bracket_writer", "src/treecrf/treebank/bracket_writer.c"),
     ],

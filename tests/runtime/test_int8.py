@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from treecrf.nn.bert import Bert, BertConfig
-from treecrf.runtime import int8
+from treecrf.runtime import _kernels, int8
 from treecrf.runtime.int8 import Int8Bert, Int8Linear, mean_of_pieces, why_encoder_unsupported, why_unsupported
 
 CONFIG = BertConfig(
@@ -83,8 +83,18 @@ def rounded(x, levels, low):
     return low + ((x - low) / step).round() * step
 
 
+def levels(inputs):
+    """The largest quantized value of a row: fewer for many inputs, so that sums have 31 bits."""
+    padded = inputs + -inputs % 16
+    return min(_kernels.select(_kernels.selected()), (2**31 - 1) // (127 * padded))
+
+
+def rounded_rows(x):
+    return rounded(x, levels(x.shape[-1]), x.amin(-1, keepdim=True))
+
+
 def polynomial_gelu(x):
-    """The polynomial of int8.h."""
+    """The polynomial of linear.h."""
     clamped = x.clamp(-4, 4)
     terms = (3.97883340e-1, -6.45730999e-2, 8.77238400e-3, -8.14014688e-4, 4.79554468e-5, -1.59859902e-6, 2.27813814e-8)
     return x * (0.5 + sum(term * clamped ** (2 * power + 1) for power, term in enumerate(terms)))
@@ -102,7 +112,9 @@ def test_the_encoder_equals_the_float_encoder_with_rounded_weights_and_rows(bert
     for linear in (module for module in bert.modules() if isinstance(module, torch.nn.Linear)):
         step = linear.weight.abs().amax(1, keepdim=True) / 127
         linear.weight.copy_((linear.weight / step).round() * step)
-        linear.register_forward_pre_hook(lambda _, x: (rounded(x[0], 255, x[0].amin(-1, keepdim=True)),))
+        linear.register_forward_pre_hook(
+            lambda _, x: (rounded(x[0], levels(x[0].shape[-1]), x[0].amin(-1, keepdim=True)),)
+        )
     monkeypatch.setattr(F, "gelu", polynomial_gelu)
     expected = bert(pieces, lengths)[-1]
     # a value halfway between two integers may be rounded up or down
@@ -164,11 +176,11 @@ def test_a_copy_has_its_own_weights(bert, copied):
 
 def test_pieces_and_lengths_out_of_range_are_errors(bert):
     encoder = Int8Bert(bert)
-    with pytest.raises(ValueError, match="segment 0 has piece 150; expected 0 to 149"):
+    with pytest.raises(ValueError, match="piece 0 is 150; expected 0 to 149"):
         encoder(torch.tensor([[150]]), torch.tensor([1]), torch.ones(1))
-    with pytest.raises(ValueError, match="segment 1 has 3 pieces; expected 1 to 2"):
+    with pytest.raises(ValueError, match="length 1 is 3; expected 1 to 2"):
         encoder(torch.zeros(2, 2, dtype=torch.int64), torch.tensor([2, 3]), torch.ones(1))
-    with pytest.raises(ValueError, match="segment 0 has 90 pieces; expected 1 to 80"):
+    with pytest.raises(ValueError, match="length 0 is 90; expected 1 to 80"):
         encoder(torch.zeros(1, 90, dtype=torch.int64), torch.tensor([90]), torch.ones(1))
 
 
@@ -208,8 +220,7 @@ def int8_support():
 def test_a_linear_layer_equals_float32_with_rounded_weights_and_rows(int8_support, rows, inputs, outputs):
     x, weight, bias = torch.randn(rows, inputs), torch.randn(outputs, inputs), torch.randn(outputs)
     step = weight.abs().amax(1, keepdim=True) / 127
-    rounded_rows = rounded(x, 255, x.amin(-1, keepdim=True)) if inputs > 1 else x
-    expected = F.linear(rounded_rows, (weight / step).round() * step, bias)
+    expected = F.linear(rounded_rows(x) if inputs > 1 else x, (weight / step).round() * step, bias)
     torch.testing.assert_close(Int8Linear(weight, bias)(x), expected, atol=1e-3, rtol=1e-3)
     activated = F.leaky_relu(expected, 0.1)
     torch.testing.assert_close(Int8Linear(weight, bias, slope=0.1)(x), activated, atol=1e-3, rtol=1e-3)

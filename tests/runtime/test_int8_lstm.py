@@ -119,7 +119,7 @@ def test_saturated_gates_give_finite_states():
 def test_lengths_out_of_range_are_errors():
     lstm = int8_lstm(random_layer(4, 5))
     for length in (-1, 4):
-        with pytest.raises(ValueError, match=f"sequence 1 has {length} positions; expected 0 to 3"):
+        with pytest.raises(ValueError, match=f"length 1 is {length}; expected 0 to 3"):
             lstm(torch.randn(2, 3, 4), torch.tensor([3, length]))
 
 

@@ -85,7 +85,7 @@ def relative_error(values, expected):
     return float((values - expected).norm() / expected.norm())
 
 
-def assert_similar(values, expected, kernels, *, limit=0.05):
+def assert_similar(values, expected, kernels, *, limit=0.08):  # 8 bits are few for random weights
     """Checks that int8 results differ from float results by rounding, and those of the float kernels hardly at all."""
     if kernels == "float":
         assert relative_error(values, expected) < 1e-5

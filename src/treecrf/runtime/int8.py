@@ -1,11 +1,13 @@
 """Int8 kernels on the CPU: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
 They are for inference only. Weights have 8 bits and one scale per output. Each input row is quantized on its own, so
-the result of a sentence does not depend on the rest of its batch. A kernel object keeps the weights that it was made
-from.
+the result of a sentence does not depend on the rest of its batch. The instruction set decides how many bits a row has:
+8 with the dot products of VNNI, up to 14 otherwise. A kernel object keeps the weights that it was made from.
 """
 
+import os
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, cast
 
 import torch
@@ -17,15 +19,17 @@ from treecrf.data.batch import Spans
 from treecrf.nn.bert import Bert, BertLayer
 
 try:
-    from treecrf.runtime import _int8
+    from treecrf.runtime import _kernels
 except ImportError:  # installed on a machine without a C compiler
     _compiled = False
 else:
     _compiled = True
 
-_LANES = 16  # LANES, TILE_COLUMNS in int8.h
+_LANES = 16  # LANES, TILE in kernels.h
 _TILE_COLUMNS = 64
 _LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
+_VARIABLE = "TREECRF_ISA"
+_FAST = ("avx512vnni", "avxvnni", "avx2", "neon-i8mm", "neon")
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
 
 
@@ -33,7 +37,20 @@ def why_unsupported() -> str | None:
     """The reason why int8 kernels cannot run here, or None if they can."""
     if not _compiled:
         return "treecrf was installed without its compiled parts, as there was no C compiler"
-    return None if _int8.available() else "this processor has no dot products of 8-bit integers (AVX-512 VNNI)"
+    if instruction_set() == "scalar" and not os.environ.get(_VARIABLE):
+        return f"this processor has none of the instruction sets {', '.join(_FAST)}"
+    return None
+
+
+@cache
+def instruction_set() -> str:
+    """The instruction set of the kernels: the best one of this processor, or the one that TREECRF_ISA names."""
+    if name := os.environ.get(_VARIABLE):
+        available = _kernels.instruction_sets()
+        if name not in available:
+            raise ValueError(f"{_VARIABLE} is {name!r}; expected one that this processor has: {', '.join(available)}")
+        _kernels.select(name)
+    return _kernels.selected()
 
 
 def why_encoder_unsupported(encoder: nn.Module) -> str | None:
@@ -65,7 +82,7 @@ class Int8Linear:
         rows = _rows(x)
         out = torch.empty(*x.shape[:-1], self._sizes[1])
         settings = (len(rows), *self._sizes, rows.stride(0), self._slope)
-        _run(_int8.linear, len(rows), *settings, parameters=self._parameters, tensors=(rows,), out=out)
+        _run(_kernels.linear, len(rows), *settings, parameters=self._parameters, tensors=(rows,), out=out)
         return out
 
 
@@ -85,7 +102,7 @@ class Int8Chart:
         sentences, boundaries, size = left.shape
         out = torch.empty(sentences, boundaries, boundaries)
         settings = (sentences, boundaries, size, rows.stride(0))
-        _run(_int8.score_chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
+        _run(_kernels.score_chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
         return out
 
 
@@ -111,9 +128,9 @@ class Int8Labels:
         if left.stride(0) != right.stride(0):
             left, right = left.contiguous(), right.contiguous()
         out = torch.empty(len(spans.lefts), self._sizes[1])
-        settings = (len(out), *self._sizes, left.stride(0))
+        settings = (len(out), *self._sizes, len(left), left.stride(0))
         tensors = left, right, spans.lefts.contiguous(), spans.rights.contiguous()
-        _run(_int8.score_spans, len(out), *settings, parameters=self._parameters, tensors=tensors, out=out)
+        _run(_kernels.score_spans, len(out), *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
@@ -136,7 +153,7 @@ class Int8Lstm:
         blocks = 2 * -(-len(x) // _LSTM_BLOCK)  # each runs on one thread
         work = min(2 * int(lengths.sum()), blocks * _THREAD_ROWS)
         tensors = rows, lengths.contiguous(), order
-        _run(_int8.lstm, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
+        _run(_kernels.lstm, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
@@ -181,7 +198,7 @@ class Int8Bert:
         out = torch.empty(*pieces.shape, self._sizes[1])
         settings = (*pieces.shape, *self._sizes, self._epsilon)
         work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a segment runs on one thread
-        _run(_int8.encode, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
+        _run(_kernels.encode, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
         return out
 
 
@@ -189,7 +206,7 @@ class CompiledUtility:
     """The compiled version of `ExpectedF1.best_labels`: see decoding/expected_f1.py."""
 
     def __init__(self, constituents: Tensor, counts: Tensor, threshold: float, empty_label: int) -> None:
-        self._settings = (*constituents.shape, empty_label, threshold)
+        self._settings = (*constituents.shape, int(constituents.sum()), empty_label, threshold)
         first_columns = F.pad(constituents.sum(1).long().cumsum(0), (1, 0))  # rows of a sparse matrix
         self._tensors = first_columns, constituents.nonzero()[:, 1].contiguous(), counts
 
@@ -198,7 +215,7 @@ class CompiledUtility:
         spans = len(label_scores)
         utility, labels = torch.empty(spans), torch.empty(spans, dtype=torch.int64)
         tensors = label_scores.contiguous(), marginals.contiguous(), *self._tensors, utility
-        _run(_int8.label_utility, spans // 8, spans, *self._settings, tensors=tensors, out=labels)
+        _run(_kernels.label_utility, spans // 8, spans, *self._settings, tensors=tensors, out=labels)
         return utility, labels
 
 
@@ -209,7 +226,8 @@ def mean_of_pieces(hidden: Tensor, rows: Tensor, positions: Tensor, counts: Tens
     """
     out = torch.empty(size, hidden.shape[-1])
     tensors = (hidden.contiguous(), rows.contiguous(), positions.contiguous(), counts.contiguous(), out)
-    _int8.mean_pool(len(rows), hidden.shape[-1], size, *(tensor.data_ptr() for tensor in tensors))
+    sizes = len(rows), hidden.shape[-1], size, hidden.shape[:-1].numel()
+    _kernels.mean_pool(*sizes, *(tensor.data_ptr() for tensor in tensors))
     return out
 
 
@@ -244,14 +262,14 @@ def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
     outputs, inputs = len(weight) + -len(weight) % _TILE_COLUMNS, weight.shape[1] + -weight.shape[1] % _LANES
     tiles = torch.zeros(outputs // _TILE_COLUMNS, inputs // 4, _TILE_COLUMNS, 4, dtype=torch.int8)
     scales, sums, biases = torch.zeros(3, outputs).unbind()
-    _int8.pack(*weight.shape, *(tensor.data_ptr() for tensor in (weight, tiles, scales, sums)))
+    _kernels.pack(*weight.shape, *(tensor.data_ptr() for tensor in (weight, tiles, scales, sums)))
     if bias is not None:
         biases[: len(bias)] = bias
     return [tiles, scales, sums, biases]
 
 
 def _tile_gates(weight: Tensor) -> Tensor:
-    """Reorders weights (4 * size, inputs) for lstm.c: the four gates of each 16 units, padded with zeros."""
+    """Reorders weights (4 * size, inputs) for lstm.h: the four gates of each 16 units, padded with zeros."""
     gates = weight.detach().view(4, -1, weight.shape[1])
     gates = F.pad(gates, (0, 0, 0, -gates.shape[1] % _LANES)).view(4, -1, _LANES, weight.shape[1])
     return gates.transpose(0, 1).flatten(0, 2)

@@ -1,4 +1,5 @@
-# Arrays are passed as addresses. The job structures in int8.c and lstm.c give their types and shapes.
+# Arguments that stand for arrays are their addresses: see the structures of kernels.h. Functions with `thread` and
+# `threads` are called once on each thread; `next` is a counter that the threads share.
 
 def encode(
     thread: int,
@@ -8,15 +9,15 @@ def encode(
     layers: int,
     size: int,
     heads: int,
-    intermediate_size: int,
-    vocabulary_size: int,
-    max_length: int,
+    inner: int,
+    words: int,
+    positions: int,
     epsilon: float,
     table: int,
     pieces: int,
     lengths: int,
-    layer_weights: int,
-    piece_inputs: int,
+    mix: int,
+    added: int,
     next: int,
     out: int,
     /,
@@ -58,6 +59,7 @@ def score_spans(
     spans: int,
     size: int,
     classes: int,
+    boundaries: int,
     stride: int,
     table: int,
     left: int,
@@ -74,6 +76,7 @@ def label_utility(
     spans: int,
     classes: int,
     names: int,
+    chain_names: int,
     empty_label: int,
     threshold: float,
     scores: int,
@@ -100,7 +103,9 @@ def score_chart(
     /,
 ) -> None: ...
 def mean_pool(
-    pieces: int, size: int, outputs: int, x: int, rows: int, positions: int, counts: int, out: int, /
+    pieces: int, size: int, positions: int, x_rows: int, x: int, rows: int, places: int, shares: int, out: int, /
 ) -> None: ...
 def pack(outputs: int, inputs: int, weights: int, tiles: int, scales: int, sums: int, /) -> None: ...
-def available() -> bool: ...
+def instruction_sets() -> list[str]: ...
+def selected() -> str: ...
+def select(name: str, /) -> int: ...

@@ -1,0 +1,129 @@
+/* Jobs of the CPU runtime, and the table of functions that each instruction set provides.
+
+   Weights are int8 with a scale for each output. Each row that is multiplied by them is quantized by itself between its
+   own smallest and largest number: x = low + scale * q, with q from 0 to 255 (AVX-512 VNNI, AVX-VNNI) or 16,383 (the
+   others). A row's result therefore never depends on the other rows of a batch. Everything else is float32.
+
+   The algorithms are written once, in linear.h, encoder.h, lstm.h and scorers.h, on top of vectors of LANES floats.
+   kernels_*.c compile them for one instruction set each; module.c chooses one at run time. Instruction sets with the
+   same QUANTIZED_MAX give the same numbers, bit for bit. */
+
+#ifndef TREECRF_KERNELS_H
+#define TREECRF_KERNELS_H
+
+#include <stdint.h>
+
+#define LANES 16
+#define TILE (4 * LANES) /* columns of a tile */
+#define WIDE_MAX 16383   /* the largest quantized value of the instruction sets that multiply 16-bit rows */
+
+/* A packed linear layer: weights, scales, column sums and bias, by address. */
+enum { PACK_FIELDS = 4, NORM_FIELDS = 2 };
+
+typedef struct { /* BERT: a weighted sum of its hidden states */
+    int64_t threads, segments, width;
+    int64_t layers, size, heads, inner;
+    double epsilon;
+    const int64_t *pieces, *lengths; /* (segments, width), (segments,) */
+    const int64_t *table;            /* addresses: see encoder.h */
+    const float *mix;                /* (layers + 1,) */
+    const float *added;              /* (segments, width, size) added to the pieces' vectors, or null */
+    int64_t *next;                   /* the first segment that no thread has taken */
+    float *out;                      /* (segments, width, size) */
+} EncoderJob;
+
+typedef struct { /* leaky_relu(x W' + bias) */
+    int64_t rows, inputs, outputs;
+    int64_t stride; /* of x */
+    double slope;
+    const int64_t *table; /* of one linear layer */
+    const float *x;       /* (rows, inputs) */
+    int64_t *next;        /* the first row that no thread has taken */
+    float *out;           /* (rows, outputs) */
+} LinearJob;
+
+typedef struct { /* one bidirectional LSTM layer */
+    int64_t sequences, width, inputs, size;
+    int64_t stride;                 /* of x */
+    int64_t block;                  /* sequences that advance together */
+    const int64_t *table;           /* the linear layers of inputs and of hidden states, for each direction */
+    const float *x;                 /* (sequences, width, inputs) */
+    const int64_t *lengths, *order; /* (sequences,); order: the longest first */
+    int64_t *next;                  /* the first block and direction that no thread has taken */
+    float *out;                     /* (sequences, width, 2, size) */
+} LstmJob;
+
+typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
+    int64_t spans, size, classes, boundaries;
+    int64_t stride;                /* of boundaries */
+    const int64_t *table;          /* of the linear layer from l to [l; 1]' W: (size + 1, classes in whole LANES) */
+    const float *left, *right;     /* (boundaries, size) */
+    const int64_t *lefts, *rights; /* (spans,) boundary ids; spans with the same left boundary are neighbors */
+    int64_t *next;                 /* the first span that no thread has taken */
+    float *out;                    /* (spans, classes) */
+} LabelsJob;
+
+typedef struct { /* expected-F1 utility of the best label of each span: see decoding/expected_f1.py */
+    int64_t spans, classes, names;
+    int64_t empty_label;
+    double threshold;
+    const float *scores;            /* (spans, classes) */
+    const float *marginals;         /* (spans,) */
+    const int64_t *starts, *chains; /* names of class c: chains[starts[c]] to chains[starts[c + 1] - 1] */
+    const double *counts;           /* (classes,) constituents per class */
+    float *utility;                 /* (spans,) */
+    int64_t *next;                  /* the first span that no thread has taken */
+    int64_t *out;                   /* (spans,) labels */
+} UtilityJob;
+
+typedef struct { /* left[i] . half[j] + bias[j] of all pairs of boundaries */
+    int64_t sentences, boundaries, size;
+    int64_t stride;    /* of left */
+    const float *left; /* (sentences, boundaries, size) */
+    const float *half; /* (sentences, boundaries, size + 1), the bias last */
+    int64_t *next;     /* the first boundary that no thread has taken */
+    float *out;        /* (sentences, boundaries, boundaries) */
+} ChartJob;
+
+typedef struct { /* the mean over the pieces of each position */
+    int64_t pieces, size, positions;
+    const float *x;                        /* (., size) */
+    const int64_t *rows, *places, *shares; /* (pieces,): row of x, position, pieces of that position */
+    float *out;                            /* (positions, size) */
+} PoolJob;
+
+typedef struct { /* weights (outputs, inputs) to tiles of integers; the rest of tiles, scales and sums is zero */
+    int64_t outputs, inputs;
+    const float *weights;
+    int8_t *tiles;
+    float *scales, *sums;
+} PackJob;
+
+/* Functions that return int return 0 if there is not enough memory. */
+typedef struct {
+    const char *name;
+    int quantized_max;
+    void (*pack)(const PackJob *);
+    int (*encode)(const EncoderJob *);
+    int (*multiply)(const LinearJob *);
+    int (*lstm)(const LstmJob *);
+    int (*score_labels)(const LabelsJob *);
+    int (*label_utility)(const UtilityJob *);
+    void (*score_chart)(const ChartJob *);
+    void (*pool)(const PoolJob *);
+} Kernels;
+
+extern const Kernels kernels_scalar, kernels_scalar8; /* scalar8: with the rounding of the 8-bit instruction sets */
+#if defined(__x86_64__) || defined(_M_X64)
+extern const Kernels kernels_avx2, kernels_avx512vnni;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 11
+#define HAS_AVXVNNI 0 /* this compiler does not know it */
+#else
+#define HAS_AVXVNNI 1
+extern const Kernels kernels_avxvnni;
+#endif
+#elif defined(__aarch64__) || defined(_M_ARM64)
+extern const Kernels kernels_neon, kernels_neon_i8mm;
+#endif
+
+#endif

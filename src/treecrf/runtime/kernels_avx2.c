@@ -1,0 +1,14 @@
+/* The kernels for AVX2: see kernels.h. */
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+
+#include "kernels.h"
+#include "portable.h"
+
+#define KERNELS kernels_avx2
+BEGIN_TARGET("avx2,fma")
+#include "simd_avx2.h"
+#include "instance.h"
+END_TARGET
+#endif

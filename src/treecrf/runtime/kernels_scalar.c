@@ -1,0 +1,8 @@
+/* The kernels for plain C: see kernels.h. */
+
+#include "kernels.h"
+#include "portable.h"
+
+#define KERNELS kernels_scalar
+#include "simd_scalar.h"
+#include "instance.h"

@@ -1,0 +1,185 @@
+/* Quantized rows times packed int8 weights. Needs one of the simd_*.h headers. */
+
+#define ALIGNMENT 64
+#define GROUP_ROWS 96 /* rows that use each weight before the next one is loaded */
+
+typedef struct {
+    int64_t inputs, outputs;
+    /* Tiles of TILE columns: for each four inputs, four weights of each column. Inputs are padded to whole LANES,
+       columns to whole tiles. */
+    const int8_t *weights;
+    const float *scales, *sums, *bias; /* sums: of a column's integers */
+    float slope;                       /* of a leaky ReLU */
+} Linear;
+
+/* Quantized rows: x = low + scale * q. */
+typedef struct {
+    QuantizedValue *q;
+    float *scales, *lows;
+} Quantized;
+
+enum { NO_GELU, GELU };
+
+INLINE int64_t padded(int64_t size) { return (size + LANES - 1) / LANES * LANES; }
+
+/* exp(x) = 2^n e^r with x = n ln 2 + r; 0 below the smallest normal number. */
+INLINE Floats exponential(Floats x) {
+    Floats n = f_round(f_mul(x, f_set(1.44269504f)));
+    Floats r = f_fma(n, f_set(-0.693359375f), x);
+    r = f_fma(n, f_set(2.12194440e-4f), r);
+    Floats p = f_set(1.0f / 720);
+    p = f_fma(p, r, f_set(1.0f / 120));
+    p = f_fma(p, r, f_set(1.0f / 24));
+    p = f_fma(p, r, f_set(1.0f / 6));
+    p = f_fma(p, r, f_set(0.5f));
+    p = f_fma(p, r, f_set(1.0f));
+    p = f_fma(p, r, f_set(1.0f));
+    return f_scale(p, n, x);
+}
+
+/* GELU within 2e-4 from -8 to 8, where a step of 8-bit rounding is about 0.02: the normal distribution function is 1/2
+   plus an odd polynomial, and constant beyond 4. */
+INLINE Floats gelu(Floats x) {
+    Floats clamped = f_max(f_min(x, f_set(4.0f)), f_set(-4.0f)), square = f_mul(clamped, clamped);
+    Floats p = f_set(2.27813814e-8f);
+    p = f_fma(p, square, f_set(-1.59859902e-6f));
+    p = f_fma(p, square, f_set(4.79554468e-5f));
+    p = f_fma(p, square, f_set(-8.14014688e-4f));
+    p = f_fma(p, square, f_set(8.77238400e-3f));
+    p = f_fma(p, square, f_set(-6.45730999e-2f));
+    p = f_fma(p, square, f_set(3.97883340e-1f));
+    return f_mul(x, f_fma(clamped, p, f_set(0.5f)));
+}
+
+/* The largest quantized value: QUANTIZED_MAX, or less if sums of so many products could exceed 31 bits. */
+INLINE int64_t quantized_max(int64_t inputs) { return minimum(QUANTIZED_MAX, INT32_MAX / (127 * inputs)); }
+
+/* Quantizes a row of floats into row number `row`. */
+static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row) {
+    Floats low = f_set(x[0]), high = low;
+    for (int64_t k = 0; k < size; k += LANES) {
+        Floats values = f_load_first(x + k, size - k, x[0]);
+        low = f_min(low, values);
+        high = f_max(high, values);
+    }
+    const float levels = (float)quantized_max(padded(size));
+    float bottom = f_smallest(low), range = f_largest(high) - bottom;
+    Floats factor = f_set(range > 0.0f ? levels / range : 0.0f), offset = f_set(bottom);
+    for (int64_t k = 0; k < size; k += LANES) {
+        Floats values = f_load_first(x + k, size - k, bottom);
+        values = f_min(f_mul(f_sub(values, offset), factor), f_set(levels));
+        f_to_quantized(to.q + row * padded(size) + k, values);
+    }
+    to.scales[row] = range / levels;
+    to.lows[row] = bottom;
+}
+
+static void quantize_rows(const float *x, int64_t rows, int64_t size, Quantized to) {
+    for (int64_t row = 0; row < rows; row++) quantize_row(x + row * size, size, to, row);
+}
+
+/* The sums of LANES columns as floats, without the bias. */
+INLINE Floats dequantize(const Linear *l, Quantized x, int64_t row, int64_t column, const int32_t *sums) {
+    Floats sum = f_mul(f_from_ints(sums), f_set(x.scales[row]));
+    return f_fma(f_set(x.lows[row]), f_load(l->sums + column), sum);
+}
+
+INLINE void finish_row(const Linear *l, Quantized x, int64_t row, int64_t column, float *out, int activation,
+                       const int32_t *sums) {
+    for (int64_t c = 0; c < TILE && column + c < l->outputs; c += LANES) {
+        Floats sum = dequantize(l, x, row, column + c, sums + c);
+        sum = f_fma(sum, f_load(l->scales + column + c), f_load(l->bias + column + c));
+        sum = activation == GELU ? gelu(sum) : f_max(sum, f_mul(sum, f_set(l->slope)));
+        f_store_first(out + row * l->outputs + column + c, l->outputs - column - c, sum);
+    }
+}
+
+/* x W' + bias and an activation; x has memory for whole tiles of rows. */
+INLINE void multiply_rows(const Linear *l, Quantized x, int64_t rows, float *out, int activation) {
+    const int64_t inputs = padded(l->inputs);
+    int32_t sums[TILE_ROWS][TILE];
+    for (int64_t column = 0; column < l->outputs; column += TILE)
+        for (int64_t row = 0; row < rows; row += TILE_ROWS) {
+            tile_sums(x.q + row * inputs, inputs, l->weights + column * inputs, sums);
+            for (int64_t r = 0; r < TILE_ROWS && row + r < rows; r++)
+                finish_row(l, x, row + r, column, out, activation, sums[r]);
+        }
+}
+
+static void multiply(const Linear *l, Quantized x, int64_t rows, float *out) { multiply_rows(l, x, rows, out, NO_GELU); }
+static void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out) { multiply_rows(l, x, rows, out, GELU); }
+
+static void pack(const PackJob *job) {
+    int64_t width = padded(job->inputs);
+    const float *x = job->weights;
+    for (int64_t row = 0; row < job->outputs; row++, x += job->inputs) {
+        float largest = 0.0f;
+        int64_t sum = 0;
+        for (int64_t k = 0; k < job->inputs; k++) largest = fabsf(x[k]) > largest ? fabsf(x[k]) : largest;
+        float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
+        int8_t *to = job->tiles + row / TILE * TILE * width + row % TILE * 4;
+        for (int64_t k = 0; k < job->inputs; k++) {
+            int8_t q = (int8_t)lrintf(x[k] * factor);
+            to[k / 4 * 4 * TILE + k % 4] = q;
+            sum += q;
+        }
+        job->scales[row] = largest / 127.0f;
+        job->sums[row] = (float)sum;
+    }
+}
+
+INLINE Linear linear_at(const int64_t *table, int64_t inputs, int64_t outputs) {
+    Linear l = {inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const float *)(uintptr_t)table[1],
+                (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3], 1.0f};
+    return l;
+}
+
+/* Offsets of arrays in one block of memory. */
+INLINE int64_t reserve(int64_t *end, int64_t bytes) {
+    int64_t start = *end;
+    *end += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return start;
+}
+
+typedef struct {
+    int64_t q, scales, lows;
+} QuantizedOffsets;
+
+/* Memory for quantized rows, rounded up to whole tiles. */
+INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size) {
+    int64_t tiled = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+    QuantizedOffsets offsets;
+    offsets.q = reserve(end, tiled * padded(size) * (int64_t)sizeof(QuantizedValue));
+    offsets.scales = reserve(end, tiled * (int64_t)sizeof(float));
+    offsets.lows = reserve(end, tiled * (int64_t)sizeof(float));
+    return offsets;
+}
+
+INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets) {
+    Quantized x = {(QuantizedValue *)(block + offsets.q), (float *)(block + offsets.scales), (float *)(block + offsets.lows)};
+    return x;
+}
+
+/* Zeroed memory, of which `start` is aligned; NULL if there is not enough. */
+INLINE char *allocate(int64_t bytes, char **start) {
+    char *memory = (char *)calloc(1, (size_t)(bytes + ALIGNMENT));
+    *start = memory == NULL ? NULL : (char *)(((uintptr_t)memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    return memory;
+}
+
+static int multiply_job(const LinearJob *job) {
+    Linear l = linear_at(job->table, job->inputs, job->outputs);
+    int64_t bytes = 0;
+    char *block, *memory;
+    QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
+    if ((memory = allocate(bytes, &block)) == NULL) return 0;
+    Quantized x = quantized_at(block, offsets);
+    l.slope = (float)job->slope;
+    for (int64_t row; (row = next_block(job->next, GROUP_ROWS)) < job->rows;) {
+        int64_t rows = minimum(GROUP_ROWS, job->rows - row);
+        for (int64_t k = 0; k < rows; k++) quantize_row(job->x + (row + k) * job->stride, job->inputs, x, k);
+        multiply(&l, x, rows, job->out + row * job->outputs);
+    }
+    free(memory);
+    return 1;
+}

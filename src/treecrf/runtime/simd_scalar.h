@@ -1,0 +1,94 @@
+/* Plain C, which a compiler can vectorize: the definition of what the other instruction sets compute. */
+
+#ifndef ISA_NAME
+#define ISA_NAME "scalar"
+#define QUANTIZED_MAX WIDE_MAX
+#endif
+#define TILE_ROWS 4
+
+typedef struct {
+    float v[LANES];
+} Floats;
+
+#define EACH_LANE for (int lane = 0; lane < LANES; lane++)
+#define LANEWISE(expression)                   \
+    Floats out;                                \
+    EACH_LANE out.v[lane] = (expression);      \
+    return out
+
+INLINE Floats f_load(const float *from) {
+    Floats x;
+    memcpy(x.v, from, sizeof x.v);
+    return x;
+}
+INLINE void f_store(float *to, Floats x) { memcpy(to, x.v, sizeof x.v); }
+INLINE Floats f_set(float value) { LANEWISE(value); }
+/* The first `count` lanes from memory, the others filled. */
+INLINE Floats f_load_first(const float *from, int64_t count, float fill) {
+    LANEWISE(lane < count ? from[lane] : fill);
+}
+INLINE void f_store_first(float *to, int64_t count, Floats x) {
+    for (int lane = 0; lane < LANES && lane < count; lane++) to[lane] = x.v[lane];
+}
+/* The first `count` lanes of x, the others filled. */
+INLINE Floats f_first(Floats x, int64_t count, float fill) { LANEWISE(lane < count ? x.v[lane] : fill); }
+INLINE Floats f_add(Floats a, Floats b) { LANEWISE(a.v[lane] + b.v[lane]); }
+INLINE Floats f_sub(Floats a, Floats b) { LANEWISE(a.v[lane] - b.v[lane]); }
+INLINE Floats f_mul(Floats a, Floats b) { LANEWISE(a.v[lane] * b.v[lane]); }
+INLINE Floats f_div(Floats a, Floats b) { LANEWISE(a.v[lane] / b.v[lane]); }
+INLINE Floats f_min(Floats a, Floats b) { LANEWISE(a.v[lane] < b.v[lane] ? a.v[lane] : b.v[lane]); }
+INLINE Floats f_max(Floats a, Floats b) { LANEWISE(a.v[lane] > b.v[lane] ? a.v[lane] : b.v[lane]); }
+INLINE Floats f_abs(Floats a) { LANEWISE(fabsf(a.v[lane])); }
+/* a * b + c with one rounding. The product is exact in double; fmaf would be a call where there is no such instruction. */
+INLINE Floats f_fma(Floats a, Floats b, Floats c) {
+    LANEWISE((float)((double)a.v[lane] * (double)b.v[lane] + (double)c.v[lane]));
+}
+/* To the nearest integer, halves to even; |x| < 2^22. */
+INLINE Floats f_round(Floats a) { LANEWISE((a.v[lane] + 12582912.0f) - 12582912.0f); }
+/* x * 2^n for integers n, or 0 where `guard` <= -87 and the result might not be a normal number. */
+INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
+    Floats out;
+    EACH_LANE {
+        int32_t bits = ((int32_t)n.v[lane] + 127) << 23;
+        float power;
+        memcpy(&power, &bits, sizeof power);
+        out.v[lane] = guard.v[lane] > -87.0f ? x.v[lane] * power : 0.0f;
+    }
+    return out;
+}
+INLINE Floats f_from_ints(const int32_t *from) { LANEWISE((float)from[lane]); }
+typedef int16_t QuantizedValue;
+/* Non-negative integers up to QUANTIZED_MAX, rounded. */
+INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
+    x = f_round(x);
+    EACH_LANE to[lane] = (QuantizedValue)x.v[lane];
+}
+/* Sums in the order of the other instruction sets: halves, quarters, eighths, pairs. */
+#define REDUCE(NAME, OPERATION)                                                               \
+    INLINE float NAME(Floats x) {                                                             \
+        for (int half = LANES / 2; half > 0; half /= 2)                                       \
+            for (int lane = 0; lane < half; lane++) {                                         \
+                float a = x.v[lane], b = x.v[lane + half];                                    \
+                x.v[lane] = OPERATION;                                                        \
+            }                                                                                 \
+        return x.v[0];                                                                        \
+    }
+REDUCE(f_sum, a + b)
+REDUCE(f_largest, a > b ? a : b)
+REDUCE(f_smallest, a < b ? a : b)
+
+#define HAS_TRANSPOSE 0
+
+/* out[r][c] = the sum over k of q[r][k] * weights of column c, for TILE_ROWS rows and TILE columns. */
+static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+    memset(out, 0, TILE_ROWS * TILE * sizeof(int32_t));
+    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * TILE)
+        for (int row = 0; row < TILE_ROWS; row++) {
+            const QuantizedValue *x = q + row * inputs + k;
+            const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+            for (int column = 0; column < TILE; column++) {
+                const int8_t *w = weights + 4 * column;
+                out[row][column] += x0 * w[0] + x1 * w[1] + x2 * w[2] + x3 * w[3];
+            }
+        }
+}
