@@ -5,8 +5,8 @@
 
 typedef struct {
     int64_t inputs, outputs;
-    /* Tiles of TILE columns: for each four inputs, four weights of each column. Inputs are padded to whole LANES,
-       columns to whole tiles. */
+    /* Blocks of LANES columns, four to a tile: for each four inputs, four weights of each column. Inputs are padded to
+       whole LANES, columns to whole tiles. */
     const int8_t *weights;
     const float *scales, *sums, *bias; /* sums: of a column's integers */
     float slope;                       /* of a leaky ReLU */
@@ -117,10 +117,10 @@ static void pack(const PackJob *job) {
         int64_t sum = 0;
         for (int64_t k = 0; k < job->inputs; k++) largest = fabsf(x[k]) > largest ? fabsf(x[k]) : largest;
         float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
-        int8_t *to = job->tiles + row / TILE * TILE * width + row % TILE * 4;
+        int8_t *to = job->tiles + row / LANES * LANES * width + row % LANES * 4;
         for (int64_t k = 0; k < job->inputs; k++) {
             int8_t q = (int8_t)lrintf(x[k] * factor);
-            to[k / 4 * 4 * TILE + k % 4] = q;
+            to[k / 4 * 4 * LANES + k % 4] = q;
             sum += q;
         }
         job->scales[row] = largest / 127.0f;

@@ -107,59 +107,58 @@ REDUCE(f_smallest, min)
 
 #define HAS_TRANSPOSE 0
 
-#ifdef BYTE_PRODUCTS
-/* TILE_ROWS rows times 16 of the TILE columns at a time: eight sums stay in registers. */
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
-    for (int column = 0; column < TILE; column += 16) {
-        const int8_t *w = weights + 4 * column;
-        __m256i sums[TILE_ROWS][2];
-        UNROLL(4)
-        for (int row = 0; row < TILE_ROWS; row++) sums[row][0] = sums[row][1] = _mm256_setzero_si256();
-        for (int64_t k = 0; k < inputs; k += 4, w += 4 * TILE) {
-            __m256i w0 = _mm256_loadu_si256((const __m256i *)w), w1 = _mm256_loadu_si256((const __m256i *)(w + 32));
-            UNROLL(4)
-            for (int row = 0; row < TILE_ROWS; row++) {
-                int32_t four;
-                memcpy(&four, q + row * inputs + k, sizeof four);
-                __m256i x = _mm256_set1_epi32(four);
-                sums[row][0] = _mm256_dpbusd_avx_epi32(sums[row][0], x, w0);
-                sums[row][1] = _mm256_dpbusd_avx_epi32(sums[row][1], x, w1);
-            }
-        }
-        UNROLL(4)
-        for (int row = 0; row < TILE_ROWS; row++) {
-            _mm256_storeu_si256((__m256i *)&out[row][column], sums[row][0]);
-            _mm256_storeu_si256((__m256i *)&out[row][column + 8], sums[row][1]);
-        }
-    }
-}
-#else
-/* Four inputs of four columns, as 16-bit integers. */
-INLINE __m256i load_weights(const int8_t *from) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from)); }
+/* The products of one step: four inputs of a row times those of 16 columns of bytes, or eight columns of 16-bit integers.
+   Sums have names, as compilers do not keep arrays of vectors in registers. */
+#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#define START(i) __m256i a##i = _mm256_setzero_si256(), b##i = _mm256_setzero_si256();
 
-/* TILE_ROWS rows times eight of the TILE columns at a time: eight sums stay in registers, two lanes to a column. */
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
-    for (int column = 0; column < TILE; column += 8) {
-        const int8_t *w = weights + 4 * column;
-        __m256i sums[TILE_ROWS][2];
-        UNROLL(4)
-        for (int row = 0; row < TILE_ROWS; row++) sums[row][0] = sums[row][1] = _mm256_setzero_si256();
-        for (int64_t k = 0; k < inputs; k += 4, w += 4 * TILE) {
-            __m256i w0 = load_weights(w), w1 = load_weights(w + 16);
-            UNROLL(4)
-            for (int row = 0; row < TILE_ROWS; row++) {
-                int64_t four;
-                memcpy(&four, q + row * inputs + k, sizeof four);
-                __m256i x = _mm256_set1_epi64x(four);
-                sums[row][0] = _mm256_add_epi32(sums[row][0], _mm256_madd_epi16(x, w0));
-                sums[row][1] = _mm256_add_epi32(sums[row][1], _mm256_madd_epi16(x, w1));
-            }
-        }
-        UNROLL(4)
-        for (int row = 0; row < TILE_ROWS; row++) { /* adds the two lanes of a column, and puts columns in order */
-            __m256i columns = _mm256_permute4x64_epi64(_mm256_hadd_epi32(sums[row][0], sums[row][1]), 0xd8);
-            _mm256_storeu_si256((__m256i *)&out[row][column], columns);
-        }
-    }
+#ifdef BYTE_PRODUCTS
+#define STEP_COLUMNS 16
+#define STEP(i)                                     \
+    memcpy(&four, q + i * inputs + k, sizeof four); \
+    x = _mm256_set1_epi32(four);                    \
+    a##i = _mm256_dpbusd_avx_epi32(a##i, x, w0);    \
+    b##i = _mm256_dpbusd_avx_epi32(b##i, x, w1);
+#define STORE(i)                                                     \
+    _mm256_storeu_si256((__m256i *)&out[i][column], a##i);           \
+    _mm256_storeu_si256((__m256i *)&out[i][column + 8], b##i);
+typedef int32_t FourInputs;
+INLINE __m256i load_weights(const int8_t *from, int half) { return _mm256_loadu_si256((const __m256i *)from + half); }
+#else
+/* GCC stores a sum on the stack in every step if this is the intrinsic. */
+INLINE __m256i add_products(__m256i sums, __m256i products) {
+#if defined(__GNUC__)
+    __asm__("vpaddd %1, %0, %0" : "+x"(sums) : "x"(products));
+    return sums;
+#else
+    return _mm256_add_epi32(sums, products);
+#endif
+}
+#define STEP_COLUMNS 8
+#define STEP(i)                                                 \
+    memcpy(&four, q + i * inputs + k, sizeof four);             \
+    x = _mm256_set1_epi64x(four);                               \
+    a##i = add_products(a##i, _mm256_madd_epi16(x, w0));        \
+    b##i = add_products(b##i, _mm256_madd_epi16(x, w1));
+/* A column has two lanes: adds them, and puts the columns in order. */
+#define STORE(i)                                                                                  \
+    _mm256_storeu_si256((__m256i *)&out[i][column],                                               \
+                        _mm256_permute4x64_epi64(_mm256_hadd_epi32(a##i, b##i), 0xd8));
+typedef int64_t FourInputs;
+INLINE __m256i load_weights(const int8_t *from, int half) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from + half));
 }
 #endif
+
+static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+    for (int column = 0; column < TILE; column += STEP_COLUMNS) {
+        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
+        EACH_ROW(START)
+        for (int64_t k = 0; k < inputs; k += 4, w += 4 * LANES) {
+            FourInputs four;
+            __m256i x, w0 = load_weights(w, 0), w1 = load_weights(w, 1);
+            EACH_ROW(STEP)
+        }
+        EACH_ROW(STORE)
+    }
+}

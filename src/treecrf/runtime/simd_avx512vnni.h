@@ -89,10 +89,11 @@ INLINE __m512i dot(__m512i sums, __m512i q, __m512i weights) {
 static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
     const __m512i zero = _mm512_setzero_si512();
     EACH_ROW(START)
-    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * TILE) {
+    const int64_t block = LANES * inputs; /* bytes of LANES columns */
+    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * LANES) {
         int32_t four;
-        __m512i x, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + TILE);
-        __m512i c = _mm512_loadu_si512(weights + 2 * TILE), d = _mm512_loadu_si512(weights + 3 * TILE);
+        __m512i x, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + block);
+        __m512i c = _mm512_loadu_si512(weights + 2 * block), d = _mm512_loadu_si512(weights + 3 * block);
         EACH_ROW(STEP)
     }
     EACH_ROW(STORE)

@@ -101,18 +101,18 @@ INLINE int8x16_t load_pair(const QuantizedValue *row, int64_t inputs, int64_t k,
 
 static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
     for (int column = 0; column < TILE; column += 8) {
-        const int8_t *w = weights + 4 * column;
+        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
         int32x4_t low[TILE_ROWS / 2][4], high[TILE_ROWS / 2][4]; /* two rows of two columns each */
         UNROLL(2)
         for (int pair = 0; pair < TILE_ROWS / 2; pair++)
             UNROLL(4)
             for (int n = 0; n < 4; n++) low[pair][n] = high[pair][n] = vdupq_n_s32(0);
-        for (int64_t k = 0; k < inputs; k += 8, w += 8 * TILE) {
+        for (int64_t k = 0; k < inputs; k += 8, w += 8 * LANES) {
             int8x16_t columns[4]; /* eight inputs of two columns each */
             UNROLL(2)
             for (int half = 0; half < 2; half++) {
                 int32x4_t first = vreinterpretq_s32_s8(vld1q_s8(w + 16 * half));
-                int32x4_t second = vreinterpretq_s32_s8(vld1q_s8(w + 4 * TILE + 16 * half));
+                int32x4_t second = vreinterpretq_s32_s8(vld1q_s8(w + 4 * LANES + 16 * half));
                 columns[2 * half] = vreinterpretq_s8_s32(vzip1q_s32(first, second));
                 columns[2 * half + 1] = vreinterpretq_s8_s32(vzip2q_s32(first, second));
             }
@@ -144,13 +144,13 @@ INLINE int8x16_t broadcast_four(const uint8_t *from) {
 
 static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
     for (int column = 0; column < TILE; column += 8) {
-        const int8_t *w = weights + 4 * column;
+        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
         int32x4_t low[TILE_ROWS][2], high[TILE_ROWS][2];
         UNROLL(4)
         for (int row = 0; row < TILE_ROWS; row++)
             UNROLL(2)
             for (int n = 0; n < 2; n++) low[row][n] = high[row][n] = vdupq_n_s32(0);
-        for (int64_t k = 0; k < inputs; k += 4, w += 4 * TILE) {
+        for (int64_t k = 0; k < inputs; k += 4, w += 4 * LANES) {
             int8x16_t columns[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
             UNROLL(4)
             for (int row = 0; row < TILE_ROWS; row++) {

@@ -82,13 +82,14 @@ REDUCE(f_smallest, a < b ? a : b)
 /* out[r][c] = the sum over k of q[r][k] * weights of column c, for TILE_ROWS rows and TILE columns. */
 static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
     memset(out, 0, TILE_ROWS * TILE * sizeof(int32_t));
-    for (int64_t k = 0; k < inputs; k += 4, weights += 4 * TILE)
-        for (int row = 0; row < TILE_ROWS; row++) {
-            const QuantizedValue *x = q + row * inputs + k;
-            const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
-            for (int column = 0; column < TILE; column++) {
-                const int8_t *w = weights + 4 * column;
-                out[row][column] += x0 * w[0] + x1 * w[1] + x2 * w[2] + x3 * w[3];
+    for (int block = 0; block < TILE; block += LANES)
+        for (int64_t k = 0; k < inputs; k += 4, weights += 4 * LANES)
+            for (int row = 0; row < TILE_ROWS; row++) {
+                const QuantizedValue *x = q + row * inputs + k;
+                const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
+                EACH_LANE {
+                    const int8_t *w = weights + 4 * lane;
+                    out[row][block + lane] += x0 * w[0] + x1 * w[1] + x2 * w[2] + x3 * w[3];
+                }
             }
-        }
 }
