@@ -101,9 +101,7 @@ def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(
-        OSError, match=r"No space left on device, writing 3 bytes; the previous .* unchanged.*file"
-    ):
+    with pytest.raises(OSError, match=r"No space left on device, writing 3 bytes; the previous .* unchanged.*file"):
         write_file(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"

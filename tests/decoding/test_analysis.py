@@ -177,9 +177,7 @@ def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.M
 
 
 def test_the_kbest_search_stops_at_a_tree_with_too_many_derivations(monkeypatch: pytest.MonkeyPatch) -> None:
-    parser = random_parser(
-        [Tree.parse("(TOP (N a) (N b))")]
-    )  # one intermediate label: one tree
+    parser = random_parser([Tree.parse("(TOP (N a) (N b))")])  # one intermediate label: one tree
     monkeypatch.setattr("treecrf.decoding.analysis._MAX_REPEATS", 50)
     analysis = parser.analyze(["a", "b"] * 6, k=5)
     assert [alternative.tree for alternative in analysis.alternatives] == [analysis.tree]

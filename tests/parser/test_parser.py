@@ -20,6 +20,7 @@ from treecrf.parser.inputs import DEFAULT_BATCHING, Sentences
 from treecrf.parser.pipeline import BatchScorer
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.parser.tensor_io import to_safetensors
+from treecrf.runtime.int8 import instruction_set
 from treecrf.text import tokenize
 from treecrf.tree import Tree
 
@@ -444,3 +445,11 @@ def test_batches_do_not_synchronize_the_device(model: dict[str, object]) -> None
         assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+def test_a_parser_says_how_it_computes(folder: Path) -> None:
+    exact = Parser.load(folder, device="cpu", precision="float32")
+    assert repr(exact) == f"<Parser: lstm, en, cpu, float32, {torch.get_num_threads()} threads>"
+    default = Parser.load(folder, device="cpu")
+    expected = "float32" if default.scorer is default.model else f"int8 ({instruction_set()})"
+    assert expected in repr(default)

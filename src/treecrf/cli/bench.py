@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> None:
     speed = measure_speed(parser, sentences=args.sentences, repeats=args.repeats, mbr=not args.no_mbr)
     device = torch.cuda.get_device_name(parser.device) if parser.device.type == "cuda" else _processor_name()
     print(f"{args.model} on {device}, torch {torch.__version__}, {'without' if args.no_mbr else 'with'} MBR")
+    print(parser)
     print(f"load                   {load_seconds:10.2f} s")
     print(f"{f'{speed.sentences:,} sentences':22} {speed.sentences / speed.batch_seconds:10,.0f} sentences/s")
     print(f"{f'{speed.words:,} words':22} {speed.words / speed.batch_seconds:10,.0f} words/s")

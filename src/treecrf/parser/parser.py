@@ -21,6 +21,7 @@ from treecrf.nn import SpanModel
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences, Tags, Words
 from treecrf.parser.pipeline import BatchDecoder, BatchScorer, decode_windows, in_input_order, prefetch
 from treecrf.parser.storage import ParserConfig, ParserState, load_parser_state, save_parser_state
+from treecrf.runtime.int8 import instruction_set
 from treecrf.runtime.quantized_model import Precision, quantize
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
@@ -65,6 +66,14 @@ class Parser(OldParserNames):
             vocabulary, characters=reads_characters, subwords=subwords, normalization=normalization
         )
         self._int8_model = int8_model
+
+    def __repr__(self) -> str:
+        """How the parser computes: network, device, precision, and on a CPU the instruction set and threads."""
+        parts = [f"{self.model.config.encoder}, {self.language}, {self.device}"]
+        parts.append("float32" if self.scorer is self.model else f"int8 ({instruction_set()})")
+        if self.device.type == "cpu":
+            parts.append(f"{torch.get_num_threads()} threads")
+        return f"<Parser: {', '.join(parts)}>"
 
     @property
     def device(self) -> torch.device:
