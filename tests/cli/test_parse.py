@@ -45,7 +45,7 @@ def parser(model: Path) -> Parser:
 
 @pytest.fixture(autouse=True)
 def loaded_once(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.parser.Parser.load", lambda model, device: parser)
+    monkeypatch.setattr("treecrf.parser.Parser.load", lambda model, device, precision: parser)
 
 
 def parse(*args: object, mode: str = "--tokens") -> object:
@@ -76,6 +76,16 @@ def test_a_model_is_loaded_by_its_name(
     assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
     assert "holds no model" in str(parse(file, "--model", tmp_path))
     assert "there is no model 'klingon'" in str(parse(file, "--model", "klingon"))
+
+
+def test_precision_is_passed_to_the_parser(
+    model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    assert not parse(file, "-o", tmp_path / "out", "--model", model, "--device", "cpu", "--precision", "float32")
+    exact = Parser.load(model, "cpu", precision="float32")
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines == list(exact.brackets_many([tree.words for tree in TREES], exact=False))
 
 
 @pytest.mark.parametrize("options", [[], ["--no-mbr"]])

@@ -30,6 +30,7 @@ class LineOptions:
     """Options of `treecrf parse` that determine the output of a line."""
 
     model: str = "en"
+    precision: Literal["float32", "int8"] | None = None  # None: int8 on a CPU that supports it
     tokens: bool = False  # a line is the words of one sentence, not raw text
     field: str | None = None  # of a record, its text or its words
     id: str = "id"  # the field of a record that is copied into JSON
@@ -50,10 +51,15 @@ class LineOptions:
                 option = name.replace("_", "-")
                 raise ValueError(f"--{option} is {getattr(self, name)}; expected {minimum} or more")
 
+    def load_parser(self, device: str | None) -> Parser:
+        """Loads the parser of these options on a device."""
+        return Parser.load(self.model, device, precision=self.precision)
+
     def output_settings(self) -> dict[str, Any]:
         """Settings that determine the output; `--resume` requires them to be unchanged."""
         return {
             "model": self.model,
+            "precision": self.precision,
             "tokens": self.tokens,
             "field": self.field,
             "id": self.id,

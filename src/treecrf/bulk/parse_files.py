@@ -8,7 +8,6 @@ from importlib import import_module
 
 from treecrf.bulk.line_parser import LineOptions, LineParser
 from treecrf.bulk.outputs import STDOUT, match_outputs
-from treecrf.parser import Parser
 from treecrf.parser.formats import SUFFIXES
 
 
@@ -25,7 +24,7 @@ def parse_files(
     jobs = match_outputs(inputs, output, SUFFIXES[options.format])
     if resume:
         jobs = [(file, target) for file, target in jobs if target is None or not target.is_file()]
-    line_parser = LineParser(Parser.load(options.model, device), options, warn)
+    line_parser = LineParser(options.load_parser(device), options, warn)
     gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
     try:
         with _progress_bar([file.size for file, _ in jobs], is_shown=output != STDOUT) as report_bytes:

@@ -18,7 +18,6 @@ from treecrf.bulk.line_parser import LineOptions, LineParser
 from treecrf.bulk.manifest import FILE_NAME
 from treecrf.bulk.outputs import FileSink
 from treecrf.bulk.shards import Shard, ShardReader
-from treecrf.parser import Parser
 from treecrf.parser.storage import find_folder
 
 PARTIAL_FOLDER = ".parts"  # of shards that are being written
@@ -48,7 +47,7 @@ class Worker:
             torch.set_num_threads(threads)
             self.folder = folder
             self.warnings: list[str] = []
-            self.line_parser = LineParser(Parser.load(options.model, device), options, self.warnings.append)
+            self.line_parser = LineParser(options.load_parser(device), options, self.warnings.append)
             self.reader = ShardReader(self.line_parser.fields, limit=options.max_line_bytes)
         except Exception as error:
             return WorkerResult(f"{_process_name()}: {type(error).__name__}: {error}")

@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--max-line-bytes", type=int, default=1_000_000, metavar="N", help="longest line (default: 1,000,000 bytes)")
     add("--max-words", type=int, default=2000, metavar="N", help="longest sentence (default: 2,000 words)")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    add("--precision", choices=("float32", "int8"), help="on a CPU (default: int8 if supported)")
     add("--engine", choices=("one", "ray"), default="one", help="one process, or many with Ray (default: one)")
     _add_cluster_arguments(parser.add_argument_group("with --engine ray"))
 
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> int | None:
 def _line_options(args: argparse.Namespace) -> LineOptions:
     return LineOptions(
         model=args.model,
+        precision=args.precision,
         tokens=args.tokens,
         field=args.field,
         id=args.id,
