@@ -392,7 +392,7 @@ def test_a_model_with_tags_as_input_and_output_is_scored_with_gold_tags(tmp_path
     recipe = small_recipe(data={"test": (FIFTY,)}, model={"tag_size": 8, "tag_head": True}, epochs=1)
     result = fit(recipe, tmp_path, device="cpu")
     trees = list(read_trees(FIFTY))
-    parser = Parser.load(tmp_path, device="cpu")
+    parser = Parser.load(tmp_path, device="cpu", precision="float32")
     predicted = parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees])
     assert result.test is not None
     assert result.dev_f == result.test.f1 == evaluate(trees, predicted).f1

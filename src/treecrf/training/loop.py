@@ -251,7 +251,9 @@ class Trainer:
         if self._processes.is_first:
             self._save_checkpoint()
             if setup.test is not None:
-                test = self._evaluate(Parser.load(setup.folder, self._processes.device), setup.test.trees)
+                test = self._evaluate(
+                    Parser.load(setup.folder, self._processes.device, precision="float32"), setup.test.trees
+                )
             metrics = {"event": "end", "step": state.step, "best_epoch": state.best_epoch, "dev_f": state.best_f}
             scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
             self._log_metrics(metrics | scores)
