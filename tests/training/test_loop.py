@@ -110,7 +110,7 @@ def test_the_best_parser_is_saved_and_scored_on_test(tmp_path: Path) -> None:
     result = fit(small_recipe(data={"test": (str(test),)}, epochs=6), tmp_path / "run", device="cpu")
     scores = [record["dev_f"] for record in records(tmp_path / "run", "epoch")]
     assert result.dev_f == max(scores) and scores[result.best_epoch - 1] == max(scores)
-    parser = Parser.load(tmp_path / "run", device="cpu")
+    parser = Parser.load(tmp_path / "run", device="cpu", precision="float32")
     gold = list(read_trees(test))
     predicted = list(parser.parse_many([tree.words for tree in gold], tags=[tree.tags for tree in gold]))
     assert result.test is not None
