@@ -1,8 +1,8 @@
 """Int8 inference on the CPU: a copy of a model whose large products run on 8-bit integers.
 
 The copy shares the float parameters of the original and replaces its linear layers, LSTMs, BERT encoder and biaffine
-scorers with modules that hold packed weights. It is for inference only, and it keeps the weights that the original had
-when the copy was made.
+scorers with modules that hold packed weights. It is for inference only. After further training of the original, make
+a new copy: packed weights stay as they were, while embeddings and other float parameters are shared.
 """
 
 import copy
