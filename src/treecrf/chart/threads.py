@@ -1,16 +1,52 @@
-"""Thread pools: one compiled kernel on several threads, or a function applied to several items in parallel."""
+"""Threads: how many there are, one compiled kernel on several of them, and a function applied to items in parallel."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from threading import Barrier
 from typing import Any, TypeVar
-
-import torch
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_VARIABLES = ("TREECRF_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+class _ThisThread(threading.local):
+    """Whether the current thread is one of `parallel_map`, whose kernels run on that thread alone."""
+
+    is_mapping = False
+
+
+_this_thread = _ThisThread()
+_chosen_count: int | None = None
+
+
+def num_threads() -> int:
+    """The number of threads that parse on a CPU; 1 in a thread that `parallel_map` has started.
+
+    It is that of `set_num_threads`, of the variables TREECRF_NUM_THREADS or OMP_NUM_THREADS, or else the number of
+    processors that this process may use.
+    """
+    return 1 if _this_thread.is_mapping else _chosen_count or _default_count()
+
+
+def set_num_threads(count: int) -> None:
+    """Sets the number of threads that parse on a CPU."""
+    global _chosen_count
+    if count < 1:
+        raise ValueError(f"the number of threads is {count}; expected 1 or more")
+    _chosen_count = count
+
+
+def _default_count() -> int:
+    for name in _VARIABLES:
+        if value := os.environ.get(name, "").split(",")[0].strip():  # OpenMP has one number for each nesting level
+            if not value.isdecimal() or not int(value):
+                raise ValueError(f"{name} is {value!r}; expected a number of threads, 1 or more")
+            return int(value)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
@@ -19,18 +55,13 @@ def _kernel_pool() -> ThreadPoolExecutor:
 
 
 @cache
-def _map_pool(threads: int) -> ThreadPoolExecutor:
-    """A pool whose threads run each torch operation on one thread."""
-    pool = ThreadPoolExecutor(threads, "treecrf-map", _use_one_torch_thread)
-    barrier = Barrier(threads)
-    list(pool.map(lambda _: barrier.wait(), range(threads)))  # waits until all threads have started
-    torch.set_num_threads(threads)  # the pool's threads have also changed the number for threads that start later
-    return pool
+def _map_pool(threads: int, initialize: Callable[[], None] | None) -> ThreadPoolExecutor:
+    def start() -> None:
+        _this_thread.is_mapping = True
+        if initialize is not None:
+            initialize()
 
-
-def _use_one_torch_thread() -> None:
-    torch.set_num_threads(1)
-    torch.get_num_threads()  # a thread adopts the number at its first query
+    return ThreadPoolExecutor(threads, "treecrf-map", start)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork
@@ -52,9 +83,12 @@ def run_on_threads(kernel: Callable[..., None], threads: int, *arguments: Any) -
                 future.result()
 
 
-def parallel_map(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The function's result for each item, in order; computes as many items at once as torch has threads.
+def parallel_map(
+    function: Callable[[T], R], items: Iterable[T], *, initialize: Callable[[], None] | None = None
+) -> Iterator[R]:
+    """The function's result for each item, in order; computes as many items at once as there are threads.
 
-    This is faster than running the operations of one item on several threads, which wait for each other.
+    This is faster than running the operations of one item on several threads, which wait for each other. Each thread
+    calls `initialize` once, before its first item.
     """
-    return _map_pool(torch.get_num_threads()).map(function, items)
+    return _map_pool(num_threads(), initialize).map(function, items)
