@@ -60,7 +60,6 @@ MODULES = {
     "forms": "text.normalization",
     "harvest": "decoding.tree_builder",
     "nltk_parser": "integrations.nltk",
-    "nn.batch": "data.batch",
     "nn.beliefs": "nn.distillation",
     "nn.blank": "nn.skip_init",
     "nn.embed": "nn.embeddings",

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.batch import Spans
+from treecrf.nn.batch import Spans
 from treecrf.data.bucketing import sorted_batches
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.analysis import bracket_crf

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from treecrf.calibration.predictions import decoded_cells, score_batches
 from treecrf.calibration.reliability import FloatArray, log_losses
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.batch import Spans
+from treecrf.nn.batch import Spans
 from treecrf.decoding import decode
 from treecrf.nn import Scores, SpanModel
 from treecrf.nn.scorers import Biaffine, Minus

@@ -4,14 +4,14 @@ The cost of a batch grows with its words, and its charts grow with the number of
 the longest one. Both are bounded, so that one long sentence does not multiply the memory of a batch of short ones.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
-import torch
 
-Indices = npt.NDArray[np.int64]
+from treecrf.data.batch import Ints
+
+Indices = Ints  # of sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +53,11 @@ def buckets(lengths: Sequence[int], *, count: int = 32) -> list[Indices]:
 
 
 def shuffled_batches(
-    lengths: Sequence[int], groups: Sequence[Indices], *, budget: Budget, generator: torch.Generator
+    lengths: Sequence[int], groups: Sequence[Indices], *, budget: Budget, permute: Callable[[int], Indices]
 ) -> list[list[int]]:
     """The batches of one epoch: each bucket is shuffled and split, and the batches are shuffled.
+
+    `permute` returns the integers below a number in random order.
 
     A bucket is split into equal batches that have `budget.words` positions on average. A batch whose charts exceed
     `budget.cells` is split further.
@@ -63,12 +65,12 @@ def shuffled_batches(
     sizes = np.asarray(lengths, dtype=np.int64)
     batches: list[list[int]] = []
     for group in groups:
-        members = group[_permutation(len(group), generator)]
+        members = group[permute(len(group))]
         positions = float((sizes[group] + 2).sum())  # every sentence has a start and an end
         batch_count = min(max(1, round(positions / budget.words)), len(group))
         for batch_members in np.array_split(members, batch_count):
             batches += _split_by_cells(batch_members, sizes, budget.cells)
-    return [batches[number] for number in _permutation(len(batches), generator)]
+    return [batches[number] for number in permute(len(batches))]
 
 
 def _split_by_cells(members: Indices, sizes: Indices, cells: int) -> list[list[int]]:
@@ -98,7 +100,3 @@ def _split_by_budget(members: Indices, sizes: Indices, budget: Budget) -> list[l
         batches.append(members[start:end].tolist())
         start = end
     return batches
-
-
-def _permutation(size: int, generator: torch.Generator) -> Indices:
-    return torch.randperm(size, generator=generator).numpy()

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from treecrf.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
+from treecrf.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, Ints
 from treecrf.data.subwords import SubwordTokenizer, build_segments
-from treecrf.data.vocabulary import GoldTree, Ints, Vocabulary
+from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
 
 _CHARS_PER_WORD = 20  # further characters of a word are dropped
@@ -70,7 +68,7 @@ class Numericalizer:
             raise ValueError(f"{problem}; expected at least one word in each sentence of a batch")
         rows, features = self._look_up(list(chain.from_iterable(sentences)))
         grid = _pad_sentences(rows, lengths, begin=-3, end=-2, padding=-1)  # the last three rows of every feature
-        arrays: dict[str, Ints] = {"lengths": lengths, "host_lengths": lengths, "words": features["words"][grid]}
+        arrays: dict[str, Ints] = {"lengths": lengths, "words": features["words"][grid]}
         if self.vocabulary.vectors is not None:
             arrays["vectors"] = features["vectors"][grid]
         if tags is not None:
@@ -196,7 +194,6 @@ def _collate_chars(chars: Ints, lengths: Ints, grid: Ints) -> dict[str, Ints]:
         "char_rows": np.where(grid == -1, 0, grid % (padding + 1)),
         "chars": chars,
         "char_lengths": lengths,
-        "host_char_lengths": lengths,
         "char_final_states": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
     }
 
@@ -222,6 +219,6 @@ def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:
 
 
 def _to_batch(arrays: Mapping[str, Ints], lengths: Ints) -> Batch:
-    tensors: dict[str, Tensor] = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     unseen_labels = int((arrays["labels"] == IGNORED).sum()) if "labels" in arrays else 0
-    return Batch(size=len(lengths), total_words=int(lengths.sum()), unseen_labels=unseen_labels, **tensors)
+    return Batch(size=len(lengths), total_words=int(lengths.sum()), unseen_labels=unseen_labels, **contiguous)

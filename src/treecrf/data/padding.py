@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor
+import numpy as np
 
-from treecrf.data.batch import IGNORED, PAD, Batch
+from treecrf.data.batch import IGNORED, PAD, Batch, Ints
 from treecrf.data.bucketing import Indices
 
 _PIECE_MULTIPLE = 8  # padded segments have a multiple of so many pieces
@@ -62,75 +60,75 @@ def _round_up(count: int) -> int:
 
 def pad_to(batch: Batch, shape: PaddedShape) -> Batch:
     """Pads a batch to a shape; its losses and gradients stay the same."""
-    added = shape.sentences - batch.size
     fill_values = {"words": PAD, "vectors": PAD, "tags": PAD, "char_rows": 0}
-    tensors = {
+    arrays = {
         name: _pad_sentences(getattr(batch, name), shape, shape.words + 2, value) for name, value in fill_values.items()
     }
     return replace(
         batch,
-        host_lengths=F.pad(batch.host_lengths, (0, added), value=1),
-        lengths=F.pad(batch.lengths, (0, added), value=1),
+        lengths=_pad(batch.lengths, shape.sentences, fill_value=1),
         gold_tags=_pad_sentences(batch.gold_tags, shape, shape.words, IGNORED),
-        flat=None,
-        **(tensors | _pad_chars(batch, shape) | _pad_pieces(batch, shape) | _pad_spans(batch, shape)),  # type: ignore[arg-type]  # every value is a tensor
+        **(arrays | _pad_chars(batch, shape) | _pad_pieces(batch, shape) | _pad_spans(batch, shape)),  # type: ignore[arg-type]  # every value is an array
     )
 
 
-def _pad_sentences(values: Tensor | None, shape: PaddedShape, width: int, fill_value: int) -> Tensor | None:
-    if values is None:
-        return None
-    return F.pad(values, (0, width - values.shape[1], 0, shape.sentences - len(values)), value=fill_value)
+def _pad(values: Ints, *shape: int, fill_value: int = 0) -> Ints:
+    """Pads an array at the end of each dimension."""
+    padding = [(0, size - old_size) for size, old_size in zip(shape, values.shape, strict=True)]
+    return np.pad(values, padding, constant_values=fill_value)
 
 
-def _pad_chars(batch: Batch, shape: PaddedShape) -> dict[str, Tensor]:
+def _pad_sentences(values: Ints | None, shape: PaddedShape, width: int, fill_value: int) -> Ints | None:
+    return None if values is None else _pad(values, shape.sentences, width, fill_value=fill_value)
+
+
+def _pad_chars(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     if batch.chars is None or batch.char_lengths is None:
         return {}
-    added = shape.distinct_words - len(batch.chars)
-    lengths = F.pad(batch.char_lengths, (0, added), value=1)
-    starts = torch.arange(shape.distinct_words) * shape.chars
+    lengths = _pad(batch.char_lengths, shape.distinct_words, fill_value=1)
+    starts = np.arange(shape.distinct_words) * shape.chars
     return {
-        "chars": F.pad(batch.chars, (0, shape.chars - batch.chars.shape[1], 0, added), value=PAD),
+        "chars": _pad(batch.chars, shape.distinct_words, shape.chars, fill_value=PAD),
         "char_lengths": lengths,
-        "host_char_lengths": lengths,
-        "char_final_states": torch.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
+        "char_final_states": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
     }
 
 
-def _pad_pieces(batch: Batch, shape: PaddedShape) -> dict[str, Tensor]:
+def _pad_pieces(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     """Pads segments; `piece_index` then has every place once: first the pieces of words, then the other places."""
     if batch.pieces is None or batch.segment_lengths is None or batch.piece_index is None:
         return {}
     assert batch.piece_words is not None and batch.piece_counts is not None
-    segments, width = batch.pieces.shape
+    width = batch.pieces.shape[1]
     index = batch.piece_index // width * shape.pieces + batch.piece_index % width
-    is_free = torch.ones(shape.segments * shape.pieces, dtype=torch.bool).index_fill_(0, index, False)
+    is_free = np.ones(shape.segments * shape.pieces, dtype=np.bool_)
+    is_free[index] = False
     old_positions, positions = batch.longest + 2, shape.words + 2
     words = batch.piece_words // old_positions * positions + batch.piece_words % old_positions
-    added = len(is_free) - len(index)
     return {
-        "pieces": F.pad(batch.pieces, (0, shape.pieces - width, 0, shape.segments - segments)),  # any valid id will do
-        "segment_lengths": F.pad(batch.segment_lengths, (0, shape.segments - segments), value=1),
-        "piece_index": torch.cat([index, is_free.nonzero()[:, 0]]),
-        "piece_words": F.pad(words, (0, added), value=shape.sentences * positions),
-        "piece_counts": F.pad(batch.piece_counts, (0, added), value=1),
+        "pieces": _pad(batch.pieces, shape.segments, shape.pieces),  # any valid id will do
+        "segment_lengths": _pad(batch.segment_lengths, shape.segments, fill_value=1),
+        "piece_index": np.concatenate([index, np.flatnonzero(is_free)]),
+        "piece_words": _pad(words, len(is_free), fill_value=shape.sentences * positions),
+        "piece_counts": _pad(batch.piece_counts, len(is_free), fill_value=1),
     }
 
 
-def _pad_spans(batch: Batch, shape: PaddedShape) -> dict[str, Tensor]:
+def _pad_spans(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     """The gold spans, the spans of the added sentences, then copies of the last span, whose labels are ignored."""
-    spans, old_size, size = batch.spans, batch.longest + 1, shape.words + 1
-    assert batch.labels is not None
-    added = torch.arange(batch.size, shape.sentences)
-    sentences = torch.cat([spans.lefts // old_size, added])
-    starts = torch.cat([spans.lefts % old_size, torch.zeros_like(added)])
-    ends = torch.cat([spans.rights % old_size, torch.ones_like(added)])
+    if batch.lefts is None or batch.rights is None or batch.labels is None:
+        raise ValueError("the batch has no gold trees; collate it with gold=...")
+    old_size, size = batch.longest + 1, shape.words + 1
+    added = np.arange(batch.size, shape.sentences)
+    sentences = np.concatenate([batch.lefts // old_size, added])
+    starts = np.concatenate([batch.lefts % old_size, np.zeros_like(added)])
+    ends = np.concatenate([batch.rights % old_size, np.ones_like(added)])
     total = shape.sentences * (2 * shape.words - 1)
-    index = torch.arange(total).clamp(max=len(starts) - 1)
+    index = np.arange(total).clip(max=len(starts) - 1)
     lefts, rights = (sentences * size + starts)[index], (sentences * size + ends)[index]
     return {
         "cells": lefts * size + rights % size,
         "lefts": lefts,
         "rights": rights,
-        "labels": F.pad(batch.labels, (0, total - len(batch.labels)), value=IGNORED),
+        "labels": _pad(batch.labels, total, fill_value=IGNORED),
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from treecrf.data.vocabulary import Ints
+from treecrf.data.batch import Ints
 
 Floats = npt.NDArray[np.float32]
 

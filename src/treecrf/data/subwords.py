@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from treecrf.data.batch import Ints
 from treecrf.data.tokenizers import Tokenizer, load_tokenizer
-
-Ints = npt.NDArray[np.int64]
 
 _PIECES_PER_WORD = 20  # further pieces of a word are dropped
 _CHARS_PER_WORD = 10_000

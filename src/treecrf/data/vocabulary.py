@@ -8,16 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from treecrf.data.batch import IGNORED, SPECIAL, UNK, Sizes
+from treecrf.data.batch import IGNORED, SPECIAL, UNK, Ints, Sizes
 from treecrf.data.vectors import Vectors
 from treecrf.text.normalization import Normalization, normalizer
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import to_spans
-
-Ints = npt.NDArray[np.int64]
 
 _MIN_FREQUENCY = 2  # rarer words share the vector of unknown words
 
@@ -100,7 +96,7 @@ class Vocabulary:
             vectors=0 if self.vectors is None else words + len(self.vectors),
         )
 
-    def vector_table(self, vectors: Vectors, *, unknown: str = "") -> Tensor:
+    def vector_table(self, vectors: Vectors, *, unknown: str = "") -> npt.NDArray[np.float32]:
         """The pretrained vectors in the order of word ids; zero for words without a vector."""
         table = np.zeros((self.sizes.vectors, vectors.size), dtype=np.float32)
         ids = {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}
@@ -109,7 +105,7 @@ class Vocabulary:
         pairs = [(ids[word], row) for row, word in enumerate(vectors.words) if word in ids]
         target_rows, source_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         table[target_rows] = vectors.matrix[source_rows]
-        return torch.from_numpy(table)
+        return table
 
     @cached_property
     def label_ids(self) -> dict[str, int]:

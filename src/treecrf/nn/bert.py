@@ -3,50 +3,13 @@
 It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
 """
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-@dataclass(frozen=True, kw_only=True)
-class BertConfig:
-    """The shape of an encoder; the fields are those of its config.json."""
-
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int | None = 0
-
-    @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":
-        """The config in the values of a config.json, or None if they do not describe a plain BERT."""
-        is_plain = (
-            values.get("model_type") == "bert"
-            and values.get("hidden_act", "gelu") == "gelu"
-            and values.get("position_embedding_type", "absolute") == "absolute"
-            and not values.get("is_decoder")
-            and not values.get("add_cross_attention")
-        )
-        names = {field.name for field in fields(BertConfig)}
-        return BertConfig(**{name: value for name, value in values.items() if name in names}) if is_plain else None
-
-    def save(self, folder: str | Path) -> None:
-        """Writes the config.json that `from_dict` and Hugging Face read."""
-        values = {"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", **asdict(self)}
-        Path(folder, "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+from treecrf.data.model_config import BertConfig
 
 
 class Bert(nn.Module):

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.batch import IGNORED, Batch
-from treecrf.nn.outputs import Scores
+from treecrf.data.batch import IGNORED
+from treecrf.nn.batch import TensorBatch
+from treecrf.nn.outputs import TensorScores
 
 
 class SoftTargets(NamedTuple):
@@ -23,7 +24,9 @@ class SoftTargets(NamedTuple):
     distillation_weight: float  # of the soft targets, from 0 to 1; the gold trees have the rest
 
     @staticmethod
-    def from_scores(teacher_scores: Sequence[Scores], batch: Batch, *, distillation_weight: float) -> "SoftTargets":
+    def from_scores(
+        teacher_scores: Sequence[TensorScores], batch: TensorBatch, *, distillation_weight: float
+    ) -> "SoftTargets":
         """The mean probabilities of several teachers; tags only if all teachers predict them."""
         assert batch.labels is not None and batch.gold_tags is not None
         spans = _mean([SpanCRF(scores.spans, scores.lengths, validate=False).marginals for scores in teacher_scores])

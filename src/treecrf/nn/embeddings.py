@@ -4,8 +4,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.data.batch import Batch, DistinctWords
-from treecrf.nn.lstm import BiLSTMLayer, DropoutKind
+from treecrf.data.model_config import DropoutKind
+from treecrf.nn.batch import DistinctWords, TensorBatch
+from treecrf.nn.lstm import BiLSTMLayer
 
 
 class WordVectors(nn.Module):
@@ -87,7 +88,7 @@ class WordInputs(nn.Module):
         self.dropout = dropout
         self.kind = kind
 
-    def forward(self, batch: Batch, extra: Tensor | None = None) -> Tensor:
+    def forward(self, batch: TensorBatch, extra: Tensor | None = None) -> Tensor:
         """`extra` (b, n + 2, d) is one more feature."""
         features = [self.words(batch.words, batch.vectors)]
         if self.chars is not None:
@@ -106,7 +107,7 @@ class WordInputs(nn.Module):
             return F.dropout(torch.cat(features, -1), self.dropout)
         return torch.cat(drop_features(features, self.dropout), -1)
 
-    def _char_vectors(self, batch: Batch) -> Tensor:
+    def _char_vectors(self, batch: TensorBatch) -> Tensor:
         if self.chars is None or batch.char_rows is None:
             raise ValueError(
                 "the model reads characters and the batch has none; build its numericalizer with characters=True"

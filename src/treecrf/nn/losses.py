@@ -4,7 +4,6 @@ No function here synchronizes the device.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -12,11 +11,11 @@ from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
-from treecrf.data.batch import IGNORED, Batch, Spans
+from treecrf.data.batch import IGNORED
+from treecrf.data.model_config import LossKind
+from treecrf.nn.batch import Spans, TensorBatch
 from treecrf.nn.distillation import SoftTargets
-from treecrf.nn.outputs import Scores
-
-LossKind = Literal["two-stage", "one-stage-crf", "one-stage-margin"]
+from treecrf.nn.outputs import TensorScores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,7 @@ class Loss:
         return per_word + self.labels / (max(1, self.label_count) if label_count is None else label_count)
 
 
-def compute_loss(kind: LossKind, scores: Scores, batch: Batch, soft_targets: SoftTargets | None) -> Loss:
+def compute_loss(kind: LossKind, scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> Loss:
     """The losses of a batch with gold trees; soft targets do not affect the margin loss."""
     if kind == "one-stage-margin":
         spans, labels = _margin_loss(scores, batch), scores.spans.new_zeros(())
@@ -56,7 +55,7 @@ def compute_loss(kind: LossKind, scores: Scores, batch: Batch, soft_targets: Sof
     )
 
 
-def _crf_losses(scores: Scores, batch: Batch, soft_targets: SoftTargets | None) -> tuple[Tensor, Tensor]:
+def _crf_losses(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> tuple[Tensor, Tensor]:
     """The losses of brackets, and of labels given the brackets."""
     gold = batch.spans
     assert batch.labels is not None, "gold spans have labels"
@@ -77,7 +76,7 @@ def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
     return -crf.log_prob(trees).sum()
 
 
-def _margin_loss(scores: Scores, batch: Batch) -> Tensor:
+def _margin_loss(scores: TensorScores, batch: TensorBatch) -> Tensor:
     """The max-margin loss, summed over sentences; the best label replaces a gold label without an id."""
     gold = batch.spans
     assert scores.labels is not None and batch.labels is not None
@@ -87,7 +86,7 @@ def _margin_loss(scores: Scores, batch: Batch) -> Tensor:
     return margin_loss(scores.labels, scores.lengths, label_chart).sum()
 
 
-def _tag_loss(scores: Scores, batch: Batch, soft_targets: SoftTargets | None) -> Tensor:
+def _tag_loss(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> Tensor:
     if scores.tags is None:
         return scores.spans.new_zeros(())
     if batch.gold_tags is None:

@@ -8,17 +8,15 @@ loop over time.
 
 from collections.abc import Iterable
 from math import prod
-from typing import Literal, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.data.batch import SequenceLengths
+from treecrf.data.model_config import DropoutKind, RecurrentDropout
+from treecrf.nn.batch import SequenceLengths
 from treecrf.nn.lstm_recurrence import LSTMRecurrence, find_triton_kernels
-
-DropoutKind = Literal["shared", "vanilla"]
-RecurrentDropout = Literal["batch", "sentence", "none"]
 
 
 def shared_mask(x: Tensor, *shape: int, dropout: float) -> Tensor:

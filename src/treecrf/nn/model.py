@@ -1,73 +1,18 @@
 """The parser's network: from batches of sentences to scores of spans, labels and tags."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args, get_type_hints
-
 import torch
 from torch import Tensor, nn
 
-from treecrf.data.batch import SPECIAL, Batch, Sizes
+from treecrf.data.batch import SPECIAL, Sizes
+from treecrf.data.model_config import ModelConfig
+from treecrf.nn.batch import TensorBatch
 from treecrf.nn.distillation import SoftTargets
 from treecrf.nn.embeddings import CharLSTM, WordInputs, WordVectors
-from treecrf.nn.losses import Loss, LossKind, compute_loss
-from treecrf.nn.lstm import BiLSTM, DropoutKind, RecurrentDropout, SharedDropout
-from treecrf.nn.outputs import Scores
+from treecrf.nn.losses import Loss, compute_loss
+from treecrf.nn.lstm import BiLSTM, SharedDropout
+from treecrf.nn.outputs import TensorScores
 from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.nn.transformer import Transformer
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelConfig:
-    """The shape of the network; a size of 0 omits that part."""
-
-    loss: LossKind = "two-stage"
-    scorer: Literal["biaffine", "minus"] = "biaffine"
-    encoder: Literal["lstm", "transformer"] = "lstm"
-    word_size: int = 100
-    char_embedding_size: int = 50
-    char_size: int = 100
-    tag_size: int = 0  # of part-of-speech tags as input
-    lstm_size: int = 400
-    lstm_layers: int = 3
-    transformer: str = ""  # name or folder; the encoder itself, or an input feature of the LSTM
-    transformer_tuned: bool = False  # as a feature: fine-tuned instead of frozen; the encoder is always fine-tuned
-    add_word_inputs: bool = False  # as the encoder: add word and character vectors to its piece embeddings
-    transformer_size: int = 100  # of the feature; 0 keeps the size of the hidden states
-    transformer_layers: int = 4  # number of last layers in the weighted mean
-    span_size: int = 500
-    label_size: int = 100
-    dropout: float = 0.33
-    dropout_kind: DropoutKind = "shared"
-    recurrent_dropout: RecurrentDropout = "sentence"
-    tag_head: bool = False  # predict part-of-speech tags as well
-
-    def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for name, value in vars(self).items():
-            choices = get_args(hints[name])
-            if choices and value not in choices:
-                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
-            if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
-                raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
-        if self.char_size % 2:
-            raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
-        if self.encoder == "transformer" and not self.transformer:
-            raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
-
-    @property
-    def reads_words(self) -> bool:
-        """Whether the network reads words and characters, not only subword pieces."""
-        return self.encoder == "lstm" or self.add_word_inputs
-
-    @property
-    def one_stage(self) -> bool:
-        """Whether labeled spans are scored directly, without bracketing first."""
-        return self.loss != "two-stage"
-
-
-_OPTIONAL = ("char_size", "tag_size", "transformer_size")
 
 
 class SpanModel(nn.Module):
@@ -91,7 +36,7 @@ class SpanModel(nn.Module):
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
         self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
 
-    def forward(self, batch: Batch) -> Scores:
+    def forward(self, batch: TensorBatch) -> TensorScores:
         """The scores of a batch."""
         words = self._context(batch)
         fenceposts = self._fenceposts(words)
@@ -104,10 +49,10 @@ class SpanModel(nn.Module):
                 spans = self.span_scorer(*boundaries)[..., 0]
             else:
                 labels = self.label_scorer(left, right)
-                spans = labels.logsumexp(-1) if self._is_crf else labels.amax(-1)
-        return Scores(
+                spans = labels.logsumexp(-1) if self.config.is_crf else labels.amax(-1)
+        return TensorScores(
             total_words=batch.total_words,
-            is_crf=self._is_crf,
+            is_crf=self.config.is_crf,
             lengths=batch.lengths,
             spans=spans,
             left=left,
@@ -126,11 +71,7 @@ class SpanModel(nn.Module):
         size = words.shape[-1] // 2 if self.lstm else words.shape[-1]
         return torch.cat([words[:, :-1, :size], words[:, 1:, -size:]], -1)
 
-    @property
-    def _is_crf(self) -> bool:
-        return self.config.loss != "one-stage-margin"
-
-    def _context(self, batch: Batch) -> Tensor:
+    def _context(self, batch: TensorBatch) -> Tensor:
         """Context vectors of all positions, (b, n + 2, d)."""
         if self.transformer is not None and self.lstm is None:
             word_inputs = None if self.inputs is None else self.inputs(batch)
@@ -140,7 +81,7 @@ class SpanModel(nn.Module):
         vectors = self.inputs(batch, feature)
         return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
-    def loss(self, batch: Batch, soft_targets: SoftTargets | None = None) -> Loss:
+    def loss(self, batch: TensorBatch, soft_targets: SoftTargets | None = None) -> Loss:
         """The losses of the gold trees and of soft targets, if there are any."""
         return compute_loss(self.config.loss, self(batch), batch, soft_targets)
 

@@ -1,16 +1,19 @@
 """The scores that the network computes for a batch."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from treecrf.data.batch import Spans
+from treecrf.data.batch import Ints
+from treecrf.data.scores import Floats, Scores
+from treecrf.nn.batch import Spans
 from treecrf.nn.scorers import Biaffine, Minus
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores:
+class TensorScores:
     """Scores of all spans by fencepost, in float32; label scores are computed on request."""
 
     total_words: int
@@ -30,3 +33,23 @@ class Scores:
             return self.labels.flatten(0, 2).index_select(0, spans.cells)
         with torch.autocast(self.left.device.type, enabled=False):
             return self.label_scorer.at(self.left, self.right, spans)
+
+    def to_host(self) -> Scores:
+        """The same scores as NumPy arrays (synchronizes the device)."""
+        return Scores(
+            is_crf=self.is_crf,
+            lengths=_to_numpy(self.lengths),
+            spans=_to_numpy(self.spans),
+            score_labels=self._labels_at_cells,
+            labels=None if self.labels is None else _to_numpy(self.labels),
+            tags=None if self.tags is None else _to_numpy(self.tags),
+        )
+
+    @torch.no_grad()
+    def _labels_at_cells(self, cells: Ints) -> Floats:
+        spans = Spans.at(torch.from_numpy(cells).to(self.spans.device), self.spans.shape[1])
+        return _to_numpy(self.labels_at(spans))  # type: ignore[no-any-return]
+
+
+def _to_numpy(tensor: Tensor) -> Any:
+    return tensor.detach().cpu().numpy()

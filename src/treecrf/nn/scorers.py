@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.data.batch import Spans
-from treecrf.nn.lstm import DropoutKind, SharedDropout
+from treecrf.data.model_config import LEAKY_SLOPE, DropoutKind
+from treecrf.nn.batch import Spans
+from treecrf.nn.lstm import SharedDropout
 
-LEAKY_SLOPE = 0.1
 _SPANS_PER_CHUNK = 8192
 
 

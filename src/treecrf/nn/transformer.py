@@ -8,9 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.data.batch import Batch
+from treecrf.data.model_config import BertConfig
 from treecrf.data.tokenizers import import_transformers
-from treecrf.nn.bert import Bert, BertConfig
+from treecrf.nn.batch import TensorBatch
+from treecrf.nn.bert import Bert
 from treecrf.nn.skip_init import SkipInit
 
 
@@ -43,7 +44,7 @@ class Transformer(nn.Module):
             self.encoder.eval()
         return self
 
-    def forward(self, batch: Batch, word_inputs: Tensor | None = None) -> Tensor:
+    def forward(self, batch: TensorBatch, word_inputs: Tensor | None = None) -> Tensor:
         """Vectors of all words; `word_inputs` (b, n + 2, d) are added to the embeddings of their pieces."""
         if batch.pieces is None or batch.segment_lengths is None:
             raise ValueError(
@@ -61,7 +62,7 @@ class Transformer(nn.Module):
             hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
         return self.mix(hidden)  # type: ignore[no-any-return]
 
-    def _mean_over_pieces(self, hidden: Tensor, batch: Batch) -> Tensor:
+    def _mean_over_pieces(self, hidden: Tensor, batch: TensorBatch) -> Tensor:
         """The mean over the pieces of each word, for segments (w, p, d)."""
         assert batch.piece_index is not None and batch.piece_words is not None and batch.piece_counts is not None
         positions = batch.words.numel() + 1  # the last one is for pieces that belong to no word
@@ -93,7 +94,7 @@ class ScalarMix(nn.Module):
         return self.scale * total
 
 
-def spread_over_pieces(words: Tensor, batch: Batch) -> Tensor:
+def spread_over_pieces(words: Tensor, batch: TensorBatch) -> Tensor:
     """Copies word vectors (b, n + 2, d) to the pieces of each word, (w, p, d); zero at pieces without a word."""
     assert batch.pieces is not None and batch.piece_index is not None and batch.piece_words is not None
     piece_vectors = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, batch.piece_words)

@@ -1,45 +1,38 @@
-"""Int8 kernels on the CPU: linear layers, LSTMs, the BERT encoder and biaffine scorers.
+"""The layers of the network on the compiled kernels: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
-They are for inference only. Weights have 8 bits and one scale per output. Each input row is quantized on its own, so
-the result of a sentence does not depend on the rest of its batch. The instruction set decides how many bits a row has:
-8 with the dot products of VNNI, up to 14 otherwise. A kernel object keeps the weights that it was made from.
+Weights have 8 bits and one scale per output. Each input row is quantized on its own, so the result of a sentence does
+not depend on the rest of its batch. The instruction set decides how many bits a row has: 8 with the dot products of
+VNNI, up to 14 otherwise. `reference.py` has the same layers in float32.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+import numpy as np
+import numpy.typing as npt
 
-from treecrf.chart.threads import run_on_threads
-from treecrf.data.batch import Spans
-from treecrf.nn.bert import Bert, BertLayer
+from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.data.batch import Ints
+from treecrf.data.model_config import BertConfig
+from treecrf.data.scores import Floats
+from treecrf.runtime.weights import Weights
 
 try:
     from treecrf.runtime import _kernels
 except ImportError:  # installed on a machine without a C compiler
-    _compiled = False
+    is_compiled = False
 else:
-    _compiled = True
+    is_compiled = True
 
 _LANES = 16  # LANES, TILE in kernels.h
 _TILE_COLUMNS = 64
 _LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
 _VARIABLE = "TREECRF_ISA"
-_FAST = ("avx512vnni", "avxvnni", "avx2", "neon-i8mm", "neon")
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
 
-
-def why_unsupported() -> str | None:
-    """The reason why int8 kernels cannot run here, or None if they can."""
-    if not _compiled:
-        return "treecrf was installed without its compiled parts, as there was no C compiler"
-    if instruction_set() == "scalar" and not os.environ.get(_VARIABLE):
-        return f"this processor has none of the instruction sets {', '.join(_FAST)}"
-    return None
+Arrays = Sequence[npt.NDArray[Any]]
 
 
 @cache
@@ -53,116 +46,115 @@ def instruction_set() -> str:
     return _kernels.selected()
 
 
-def why_encoder_unsupported(encoder: nn.Module) -> str | None:
-    """The reason why an encoder cannot run on 8-bit integers here, or None if it can."""
-    if not isinstance(encoder, Bert):
-        return f"the encoder is a {type(encoder).__name__}; expected a plain BERT"
-    if reason := why_unsupported():
-        return reason
-    config = encoder.config
-    head_size = config.hidden_size // config.num_attention_heads
-    if config.hidden_size % _TILE_COLUMNS or config.intermediate_size % _TILE_COLUMNS or head_size % _LANES:
+def why_unsupported(encoder: BertConfig | None = None) -> str | None:
+    """The reason why the kernels cannot run here, or cannot run this encoder; None if they can."""
+    if not is_compiled:
+        return "treecrf was installed without its compiled parts, as there was no C compiler"
+    if encoder is None:
+        return None
+    head_size = encoder.hidden_size // encoder.num_attention_heads
+    if encoder.hidden_size % _TILE_COLUMNS or encoder.intermediate_size % _TILE_COLUMNS or head_size % _LANES:
         return (
-            f"the encoder has hidden size {config.hidden_size}, intermediate size {config.intermediate_size} and head "
-            f"size {head_size}; expected multiples of {_TILE_COLUMNS}, {_TILE_COLUMNS} and {_LANES}"
+            f"the encoder has hidden size {encoder.hidden_size}, intermediate size {encoder.intermediate_size} and "
+            f"head size {head_size}; expected multiples of {_TILE_COLUMNS}, {_TILE_COLUMNS} and {_LANES}"
         )
     return None
 
 
-class Int8Linear:
+class Linear:
     """A linear layer, followed by a leaky ReLU with the given slope."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None = None, *, slope: float = 1.0) -> None:
+    def __init__(self, weight: Floats, bias: Floats | None = None, *, slope: float = 1.0) -> None:
         self._sizes = weight.shape[1], len(weight)
         self._slope = slope
-        self._parameters = _pack(weight, bias)
+        self._parameters = _ParameterTable(_pack(weight, bias))
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def __call__(self, x: Floats) -> Floats:
         """Outputs (..., outputs) for inputs (..., inputs)."""
         rows = _rows(x)
-        out = torch.empty(*x.shape[:-1], self._sizes[1])
-        settings = (len(rows), *self._sizes, rows.stride(0), self._slope)
-        _run(_kernels.linear, len(rows), *settings, parameters=self._parameters, tensors=(rows,), out=out)
+        out = np.empty((*x.shape[:-1], self._sizes[1]), np.float32)
+        settings = (len(rows), *self._sizes, _stride(rows), self._slope)
+        run_kernel(_kernels.linear, len(rows), *settings, arrays=(self._parameters.addresses, rows), out=out)
         return out
 
 
-class Int8Chart:
+class Chart:
     """[left; 1]' W [right; 1] of all spans.
 
     W has the blocks `weight` (size, size), `left` (size,), `right` (size,) and `bias` ().
     """
 
-    @torch.no_grad()
-    def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
-        self._right_product = Int8Linear(torch.cat([weight, right[None]]), torch.cat([left, bias[None]]))
+    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
+        self._right_product = Linear(np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]]))
 
-    def __call__(self, left: Tensor, right: Tensor) -> Tensor:
+    def __call__(self, left: Floats, right: Floats) -> Floats:
         """Scores (b, n, n) for boundary vectors (b, n, size)."""
         rows, half = _rows(left), self._right_product(right)
         sentences, boundaries, size = left.shape
-        out = torch.empty(sentences, boundaries, boundaries)
-        settings = (sentences, boundaries, size, rows.stride(0))
-        _run(_kernels.score_chart, sentences * boundaries // 8, *settings, tensors=(rows, half), out=out)
+        out = np.empty((sentences, boundaries, boundaries), np.float32)
+        settings = (sentences, boundaries, size, _stride(rows))
+        run_kernel(_kernels.score_chart, sentences * boundaries // 8, *settings, arrays=(rows, half), out=out)
         return out
 
 
-class Int8Labels:
+class Labels:
     """[left; 1]' W [right; 1] of selected spans, for each class.
 
     W has the blocks `weight` (classes, size, size), `left` (classes, size), `right` (classes, size), `bias` (classes,).
     """
 
-    @torch.no_grad()
-    def __init__(self, weight: Tensor, left: Tensor, right: Tensor, bias: Tensor) -> None:
+    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
         classes, size, _ = weight.shape
         self._sizes = size, classes
         # classes are contiguous and padded to vectors, so that the kernel never sums across lanes
         padding = (0, -classes % _LANES)
-        weights = torch.cat([weight.permute(2, 0, 1), left[None]])  # (size + 1, classes, size)
-        biases = torch.cat([right.T, bias[None]])
-        self._parameters = _pack(F.pad(weights, (0, 0, *padding)).flatten(0, 1), F.pad(biases, padding).flatten())
+        weights = np.concatenate([weight.transpose(2, 0, 1), left[None]])  # (size + 1, classes, size)
+        biases = np.concatenate([right.T, bias[None]])
+        packed = _pack(
+            np.pad(weights, ((0, 0), padding, (0, 0))).reshape(-1, size), np.pad(biases, ((0, 0), padding)).ravel()
+        )
+        self._parameters = _ParameterTable(packed)
 
-    def __call__(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
-        """Scores of m spans, (m, classes), for boundary vectors (b, n, size)."""
-        left, right = _rows(left), _rows(right)
-        if left.stride(0) != right.stride(0):
-            left, right = left.contiguous(), right.contiguous()
-        out = torch.empty(len(spans.lefts), self._sizes[1])
-        settings = (len(out), *self._sizes, len(left), left.stride(0))
-        tensors = left, right, spans.lefts.contiguous(), spans.rights.contiguous()
-        _run(_kernels.score_spans, len(out), *settings, parameters=self._parameters, tensors=tensors, out=out)
+    def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
+        """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
+        left_rows, right_rows = _rows(left), _rows(right)
+        if _stride(left_rows) != _stride(right_rows):
+            left_rows, right_rows = np.ascontiguousarray(left_rows), np.ascontiguousarray(right_rows)
+        out = np.empty((len(lefts), self._sizes[1]), np.float32)
+        settings = (len(out), *self._sizes, len(left_rows), _stride(left_rows))
+        boundaries = left_rows, right_rows, np.ascontiguousarray(lefts), np.ascontiguousarray(rights)
+        arrays = (self._parameters.addresses, *boundaries)
+        run_kernel(_kernels.score_spans, len(out), *settings, arrays=arrays, out=out)
         return out
 
 
-class Int8Lstm:
+class Lstm:
     """A bidirectional LSTM layer, from weights and biases (2, 4 * size, ...) with the gates in PyTorch's order."""
 
-    @torch.no_grad()
-    def __init__(self, inputs: Tensor, hidden: Tensor, bias: Tensor) -> None:
+    def __init__(self, inputs: Floats, hidden: Floats, bias: Floats) -> None:
         self._sizes = inputs.shape[2], hidden.shape[2]
-        self._parameters = []
+        packed: list[npt.NDArray[Any]] = []
         for input_weight, hidden_weight, biases in zip(inputs, hidden, bias, strict=True):
-            self._parameters += _pack(_tile_gates(input_weight), _tile_gates(biases[:, None])[:, 0])
-            self._parameters += _pack(_tile_gates(hidden_weight))
+            packed += _pack(_tile_gates(input_weight), _tile_gates(biases[:, None])[:, 0])
+            packed += _pack(_tile_gates(hidden_weight))
+        self._parameters = _ParameterTable(packed)
 
-    def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def __call__(self, x: Floats, lengths: Ints) -> Floats:
         """Hidden states (b, s, 2, size) for inputs (b, s, d); zero in padding."""
-        rows, order = _rows(x), lengths.argsort(descending=True)
-        out = torch.zeros(*x.shape[:2], 2, self._sizes[1])
-        settings = (*x.shape[:2], *self._sizes, rows.stride(0), _LSTM_BLOCK)
+        rows, order = _rows(x), np.argsort(-lengths, kind="stable")
+        out = np.zeros((*x.shape[:2], 2, self._sizes[1]), np.float32)
+        settings = (*x.shape[:2], *self._sizes, _stride(rows), _LSTM_BLOCK)
         blocks = 2 * -(-len(x) // _LSTM_BLOCK)  # each runs on one thread
         work = min(2 * int(lengths.sum()), blocks * _THREAD_ROWS)
-        tensors = rows, lengths.contiguous(), order
-        _run(_kernels.lstm, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
+        arrays = self._parameters.addresses, rows, np.ascontiguousarray(lengths), order
+        run_kernel(_kernels.lstm, work, *settings, arrays=arrays, out=out)
         return out
 
 
-class Int8Bert:
+class Bert:
     """The BERT encoder; returns a weighted sum of its hidden states."""
 
-    @torch.no_grad()
-    def __init__(self, bert: Bert) -> None:
-        config, embeddings = bert.config, bert.embeddings
+    def __init__(self, config: BertConfig, weights: Weights) -> None:
         self._sizes = (
             config.num_hidden_layers,
             config.hidden_size,
@@ -172,112 +164,103 @@ class Int8Bert:
             config.max_position_embeddings,
         )
         self._epsilon = config.layer_norm_eps
-        positions = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
-        parameters = [embeddings.word_embeddings.weight.detach(), positions, *_norm(embeddings.LayerNorm)]
-        for layer in cast("Iterable[BertLayer]", bert.encoder.layer):
-            attention, attention_output = layer.attention.self, layer.attention.output
-            qkv = [attention.query, attention.key, attention.value]
-            weight, bias = torch.cat([linear.weight for linear in qkv]), torch.cat([linear.bias for linear in qkv])
-            parameters += _pack(weight, bias)
-            parameters += _linear(attention_output.dense) + _norm(attention_output.LayerNorm)
-            parameters += _linear(layer.intermediate.dense)
-            parameters += _linear(layer.output.dense) + _norm(layer.output.LayerNorm)
-        self._parameters = parameters
+        embeddings = weights.below("embeddings")
+        positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
+        parameters = [embeddings["word_embeddings.weight"], positions, *_norm(embeddings.below("LayerNorm"))]
+        for number in range(config.num_hidden_layers):
+            layer = weights.below(f"encoder.layer.{number}")
+            attention = layer.below("attention")
+            qkv = [attention.below(f"self.{name}") for name in ("query", "key", "value")]
+            parameters += _pack(*(np.concatenate([linear[name] for linear in qkv]) for name in ("weight", "bias")))
+            parameters += _linear(attention.below("output.dense")) + _norm(attention.below("output.LayerNorm"))
+            parameters += _linear(layer.below("intermediate.dense"))
+            parameters += _linear(layer.below("output.dense")) + _norm(layer.below("output.LayerNorm"))
+        self._parameters = _ParameterTable(parameters)
 
     def __call__(
-        self, pieces: Tensor, lengths: Tensor, layer_weights: Tensor, piece_inputs: Tensor | None = None
-    ) -> Tensor:
+        self, pieces: Ints, lengths: Ints, layer_weights: Floats, piece_inputs: Floats | None = None
+    ) -> Floats:
         """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
         `layer_weights` are those of the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
         """
-        layer_weights = F.pad(layer_weights.detach(), (self._sizes[0] + 1 - len(layer_weights), 0))
-        if piece_inputs is None:
-            piece_inputs = layer_weights.new_empty(0)  # its address is null
-        tensors = pieces.contiguous(), lengths.contiguous(), layer_weights, piece_inputs.contiguous()
-        out = torch.empty(*pieces.shape, self._sizes[1])
+        layer_weights = np.pad(layer_weights, (self._sizes[0] + 1 - len(layer_weights), 0))
+        inputs = None if piece_inputs is None else np.ascontiguousarray(piece_inputs)
+        arrays = np.ascontiguousarray(pieces), np.ascontiguousarray(lengths), layer_weights, inputs
+        out = np.empty((*pieces.shape, self._sizes[1]), np.float32)
         settings = (*pieces.shape, *self._sizes, self._epsilon)
         work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a segment runs on one thread
-        _run(_kernels.encode, work, *settings, parameters=self._parameters, tensors=tensors, out=out)
+        run_kernel(_kernels.encode, work, *settings, arrays=(self._parameters.addresses, *arrays), out=out)
         return out
 
 
-class CompiledUtility:
-    """The compiled version of `ExpectedF1.best_labels`: see decoding/expected_f1.py."""
-
-    def __init__(self, constituents: Tensor, counts: Tensor, threshold: float, empty_label: int) -> None:
-        self._settings = (*constituents.shape, int(constituents.sum()), empty_label, threshold)
-        first_columns = F.pad(constituents.sum(1).long().cumsum(0), (1, 0))  # rows of a sparse matrix
-        self._tensors = first_columns, constituents.nonzero()[:, 1].contiguous(), counts
-
-    def __call__(self, label_scores: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns the utility and the label of each span, for label scores (spans, labels) and marginals (spans,)."""
-        spans = len(label_scores)
-        utility, labels = torch.empty(spans), torch.empty(spans, dtype=torch.int64)
-        tensors = label_scores.contiguous(), marginals.contiguous(), *self._tensors, utility
-        _run(_kernels.label_utility, spans // 8, spans, *self._settings, tensors=tensors, out=labels)
-        return utility, labels
-
-
-def mean_of_pieces(hidden: Tensor, rows: Tensor, positions: Tensor, counts: Tensor, size: int) -> Tensor:
+def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, size: int) -> Floats:
     """The mean of each position's pieces, (size, d), for hidden states (w, p, d).
 
     `rows`, `positions` and `counts` are the piece fields of a batch: see data/batch.py.
     """
-    out = torch.empty(size, hidden.shape[-1])
-    tensors = (hidden.contiguous(), rows.contiguous(), positions.contiguous(), counts.contiguous(), out)
-    sizes = len(rows), hidden.shape[-1], size, hidden.shape[:-1].numel()
-    _kernels.mean_pool(*sizes, *(tensor.data_ptr() for tensor in tensors))
+    out = np.empty((size, hidden.shape[-1]), np.float32)
+    sizes = len(rows), hidden.shape[-1], size, hidden.shape[0] * hidden.shape[1]
+    arrays = [np.ascontiguousarray(array) for array in (hidden, rows, positions, counts)]
+    _kernels.mean_pool(*sizes, *map(_address, (*arrays, out)))
     return out
 
 
-def _rows(x: Tensor) -> Tensor:
-    """All rows (m, d), each contiguous; copies them only if their stride is not constant."""
-    rows = x.reshape(-1, x.shape[-1])
-    return rows if rows.stride(1) == 1 else rows.contiguous()
-
-
-def _run(
-    kernel: Callable[..., None],
-    work: int,
-    *settings: Any,
-    parameters: list[Tensor] | None = None,
-    tensors: tuple[Tensor, ...],
-    out: Tensor,
+def run_kernel(
+    kernel: Callable[..., None], work: int, *settings: Any, arrays: Sequence[npt.NDArray[Any] | None], out: Any
 ) -> None:
-    """Runs a kernel on as many threads as `work` rows keep busy."""
-    threads = max(1, min(torch.get_num_threads(), work // _THREAD_ROWS))
-    if parameters is not None:
-        table = torch.tensor([parameter.data_ptr() for parameter in parameters])
-        tensors = (table, *tensors)
-    counter = torch.zeros(1, dtype=torch.int64)  # of the items that threads have claimed
-    addresses = [tensor.data_ptr() for tensor in (*tensors, counter, out)]
+    """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
+    threads = max(1, min(num_threads(), work // _THREAD_ROWS))
+    counter = np.zeros(1, np.int64)  # of the items that threads have claimed
+    addresses = [0 if array is None else _address(array) for array in (*arrays, counter, out)]
     run_on_threads(kernel, threads, *settings, *addresses)
 
 
-@torch.no_grad()
-def _pack(weight: Tensor, bias: Tensor | None = None) -> list[Tensor]:
+class _ParameterTable:
+    """Arrays of parameters, which it keeps in memory, and their addresses as an array."""
+
+    def __init__(self, parameters: Arrays) -> None:
+        self._parameters = [np.ascontiguousarray(parameter) for parameter in parameters]
+        self.addresses = np.array(list(map(_address, self._parameters)), np.int64)
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _rows(x: Floats) -> Floats:
+    """All rows (m, d), each contiguous; copies them only if their stride is not constant."""
+    rows = x.reshape(-1, x.shape[-1])
+    return rows if rows.strides[1] == rows.itemsize else np.ascontiguousarray(rows)
+
+
+def _stride(rows: Floats) -> int:
+    """The distance of rows (m, d), in numbers."""
+    return int(rows.strides[0] // rows.itemsize) if len(rows) > 1 else int(rows.shape[1])
+
+
+def _pack(weight: Floats, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
     """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
-    weight = weight.detach().float().contiguous()
+    weight = np.ascontiguousarray(weight, np.float32)
     outputs, inputs = len(weight) + -len(weight) % _TILE_COLUMNS, weight.shape[1] + -weight.shape[1] % _LANES
-    tiles = torch.zeros(outputs // _TILE_COLUMNS, inputs // 4, _TILE_COLUMNS, 4, dtype=torch.int8)
-    scales, sums, biases = torch.zeros(3, outputs).unbind()
-    _kernels.pack(*weight.shape, *(tensor.data_ptr() for tensor in (weight, tiles, scales, sums)))
+    tiles = np.zeros((outputs // _TILE_COLUMNS, inputs // 4, _TILE_COLUMNS, 4), np.int8)
+    scales, sums, biases = np.zeros((3, outputs), np.float32)
+    _kernels.pack(*weight.shape, *map(_address, (weight, tiles, scales, sums)))
     if bias is not None:
         biases[: len(bias)] = bias
     return [tiles, scales, sums, biases]
 
 
-def _tile_gates(weight: Tensor) -> Tensor:
+def _tile_gates(weight: Floats) -> Floats:
     """Reorders weights (4 * size, inputs) for lstm.h: the four gates of each 16 units, padded with zeros."""
-    gates = weight.detach().view(4, -1, weight.shape[1])
-    gates = F.pad(gates, (0, 0, 0, -gates.shape[1] % _LANES)).view(4, -1, _LANES, weight.shape[1])
-    return gates.transpose(0, 1).flatten(0, 2)
+    gates = weight.reshape(4, -1, weight.shape[1])
+    padded = np.pad(gates, ((0, 0), (0, -gates.shape[1] % _LANES), (0, 0))).reshape(4, -1, _LANES, weight.shape[1])
+    return padded.transpose(1, 0, 2, 3).reshape(-1, weight.shape[1])
 
 
-def _linear(linear: nn.Linear) -> list[Tensor]:
-    return _pack(linear.weight, linear.bias)
+def _linear(weights: Weights) -> list[npt.NDArray[Any]]:
+    return _pack(weights["weight"], weights["bias"])
 
 
-def _norm(norm: nn.LayerNorm) -> list[Tensor]:
-    return [norm.weight.detach(), norm.bias.detach()]
+def _norm(weights: Weights) -> list[Floats]:
+    return [weights["weight"], weights["bias"]]

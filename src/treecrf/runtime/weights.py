@@ -1,41 +1,70 @@
-"""Int8 state dicts: large matrices are stored as bytes with one scale per row.
+"""The weights of a saved model. Large matrices may be stored as bytes with one scale per row.
 
 The error of a weight is at most 1/254 of the largest weight in its row. Bytes take a quarter of the space of floats.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.data.scores import Floats
+
+Array = npt.NDArray[Any]
 
 _SCALE_PREFIX = "scale/"  # a weight's scales are stored under this prefix and the weight's name
-_MIN_SIZE = 4096  # numbers; smaller tensors are not quantized
+_MIN_SIZE = 4096  # numbers; smaller arrays are not quantized
 
 
-def quantize_state_dict(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights with large matrices as bytes, for `dequantize_state_dict`."""
-    quantized: dict[str, Tensor] = {}
+class Weights:
+    """Weights by name, in float32. Quantized ones are converted at each access, so that only bytes stay in memory."""
+
+    def __init__(self, arrays: Mapping[str, Array], prefix: str = "") -> None:
+        self._arrays = arrays
+        self._prefix = prefix
+
+    def __getitem__(self, name: str) -> Floats:
+        return _dequantize(self._arrays, self._prefix + name)
+
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._arrays
+
+    def get(self, name: str) -> Floats | None:
+        """The weight, or None if the model does not have it."""
+        return self[name] if name in self else None
+
+    def below(self, name: str) -> "Weights":
+        """The weights whose names begin with `name` and a dot, without that beginning."""
+        return Weights(self._arrays, f"{self._prefix}{name}.")
+
+
+def quantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
+    """The weights with large matrices as bytes, for `dequantize_weights`."""
+    quantized: dict[str, Array] = {}
     for name, weight in weights.items():
-        if not weight.is_floating_point() or weight.ndim < 2 or weight.numel() < _MIN_SIZE:
+        if weight.dtype.kind != "f" or weight.ndim < 2 or weight.size < _MIN_SIZE:
             quantized[name] = weight
             continue
-        weight = weight.float()
-        scale = (weight.abs().amax(-1, keepdim=True) / 127).clamp(min=torch.finfo(torch.float32).tiny)
-        quantized[name] = (weight / scale).round().to(torch.int8)
+        weight = weight.astype(np.float32)
+        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
+        quantized[name] = np.rint(weight / scale).astype(np.int8)
         quantized[_SCALE_PREFIX + name] = scale
     return quantized
 
 
-def dequantize_state_dict(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
     """The weights in float32, whether they were quantized or not."""
-    return {
-        name: _dequantize(weight, weights.get(_SCALE_PREFIX + name))
-        for name, weight in weights.items()
-        if _SCALE_PREFIX not in name
-    }
+    return {name: _dequantize(weights, name) for name in weights if not name.startswith(_SCALE_PREFIX)}
 
 
-def _dequantize(weight: Tensor, scale: Tensor | None) -> Tensor:
+def weight_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights, without those of their scales."""
+    return {name: weight.shape for name, weight in weights.items() if not name.startswith(_SCALE_PREFIX)}
+
+
+def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
+    weight, scale = weights[name], weights.get(_SCALE_PREFIX + name)
     if scale is not None:
-        return weight.float() * scale
-    return weight.float() if weight.is_floating_point() else weight
+        return weight.astype(np.float32) * scale
+    return weight.astype(np.float32) if weight.dtype.kind == "f" else weight

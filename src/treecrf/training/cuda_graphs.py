@@ -10,21 +10,23 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from treecrf.data.batch import Batch
 from treecrf.nn import SpanModel
+from treecrf.nn.batch import TensorBatch
 from treecrf.nn.bert import Bert
 from treecrf.nn.lstm_recurrence import find_triton_kernels
 from treecrf.training.config import TrainConfig
 from treecrf.training.distributed import Processes
 
-StepFunction = Callable[[Batch, Tensor], object]  # arguments: a batch, and the counts that its losses are divided by
+StepFunction = Callable[
+    [TensorBatch, Tensor], object
+]  # arguments: a batch, and the counts that its losses are divided by
 
 
 class _Graph(NamedTuple):
     """A captured CUDA graph and its input memory."""
 
     graph: torch.cuda.CUDAGraph
-    batch: Batch
+    batch: TensorBatch
     counts: Tensor
 
 
@@ -40,7 +42,7 @@ class CapturedStep:
         self._graphs: dict[Hashable, _Graph | None] = {}
         self._memory_pool = torch.cuda.graph_pool_handle()  # shared by all graphs, because they never run at once
 
-    def __call__(self, batch: Batch, counts: tuple[int, int]) -> None:
+    def __call__(self, batch: TensorBatch, counts: tuple[int, int]) -> None:
         """Runs the step for a batch in pinned memory, without synchronizing the device."""
         if batch.shapes not in self._graphs:
             self._graphs[batch.shapes] = None
@@ -53,7 +55,7 @@ class CapturedStep:
             device_count.fill_(count)
         graph.graph.replay()
 
-    def _capture(self, batch: Batch) -> _Graph:
+    def _capture(self, batch: TensorBatch) -> _Graph:
         graph = _Graph(torch.cuda.CUDAGraph(), batch.to(self._device), torch.ones(2, device=self._device))
         # "thread_local", because the data loader's thread pins memory during the capture
         with torch.cuda.graph(graph.graph, pool=self._memory_pool, capture_error_mode="thread_local"):

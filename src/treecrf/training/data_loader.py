@@ -15,7 +15,7 @@ from treecrf.data.bucketing import Budget, Indices, buckets, shuffled_batches
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.padding import pad_to, padded_shape
 from treecrf.data.vocabulary import GoldTree, Vocabulary
-from treecrf.nn import Batch
+from treecrf.nn.batch import TensorBatch
 from treecrf.tree import Tree
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class StepBatch(NamedTuple):
     sentences: int
     words: int
     labeled_spans: int
-    parts: list[tuple[int, Batch]]  # each with its number in the whole batch
+    parts: list[tuple[int, TensorBatch]]  # each with its number in the whole batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,12 @@ class DataLoader:
         """Returns the sentence indices of each batch of an epoch."""
         generator = torch.Generator().manual_seed(mix_seed(self.seed, "epoch", epoch))
         groups = self._buckets if self.weights is None else self._weighted_buckets(self.weights, generator)
-        return shuffled_batches(self.corpus.lengths, groups, budget=self.budget, generator=generator)
+        return shuffled_batches(
+            self.corpus.lengths,
+            groups,
+            budget=self.budget,
+            permute=lambda size: torch.randperm(size, generator=generator).numpy(),
+        )
 
     def _weighted_buckets(self, weights: Sequence[float], generator: torch.Generator) -> list[Indices]:
         """Repeats each sentence of the buckets by its weight, whose fraction is rounded up or down at random."""
@@ -125,7 +130,7 @@ class DataLoader:
         generator = torch.Generator().manual_seed(mix_seed(self.seed, "lowercase", *indices))
         return [draw < self.lowercase for draw in torch.rand(len(indices), generator=generator).tolist()]
 
-    def _collate_part(self, indices: list[int], is_lowercase: list[bool]) -> Batch:
+    def _collate_part(self, indices: list[int], is_lowercase: list[bool]) -> TensorBatch:
         corpus = self.corpus
         sentences = [
             [word.lower() for word in corpus.words[index]] if lower else corpus.words[index]
@@ -142,7 +147,7 @@ class DataLoader:
                 batch, bucket, corpus.lengths, cells=self.budget.cells, segment_size=self.numericalizer.segment_size
             )
             batch = pad_to(batch, shape)
-        return batch.pin_memory() if self.pin_memory else batch
+        return TensorBatch.from_host(batch, pin_memory=self.pin_memory)
 
 
 def mix_seed(*parts: int | str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from treecrf.nn import Batch, SpanModel
+from treecrf.nn import SpanModel, TensorBatch
 from treecrf.nn.distillation import SoftTargets
 from treecrf.parser import Parser
 
@@ -28,7 +28,7 @@ class Teachers:
         return Teachers(models=models, distillation_weight=distillation_weight)
 
     @torch.no_grad()
-    def __call__(self, batch: Batch) -> SoftTargets:
+    def __call__(self, batch: TensorBatch) -> SoftTargets:
         """Returns the soft targets of a batch; an autocast context of the caller applies."""
         return SoftTargets.from_scores(
             [model(batch) for model in self.models], batch, distillation_weight=self.distillation_weight

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from treecrf.atomic_io import write_file
 from treecrf.config import to_toml
 from treecrf.evalb import Score, evaluate
-from treecrf.nn import Batch
+from treecrf.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
 from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint
@@ -156,7 +156,7 @@ class Trainer:
             self._processes.all_reduce([*_gradients(self.setup.parameters), loss])
         self._update_weights(loss)
 
-    def _step_on_device(self, batch: Batch, counts: Tensor) -> None:
+    def _step_on_device(self, batch: TensorBatch, counts: Tensor) -> None:
         """Runs one optimizer step for a batch on the device; `counts` are its words and labeled spans."""
         self.setup.optimizer.zero_grad()
         words, labeled_spans = counts
@@ -165,7 +165,7 @@ class Trainer:
     def _set_seed(self, part: int) -> None:
         torch.manual_seed(mix_seed(self._config.seed, self.state.step, part))
 
-    def _backward(self, batch: Batch, words: int | Tensor, labeled_spans: int | Tensor) -> Tensor:
+    def _backward(self, batch: TensorBatch, words: int | Tensor, labeled_spans: int | Tensor) -> Tensor:
         """Adds the gradient of a part of a batch, and returns its loss."""
         teachers, is_bf16 = self.setup.teachers, self._config.precision == "bf16"
         # a graph that is replayed must round the weights to bfloat16 again, because they have changed

@@ -1,0 +1,107 @@
+"""The shape of the network: settings that its weights fit, whether PyTorch or the CPU runtime computes with them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints
+
+LossKind = Literal["two-stage", "one-stage-crf", "one-stage-margin"]
+DropoutKind = Literal["shared", "vanilla"]
+RecurrentDropout = Literal["batch", "sentence", "none"]
+
+LEAKY_SLOPE = 0.1  # of the leaky ReLU of scorers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The shape of the network; a size of 0 omits that part."""
+
+    loss: LossKind = "two-stage"
+    scorer: Literal["biaffine", "minus"] = "biaffine"
+    encoder: Literal["lstm", "transformer"] = "lstm"
+    word_size: int = 100
+    char_embedding_size: int = 50
+    char_size: int = 100
+    tag_size: int = 0  # of part-of-speech tags as input
+    lstm_size: int = 400
+    lstm_layers: int = 3
+    transformer: str = ""  # name or folder; the encoder itself, or an input feature of the LSTM
+    transformer_tuned: bool = False  # as a feature: fine-tuned instead of frozen; the encoder is always fine-tuned
+    add_word_inputs: bool = False  # as the encoder: add word and character vectors to its piece embeddings
+    transformer_size: int = 100  # of the feature; 0 keeps the size of the hidden states
+    transformer_layers: int = 4  # number of last layers in the weighted mean
+    span_size: int = 500
+    label_size: int = 100
+    dropout: float = 0.33
+    dropout_kind: DropoutKind = "shared"
+    recurrent_dropout: RecurrentDropout = "sentence"
+    tag_head: bool = False  # predict part-of-speech tags as well
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for name, value in vars(self).items():
+            choices = get_args(hints[name])
+            if choices and value not in choices:
+                raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
+            if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
+                raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
+        if self.char_size % 2:
+            raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
+        if self.encoder == "transformer" and not self.transformer:
+            raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether the network reads words and characters, not only subword pieces."""
+        return self.encoder == "lstm" or self.add_word_inputs
+
+    @property
+    def one_stage(self) -> bool:
+        """Whether labeled spans are scored directly, without bracketing first."""
+        return self.loss != "two-stage"
+
+    @property
+    def is_crf(self) -> bool:
+        """Whether scores are log-potentials of a CRF."""
+        return self.loss != "one-stage-margin"
+
+
+_OPTIONAL = ("char_size", "tag_size", "transformer_size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BertConfig:
+    """The shape of an encoder; the fields are those of its config.json."""
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int | None = 0
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":
+        """The config in the values of a config.json, or None if they do not describe a plain BERT."""
+        is_plain = (
+            values.get("model_type") == "bert"
+            and values.get("hidden_act", "gelu") == "gelu"
+            and values.get("position_embedding_type", "absolute") == "absolute"
+            and not values.get("is_decoder")
+            and not values.get("add_cross_attention")
+        )
+        names = {field.name for field in fields(BertConfig)}
+        return BertConfig(**{name: value for name, value in values.items() if name in names}) if is_plain else None
+
+    def save(self, folder: str | Path) -> None:
+        """Writes the config.json that `from_dict` and Hugging Face read."""
+        values = {"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", **asdict(self)}
+        Path(folder, "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
