@@ -13,7 +13,7 @@ from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
-from treecrf.parser.tensor_io import read_safetensors
+from treecrf.training.tensor_io import read_safetensors
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
 from treecrf.training.checkpoint import STATE
 

@@ -19,7 +19,7 @@ from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, Sentences
 from treecrf.parser.pipeline import BatchScorer
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
-from treecrf.parser.tensor_io import to_safetensors
+from treecrf.training.tensor_io import to_safetensors
 from treecrf.runtime.int8 import instruction_set
 from treecrf.text import tokenize
 from treecrf.tree import Tree

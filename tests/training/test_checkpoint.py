@@ -6,7 +6,7 @@ import pytest
 
 from small import small_recipe
 from treecrf.atomic_io import DamagedFileError, write_file
-from treecrf.parser.tensor_io import read_safetensors, to_safetensors
+from treecrf.training.tensor_io import read_safetensors, to_safetensors
 from treecrf.training import fit
 from treecrf.training.checkpoint import RECIPE, STATE, TrainState
 

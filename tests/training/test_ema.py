@@ -7,7 +7,7 @@ import torch
 
 from small import small_recipe, whole_and_resumed
 from treecrf import Parser
-from treecrf.parser.tensor_io import read_safetensors
+from treecrf.training.tensor_io import read_safetensors
 from treecrf.training.checkpoint import STATE
 from treecrf.training.config import TrainConfig
 from treecrf.training.ema import EMA

@@ -20,7 +20,7 @@ from treecrf.evalb import evaluate
 from treecrf.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
-from treecrf.parser.tensor_io import read_safetensors
+from treecrf.training.tensor_io import read_safetensors
 from treecrf.training import Progress, Recipe, TrainingResult, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.metrics_log import NAME, read_metrics

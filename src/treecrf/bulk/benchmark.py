@@ -25,7 +25,7 @@ class Speed(NamedTuple):
 
 def measure_speed(parser: Parser, *, sentences: int | None, repeats: int, mbr: bool) -> Speed:
     """Parses random sentences of the model's words, once as a warm-up and then `repeats` times."""
-    count = sentences or _SENTENCES.get(parser.device.type, _SENTENCES["cpu"])
+    count = sentences or _SENTENCES["cpu" if parser.device == "cpu" else "cuda"]
     texts = random_sentences(parser.vocabulary.words or parser.vocabulary.labels, count)
     short = (texts[0] * SHORT_WORDS)[:SHORT_WORDS]
     return Speed(

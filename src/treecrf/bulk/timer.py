@@ -5,13 +5,8 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import torch
-
-
-def time_call(call: Callable[[], object], device: "torch.device | None" = None) -> float:
+def time_call(call: Callable[[], object], device: str | None = None) -> float:
     """The seconds of one call; a GPU given as `device` completes its work before and after the call."""
     start = now(device)
     call()
@@ -28,9 +23,9 @@ def median_seconds(run: Callable[[], object], repeats: int) -> float:
     return statistics.median(time_runs(run, repeats)[1:])
 
 
-def now(device: "torch.device | None" = None) -> float:
+def now(device: str | None = None) -> float:
     """The time in seconds, after a GPU given as `device` has completed its work."""
-    if device is not None and device.type == "cuda":
+    if device is not None and device.startswith("cuda"):
         import torch
 
         torch.cuda.synchronize()
@@ -40,7 +35,7 @@ def now(device: "torch.device | None" = None) -> float:
 class PartTimer:
     """Adds up the time of each part of a run. The device completes a part before the next part starts."""
 
-    def __init__(self, device: "torch.device") -> None:
+    def __init__(self, device: str) -> None:
         self.device = device
         self.seconds: dict[str, float] = defaultdict(float)
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import torch
-
 from treecrf.atomic_io import MANIFEST, rename_file
 from treecrf.bulk.line_parser import LineOptions, LineParser
 from treecrf.bulk.manifest import FILE_NAME
 from treecrf.bulk.outputs import FileSink
 from treecrf.bulk.shards import Shard, ShardReader
+from treecrf.chart.threads import set_num_threads
 from treecrf.parser.storage import find_folder
 
 PARTIAL_FOLDER = ".parts"  # of shards that are being written
@@ -44,7 +43,7 @@ class Worker:
                 raise FileNotFoundError(f"{folder / FILE_NAME} is missing; all machines need to see the same files")
             if model_digest(options.model) != settings["model_sha256"]:
                 raise ValueError(f"this machine has another version of the model {options.model}; install the same one")
-            torch.set_num_threads(threads)
+            set_num_threads(threads)
             self.folder = folder
             self.warnings: list[str] = []
             self.line_parser = LineParser(options.load_parser(device), options, self.warnings.append)

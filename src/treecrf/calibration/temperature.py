@@ -37,7 +37,7 @@ def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence
 
     The predicted trees are those of the uncalibrated parser.
     """
-    one_stage = parser.model.config.one_stage
+    one_stage = parser.model_config.one_stage
     labels = LabelSet(parser.vocabulary.labels)
     losses = np.zeros((len(choices), len(choices)))  # by temperature of spans and of labels
     for scores, gold in score_batches(parser, trees):

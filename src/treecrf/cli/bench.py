@@ -28,8 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures the speed of a model and prints it."""
-    import torch
-
     from treecrf.bulk.benchmark import SHORT_WORDS, measure_speed
     from treecrf.parser import Parser
 
@@ -40,8 +38,8 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device)
     load_seconds = time.perf_counter() - started
     speed = measure_speed(parser, sentences=args.sentences, repeats=args.repeats, mbr=not args.no_mbr)
-    device = torch.cuda.get_device_name(parser.device) if parser.device.type == "cuda" else _processor_name()
-    print(f"{args.model} on {device}, torch {torch.__version__}, {'without' if args.no_mbr else 'with'} MBR")
+    device = _processor_name() if parser.device == "cpu" else _gpu_name(parser.device)
+    print(f"{args.model} on {device}, {'without' if args.no_mbr else 'with'} MBR")
     print(parser)
     print(f"load                   {load_seconds:10.2f} s")
     print(f"{f'{speed.sentences:,} sentences':22} {speed.sentences / speed.batch_seconds:10,.0f} sentences/s")
@@ -50,7 +48,10 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _processor_name() -> str:
+    return platform.processor() or platform.machine()
+
+
+def _gpu_name(device: str) -> str:
     import torch
 
-    threads = torch.get_num_threads()
-    return f"{platform.processor() or platform.machine()} ({threads} thread{'s' * (threads > 1)})"
+    return f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}"

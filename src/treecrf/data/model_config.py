@@ -59,6 +59,11 @@ class ModelConfig:
         return self.encoder == "lstm" or self.add_word_inputs
 
     @property
+    def word_input_size(self) -> int:
+        """The size of a word's features: its word, character and tag vectors."""
+        return self.word_size + self.char_size + self.tag_size
+
+    @property
     def one_stage(self) -> bool:
         """Whether labeled spans are scored directly, without bracketing first."""
         return self.loss != "two-stage"

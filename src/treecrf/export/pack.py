@@ -6,8 +6,6 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-import torch
-
 from treecrf.config import read_config, to_toml
 from treecrf.evalb import Rules, Score, bootstrap, find_rules
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, Purpose, TreebankInfo, TreebankScore
@@ -80,18 +78,18 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
     return replace(recipe, data=data, model=model, train=train)
 
 
-@torch.no_grad()
 def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
     """The state without vocabulary that the network never reads, and without rare pretrained vectors."""
-    config, vocabulary, model, _ = state
-    if model.inputs is None:
+    vocabulary, weights = state.vocabulary, state.weights
+    if not state.config.model.reads_words:
         vocabulary = replace(vocabulary, words=(), chars=())
     elif vectors is not None and vocabulary.vectors is not None:
         vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
-        table = model.inputs.words.pretrained
-        assert table is not None
-        table.weight = torch.nn.Parameter(table.weight[: vocabulary.sizes.vectors].clone(), requires_grad=False)
-    return state._replace(config=replace(config, model=recipe.model), vocabulary=vocabulary)
+        table = "inputs.words.pretrained.weight"
+        weights = {**weights, table: weights[table][: vocabulary.sizes.vectors]}
+    return replace(
+        state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights
+    )
 
 
 def _score(parser: Parser, name: str, data: Path, rules: Rules) -> TreebankScore:

@@ -87,7 +87,7 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         else:
             sentence_input = _split_tags(number, list(sentence))
         words, tags = sentence_input
-        if words and self.parser.model.config.tag_size and (tags is None or None in tags):
+        if words and self.parser.model_config.tag_size and (tags is None or None in tags):
             raise ValueError(f"sentence {number} lacks tags and the model reads them; give (word, tag) pairs")
         return sentence_input
 

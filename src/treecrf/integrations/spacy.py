@@ -44,13 +44,14 @@ class TreeCRFComponent:
         self.tags = tags
         self._error_handler: Callable[..., Any] = raise_error
         self._load()
-        if tags == "predict" and (self._reads_tags or not self.parser.model.config.tag_head):
+        if tags == "predict" and (self._reads_tags or not self.parser.model_config.tag_head):
             reason = "has them as input" if self._reads_tags else "does not predict them"
             raise ValueError(f"'{name}' cannot predict tags: the model '{model}' {reason}; expected tags = 'keep'")
 
     def _load(self) -> None:
         import treecrf.integrations.spacy_extensions  # noqa: F401  # registers the extension attributes
-        from treecrf.parser import Parser
+        from treecrf.chart.threads import set_num_threads
+from treecrf.parser import Parser
 
         self.parser: Parser = Parser.load(self.model, device=self.device)
         self._process_id = os.getpid()
@@ -65,7 +66,7 @@ class TreeCRFComponent:
 
     @property
     def _reads_tags(self) -> bool:
-        return self.parser.model.config.tag_size > 0
+        return self.parser.model_config.tag_size > 0
 
     def __call__(self, doc: Doc) -> Doc:
         """Parses one document."""
@@ -120,9 +121,7 @@ class TreeCRFComponent:
     def _limit_threads_after_fork(self) -> None:
         """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
         if os.getpid() != self._process_id:
-            import torch
-
-            torch.set_num_threads(1)
+            set_num_threads(1)
             self._process_id = os.getpid()
 
     def _sentences(self, doc: Doc) -> Iterator[list[Token]]:

@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from treecrf.data.batch import SPECIAL, Sizes
+from treecrf.data.batch import SPECIAL, Batch, Sizes
 from treecrf.data.model_config import ModelConfig
+from treecrf.data.scores import Scores
 from treecrf.nn.batch import TensorBatch
 from treecrf.nn.distillation import SoftTargets
 from treecrf.nn.embeddings import CharLSTM, WordInputs, WordVectors
@@ -35,6 +36,28 @@ class SpanModel(nn.Module):
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
         self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
+
+    @property
+    def device(self) -> str:
+        """The device of the weights."""
+        return str(next(self.parameters()).device)
+
+    @property
+    def precision(self) -> str:
+        """The type of the weights, for people to read."""
+        return str(next(self.parameters()).dtype).removeprefix("torch.")
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch as NumPy arrays, without dropout."""
+        return self.score_on_device(batch).to_host()
+
+    @torch.no_grad()
+    def score_on_device(self, batch: Batch) -> TensorScores:
+        """The scores of a batch on the network's device, without dropout."""
+        self.eval()
+        device = next(self.parameters()).device
+        scores: TensorScores = self(TensorBatch.from_host(batch, pin_memory=device.type == "cuda").to(device))
+        return scores
 
     def forward(self, batch: TensorBatch) -> TensorScores:
         """The scores of a batch."""
@@ -103,14 +126,10 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     is_feature = config.encoder == "lstm"
     size = config.transformer_size if is_feature else 0
     frozen = is_feature and not config.transformer_tuned
-    word_input_size = 0 if is_feature or not config.add_word_inputs else _word_input_size(config)
+    word_input_size = 0 if is_feature or not config.add_word_inputs else config.word_input_size
     return Transformer(
         encoder, layers=config.transformer_layers, size=size, word_input_size=word_input_size, frozen=frozen
     )
-
-
-def _word_input_size(config: ModelConfig) -> int:
-    return config.word_size + config.char_size + config.tag_size
 
 
 def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> WordInputs:
@@ -124,7 +143,7 @@ def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> Wor
 
 
 def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
-    input_size = _word_input_size(config) + (0 if transformer is None else transformer.size)
+    input_size = config.word_input_size + (0 if transformer is None else transformer.size)
     return BiLSTM(
         input_size,
         config.lstm_size,

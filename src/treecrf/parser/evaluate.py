@@ -45,7 +45,7 @@ def evaluate_parser(
 
 def has_own_tags(parser: Parser) -> bool:
     """Whether a parser predicts tags and needs none as input."""
-    config = parser.model.config
+    config = parser.model_config
     return config.tag_head and not config.tag_size
 
 

@@ -55,6 +55,11 @@ class Sentences:
     def __len__(self) -> int:
         return len(self.words)
 
+    @property
+    def has_constraints(self) -> bool:
+        """Whether a sentence has constraints."""
+        return self.constraints is not None and any(self.constraints)
+
     def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
         """The indices of the sentences in each batch, for threads that have one batch each."""
         lengths = list(map(len, self.words))

@@ -2,30 +2,42 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
-
-import torch
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecrf.aliases import OldParserNames
-from treecrf.chart.crf import SpanCRF
+from treecrf.chart.threads import num_threads
+from treecrf.data.model_config import ModelConfig
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.decoding import Decoded, ExpectedF1, decode
-from treecrf.decoding.analysis import Analysis, analyze_batch, bracket_crf
+from treecrf.decoding.analysis import Analysis, analyze_batch
 from treecrf.decoding.beta_calibration import BetaCalibration
+from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
-from treecrf.nn import SpanModel
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences, Tags, Words
-from treecrf.parser.pipeline import BatchDecoder, BatchScorer, decode_windows, in_input_order, prefetch
-from treecrf.parser.storage import ParserConfig, ParserState, load_parser_state, save_parser_state
-from treecrf.runtime.int8 import instruction_set
-from treecrf.runtime.quantized_model import Precision, quantize
+from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
+from treecrf.parser.pipeline import (
+    BatchDecoder,
+    BatchScorer,
+    PendingTrees,
+    decode_windows,
+    in_input_order,
+    prefetch,
+)
+from treecrf.parser.storage import ParserConfig, ParserState, find_folder, load_parser_state, save_parser_state
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import LabelSet
+
+if TYPE_CHECKING:
+    import torch
+
+    from treecrf.chart.crf import SpanCRF
+    from treecrf.nn import SpanModel
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -34,14 +46,14 @@ _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which sc
 
 
 class Parser(OldParserNames):
-    """Parses sentences on the device of its model. Threads may share a parser.
+    """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
-    `int8_model` scores on a CPU in place of `model`, if it is given; it is an int8 copy of `model`.
+    `folder` is where the parser was loaded from.
     """
 
     def __init__(
         self,
-        model: SpanModel,
+        scorer: Scorer,
         vocabulary: Vocabulary,
         *,
         root: str = "TOP",
@@ -50,9 +62,9 @@ class Parser(OldParserNames):
         calibration: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
         f1_threshold: float = 0.0,
         subwords: SubwordTokenizer | None = None,
-        int8_model: SpanModel | None = None,
+        folder: Path | None = None,
     ) -> None:
-        self.model = model
+        self.scorer = scorer
         self.vocabulary = vocabulary
         self._labels = LabelSet(vocabulary.labels)
         self.root = root
@@ -61,75 +73,98 @@ class Parser(OldParserNames):
         self.calibration = calibration
         self.f1_threshold = f1_threshold
         self.subwords = subwords
-        reads_characters = model.inputs is not None and model.config.char_size > 0
+        reads_characters = scorer.config.reads_words and scorer.config.char_size > 0
         self.numericalizer = Numericalizer(
             vocabulary, characters=reads_characters, subwords=subwords, normalization=normalization
         )
-        self._int8_model = int8_model
+        self._folder = folder
 
     def __repr__(self) -> str:
         """How the parser computes: network, device, precision, and on a CPU the instruction set and threads."""
-        parts = [f"{self.model.config.encoder}, {self.language}, {self.device}"]
-        parts.append("float32" if self.scorer is self.model else f"int8 ({instruction_set()})")
-        if self.device.type == "cpu":
-            parts.append(f"{torch.get_num_threads()} threads")
+        parts = [self.model_config.encoder, self.language, self.device, self.scorer.precision]
+        if self.device == "cpu":
+            parts.append(f"{num_threads()} threads")
         return f"<Parser: {', '.join(parts)}>"
 
     @property
-    def device(self) -> torch.device:
-        """The device of the model."""
-        return next(self.model.parameters()).device
+    def device(self) -> str:
+        """Where the parser computes: cpu, or a GPU such as cuda:0."""
+        return self.scorer.device
 
     @property
-    def scorer(self) -> SpanModel:
-        """The model that scores sentences: the int8 model on a CPU, if there is one, or else `model`."""
-        return self.model if self._int8_model is None or self.device.type != "cpu" else self._int8_model
+    def model_config(self) -> ModelConfig:
+        """The shape of the network."""
+        return self.scorer.config
+
+    @property
+    def model(self) -> "SpanModel":
+        """The network of PyTorch. If the parser computes without PyTorch, its weights are loaded at the first access."""
+        require_torch("the network of a parser")
+        from treecrf.nn import SpanModel
+
+        return self.scorer if isinstance(self.scorer, SpanModel) else self._network
+
+    @cached_property
+    def _network(self) -> "SpanModel":
+        from treecrf.parser.network import build_network
+
+        return build_network(self._load_state(), self._folder or "the parser")
 
     @property
     def batching(self) -> BatchingConfig:
         """How many sentences are read, batched and scored at once."""
-        batching = DEFAULT_BATCHING.get(self.device.type, DEFAULT_BATCHING["cpu"])
-        if not self.model.config.one_stage:
+        batching = DEFAULT_BATCHING["cpu" if self.device == "cpu" else "cuda"]
+        if not self.model_config.one_stage:
             return batching
         return replace(batching, batch_cells=min(batching.batch_cells, _LABEL_SCORES // len(self.vocabulary.labels)))
 
     @staticmethod
     def load(
-        source: str | Path, device: str | torch.device | None = None, *, precision: Precision | None = None
+        source: str | Path, device: "str | torch.device | None" = None, *, precision: Precision | None = None
     ) -> "Parser":
         """Loads a parser from a folder that `save` wrote, or an embedded model by its name.
 
-        The device is a GPU if there is one, unless `device` is given. On a CPU that supports it, products are
-        computed on 8-bit integers, unless `precision` is given. Loading never executes anything from the folder.
+        The device is a GPU if there is one and PyTorch is installed, unless `device` is given. On a CPU, products are
+        computed on 8-bit integers and without PyTorch, unless `precision` is "float32". Loading never executes
+        anything from the folder.
         """
         state = load_parser_state(source)
-        where = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        int8_model = quantize(state.model, precision, where)
-        if int8_model is not None:
-            int8_model.eval()
+        config = state.config
         return Parser(
-            state.model.to(where).eval(),
+            load_scorer(state, source, device, precision),
             state.vocabulary,
-            root=state.config.root,
-            language=state.config.language,
-            normalization=state.config.normalization,
-            calibration=BetaCalibration(*state.config.calibration),
-            f1_threshold=state.config.f1_threshold,
+            root=config.root,
+            language=config.language,
+            normalization=config.normalization,
+            calibration=BetaCalibration(*config.calibration),
+            f1_threshold=config.f1_threshold,
             subwords=state.subwords,
-            int8_model=int8_model,
+            folder=find_folder(source),
         )
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
+        save_parser_state(folder, self._state())
+
+    def _state(self) -> ParserState:
         config = ParserConfig(
             root=self.root,
             language=self.language,
             normalization=self.normalization,
             calibration=(*self.calibration,),
             f1_threshold=self.f1_threshold,
-            model=self.model.config,
+            model=self.model_config,
         )
-        save_parser_state(folder, ParserState(config, self.vocabulary, self.model, self.subwords))
+        if self.scorer.precision != "float32" and self._folder is not None:
+            return replace(self._load_state(), config=config)
+        from treecrf.parser.network import network_state
+
+        return network_state(config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
+
+    def _load_state(self) -> ParserState:
+        if self._folder is None:
+            raise ValueError("the parser was not loaded from a folder, so that its weights cannot be read again")
+        return load_parser_state(self._folder)
 
     def parse(
         self,
@@ -228,7 +263,6 @@ class Parser(OldParserNames):
         """The analysis of each sentence, in input order; sentences are read as in `parse_many`."""
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
-        self.model.eval()
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         for window in self.reader.windows(sentences, tags, constraints, size=batching.window):
             analyses: dict[int, Analysis] = {}
@@ -236,12 +270,13 @@ class Parser(OldParserNames):
                 analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr), strict=True))
             yield from (analyses[index] for index in range(len(window)))
 
-    @torch.no_grad()
-    def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> SpanCRF:
-        """The distribution over a sentence's binary trees, labels summed out: a batch of one."""
-        self.model.eval()
+    def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> "SpanCRF":
+        """The distribution over a sentence's binary trees, labels summed out: a batch of one. It needs PyTorch."""
+        require_torch("the distribution over trees as tensors")
+        from treecrf.parser.network import to_span_crf
+
         (window,) = self.reader.windows([words], _one(tags), _one(constraints), size=1)
-        return bracket_crf(*self.batch_scorer(window))
+        return to_span_crf(BracketDistribution.of(self.batch_scorer(window)), self.device)
 
     @property
     def f1_threshold(self) -> float:
@@ -257,33 +292,27 @@ class Parser(OldParserNames):
 
     @property
     def expected_f1(self) -> ExpectedF1 | None:
-        """The utility of expected-F1 decoding, on the model's device; None if `f1_threshold` is 0."""
-        if self._expected_f1 is not None and self._expected_f1.constituents.device != self.device:
-            self._expected_f1 = self._expected_f1.to(self.device)
+        """The utility of expected-F1 decoding; None if `f1_threshold` is 0."""
         return self._expected_f1
 
     @property
     def batch_scorer(self) -> BatchScorer:
         """Scores a batch of sentences, constraints included."""
         return BatchScorer(
-            numericalizer=self.numericalizer,
-            scorer=self.scorer,
-            labels=self._labels,
-            root=self.root,
-            device=self.device,
-            reads_tags=self.model.config.tag_size > 0,
+            numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root
         )
 
     @property
     def tree_builder(self) -> TreeBuilder:
         """Builds trees from decoded batches."""
-        predicts_tags = self.model.tagger is not None
-        return TreeBuilder(vocabulary=self.vocabulary, root=self.root, predicts_tags=predicts_tags)
+        return TreeBuilder(
+            vocabulary=self.vocabulary, root=self.root, predicts_tags=self.model_config.tag_head
+        )
 
     @property
     def reader(self) -> SentenceReader:
         """Reads and checks what callers pass as sentences."""
-        return SentenceReader(language=self.language, needs_tags=self.model.config.tag_size > 0)
+        return SentenceReader(language=self.language, needs_tags=self.model_config.tag_size > 0)
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
         """The parser's batching with the sizes that the caller has chosen."""
@@ -298,11 +327,26 @@ class Parser(OldParserNames):
         *,
         mbr: bool,
     ) -> Iterator[tuple[K, list[T]]]:
-        self.model.eval()
-        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
         decoder = BatchDecoder(scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1)
-        batches = decode_windows(windows, decoder, batching, threads=threads)
+        if self.device == "cpu":
+            batches = decode_windows(windows, decoder, batching, in_parallel=True, initialize=self._initialize_thread)
+        else:
+            batches = decode_windows(windows, self._device_decoder(decoder), batching, in_parallel=False)
         return in_input_order(prefetch(batches, batching.prefetch), build)
+
+    @property
+    def _initialize_thread(self) -> Callable[[], None] | None:
+        """What each thread of the pipeline calls once: a network's operations must not start threads of their own."""
+        if self.scorer.precision != "float32":
+            return None
+        from treecrf.parser.network import use_one_torch_thread
+
+        return use_one_torch_thread
+
+    def _device_decoder(self, decoder: BatchDecoder) -> Callable[[Sentences], PendingTrees]:
+        from treecrf.parser.device_pipeline import DeviceDecoder
+
+        return DeviceDecoder(model=self.model, host_decoder=decoder)
 
     def _build_trees(self, sentences: Sentences, decoded: Decoded) -> Iterator[Tree]:
         return self.tree_builder.trees(sentences.words, sentences.tags, decoded)
@@ -311,13 +355,12 @@ class Parser(OldParserNames):
         writer = self.tree_builder.bracket_writer(exact=exact)
         return lambda sentences, decoded: write_brackets(writer, sentences.words, sentences.tags, decoded)
 
-    @torch.no_grad()
     def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
-        scores, allowed = self.batch_scorer(sentences)
-        crf = bracket_crf(scores, allowed)
-        decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, allowed=allowed, crf=crf)
-        leaves = list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded.cpu()))
-        analyses = analyze_batch(scores, crf, decoded, leaves, self._labels, root=self.root, k=k)
+        scores = self.batch_scorer(sentences)
+        distribution = BracketDistribution.of(scores)
+        decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=distribution)
+        leaves = list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded))
+        analyses = analyze_batch(scores, distribution, decoded, leaves, self._labels, root=self.root, k=k)
         return list(map(self.calibration.apply, analyses))
 
 

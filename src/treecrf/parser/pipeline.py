@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-import torch
-from torch import Tensor
-
-from treecrf.chart.threads import parallel_map
+from treecrf.chart.threads import num_threads, parallel_map
 from treecrf.data.batch import Batch
 from treecrf.data.numericalize import Numericalizer
-from treecrf.decoding import Decoded, ExpectedF1, PendingDecoded, decode
+from treecrf.data.scores import Scores
+from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.constraints import apply_constraints
-from treecrf.nn import Scores
 from treecrf.parser.inputs import BatchingConfig, Sentences
+from treecrf.parser.loading import Scorer
 from treecrf.treebank.binarize import LabelSet
 
 T = TypeVar("T")
 K = TypeVar("K")
+
+PendingTrees = Callable[[], Decoded]  # waits for the trees of a batch and returns them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,24 +26,23 @@ class BatchScorer:
     """Scores batches of sentences: strings to arrays, arrays to scores, and the constraints of each sentence."""
 
     numericalizer: Numericalizer
-    scorer: Callable[[Batch], Scores]
+    scorer: Scorer
     labels: LabelSet
     root: str
-    device: torch.device
-    reads_tags: bool  # the model has tags as input
 
-    @torch.no_grad()
-    def __call__(self, sentences: Sentences) -> tuple[Scores, Tensor | None]:
-        """The scores given the constraints, and the chart of allowed spans if some are not allowed."""
-        # SentenceReader has checked that tags are there if the model reads them
-        tags = cast("Sequence[Sequence[str]]", sentences.tags) if self.reads_tags else None
-        batch = self.numericalizer.collate(sentences.model_words, tags=tags)
-        if self.device.type == "cuda":
-            batch = batch.pin_memory()
-        scores: Scores = self.scorer(batch.to(self.device))
-        if sentences.constraints is None or not any(sentences.constraints):
-            return scores, None
+    def __call__(self, sentences: Sentences) -> Scores:
+        """The scores of a batch, given the constraints."""
+        scores = self.scorer.score(self.collate(sentences))
+        if not sentences.has_constraints:
+            return scores
+        assert sentences.constraints is not None
         return apply_constraints(scores, sentences.constraints, self.labels, self.root, numbers=sentences.numbers)
+
+    def collate(self, sentences: Sentences) -> Batch:
+        """The ids of sentences, and of their tags if the network reads tags."""
+        # SentenceReader has checked that tags are there if the network reads them
+        tags = cast("Sequence[Sequence[str]]", sentences.tags) if self.scorer.config.tag_size else None
+        return self.numericalizer.collate(sentences.model_words, tags=tags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,46 +53,46 @@ class BatchDecoder:
     mbr: bool
     expected_f1: ExpectedF1 | None
 
-    @torch.no_grad()
-    def __call__(self, sentences: Sentences) -> PendingDecoded:
-        """The trees of a batch; a batch that does not fit into the GPU's memory is decoded in halves."""
-        try:
-            scores, allowed = self.scorer(sentences)
-            return decode(scores, mbr=self.mbr, expected_f1=self.expected_f1, allowed=allowed).copy_to_host()
-        except torch.OutOfMemoryError as error:
-            if len(sentences) == 1:
-                raise ValueError(
-                    f"a sentence of {len(sentences.words[0])} words does not fit into the GPU's memory; parse it on a "
-                    "CPU (device='cpu'), or stop other programs that use the GPU"
-                ) from error
-        torch.cuda.empty_cache()
-        middle, indices = len(sentences) // 2, range(len(sentences))
-        halves = (sentences.select(indices[:middle]), sentences.select(indices[middle:]))
-        return Decoded.concatenate([self(half).wait() for half in halves]).copy_to_host()
+    def __call__(self, sentences: Sentences) -> PendingTrees:
+        """The trees of a batch, on the host."""
+        decoded = decode(self.scorer(sentences), mbr=self.mbr, expected_f1=self.expected_f1)
+        return lambda: decoded
 
 
 @dataclass(frozen=True)
 class DecodedBatch(Generic[K]):
-    """A batch that the device works on. It is empty if its window has no sentences."""
+    """A batch that is being computed. It is empty if its window has no sentences."""
 
     key: K  # of its window
     sentences: Sentences
-    decoded: PendingDecoded | None
+    trees: PendingTrees | None
     indices: list[int]  # of the sentences in their window
     window_size: int
     is_last: bool  # of its window
 
 
 def decode_windows(
-    windows: Iterable[tuple[K, Sentences]], decoder: BatchDecoder, batching: BatchingConfig, *, threads: int
+    windows: Iterable[tuple[K, Sentences]],
+    decoder: Callable[[Sentences], PendingTrees],
+    batching: BatchingConfig,
+    *,
+    in_parallel: bool,
+    initialize: Callable[[], None] | None = None,
 ) -> Iterator[DecodedBatch[K]]:
-    """The batches of each window; a window is a pair of a key and sentences. Each thread decodes its own batches."""
+    """The batches of each window; a window is a pair of a key and sentences.
+
+    With `in_parallel`, each thread decodes batches of its own, after it has called `initialize` once.
+    """
+    threads = num_threads() if in_parallel else 1
     for key, window in windows:
         batches = window.batches(batching.budget, threads=threads)
         selected = list(map(window.select, batches))
-        decoded = map(decoder, selected) if min(threads, len(selected)) <= 1 else parallel_map(decoder, selected)
-        for number, (indices, sentences, pending) in enumerate(zip(batches, selected, decoded, strict=True), 1):
-            yield DecodedBatch(key, sentences, pending, indices, len(window), number == len(batches))
+        if min(threads, len(selected)) > 1:
+            pending: Iterable[PendingTrees] = parallel_map(decoder, selected, initialize=initialize)
+        else:
+            pending = map(decoder, selected)
+        for number, (indices, sentences, trees) in enumerate(zip(batches, selected, pending, strict=True), 1):
+            yield DecodedBatch(key, sentences, trees, indices, len(window), number == len(batches))
         if not batches:
             yield DecodedBatch(key, window, None, [], 0, True)
 
@@ -104,8 +103,8 @@ def in_input_order(
     """The key of each window, and what `build` makes of each sentence's tree, in the order of the sentences."""
     built: dict[int, T] = {}
     for batch in batches:
-        if batch.decoded is not None:
-            built.update(zip(batch.indices, build(batch.sentences, batch.decoded.wait()), strict=True))
+        if batch.trees is not None:
+            built.update(zip(batch.indices, build(batch.sentences, batch.trees()), strict=True))
         if batch.is_last:
             yield batch.key, [built[index] for index in range(batch.window_size)]
             built = {}

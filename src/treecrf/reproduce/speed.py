@@ -3,14 +3,18 @@
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import torch
 
 from treecrf.bulk.timer import PartTimer, median_seconds
+from treecrf.data.batch import Batch
 from treecrf.decoding import Decoded, decode
+from treecrf.decoding.device_decode import PendingDecoded, decode_on_device
 from treecrf.decoding.tree_builder import write_brackets
+from treecrf.nn import TensorBatch, TensorScores
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper
@@ -21,6 +25,7 @@ SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for
 REPEATS = 3
 
 PlainWords = Sequence[Sequence[str]]
+TensorDecode = Callable[..., PendingDecoded]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
@@ -39,11 +44,15 @@ def time_parts(
     stream: IO[bytes],
     timer: PartTimer,
     *,
-    decode: Callable[..., Decoded] = decode,
+    tensor_decode: TensorDecode | None = None,
     mbr: bool = True,
 ) -> None:
-    """Parses sentences into a file and measures each part. The parts do not overlap, unlike in `Parser.parse_many`."""
-    parser.model.eval()
+    """Parses sentences into a file and measures each part. The parts do not overlap, unlike in `Parser.parse_many`.
+
+    A GPU decodes with `decode_on_device`, a CPU on NumPy arrays; `tensor_decode` replaces both.
+    """
+    if tensor_decode is None and parser.device != "cpu":
+        tensor_decode = partial(decode_on_device, expected_f1=parser.expected_f1)
     writer = parser.tree_builder.bracket_writer(exact=False)
     for start in range(0, len(sentences), parser.batching.window):
         with timer.measure("sort into batches"):
@@ -54,14 +63,13 @@ def time_parts(
             with timer.measure("encode"):
                 batch_sentences = window.select(indices)
                 batch = parser.numericalizer.collate(batch_sentences.model_words)
-            with timer.measure("copy to the device"):
-                batch = (batch.pin_memory() if timer.device.type == "cuda" else batch).to(timer.device)
-            with timer.measure("network"):
-                scores = parser.scorer(batch)
-            with timer.measure("chart and labels"):
-                decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
-            with timer.measure("copy to the host"):
-                decoded = decoded.cpu()
+            if tensor_decode is None:
+                with timer.measure("network"):
+                    scores = parser.scorer.score(batch)
+                with timer.measure("chart and labels"):
+                    decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
+            else:
+                decoded = _decode_tensors(parser, batch, timer, partial(tensor_decode, mbr=mbr))
             with timer.measure("text"):
                 brackets = write_brackets(writer, batch_sentences.words, None, decoded)
                 lines.update(zip(indices, brackets, strict=True))
@@ -69,13 +77,26 @@ def time_parts(
             stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
 
 
+def _decode_tensors(
+    parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: Callable[[TensorScores], PendingDecoded]
+) -> Decoded:
+    with timer.measure("copy to the device"):
+        tensors = TensorBatch.from_host(batch, pin_memory=parser.device != "cpu").to(parser.device)
+    with timer.measure("network"):
+        scores = parser.model.eval()(tensors)
+    with timer.measure("chart and labels"):
+        decoded = tensor_decode(scores)
+    with timer.measure("copy to the host"):
+        return decoded.wait()
+
+
 def measure_speeds(
     parsers: dict[str, Parser], trees: Sequence[Tree], vocabulary: Sequence[Tree]
 ) -> list[dict[str, Any]]:
     """The speeds of parsers and baselines on the words of trees; SuPar's network is built over `vocabulary`."""
     name, parser = next(iter(parsers.items()))
-    device = parser.device.type
-    count, baseline_count = SENTENCES.get(device, SENTENCES["cpu"])
+    device = parser.device.split(":")[0]
+    count, baseline_count = SENTENCES[device]
     words = [tree.words for tree in sample(trees, count)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -106,12 +127,12 @@ def _parser_lines(parsers: dict[str, Parser], words: PlainWords, folder: Path) -
 def _torch_struct_lines(name: str, parser: Parser, words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
     """The speed of a parser's network with the charts of torch-struct, if it is installed."""
     torch_struct = torch_struct_decode()
-    if torch_struct is None or parser.model.config.one_stage:
+    if torch_struct is None or parser.model_config.one_stage:
         return
     for mbr in (False, True):
         line: dict[str, Any] = {"name": f"{_title(name, mbr)}, charts by torch-struct", "paper": None}
         try:
-            parts = _part_microseconds(parser, words, folder, decode=torch_struct, mbr=mbr)
+            parts = _part_microseconds(parser, words, folder, tensor_decode=torch_struct, mbr=mbr)
         except torch.OutOfMemoryError:
             yield line | {"note": "out of memory", "parts": {}}
         else:
@@ -132,11 +153,11 @@ def _file_speed(parser: Parser, words: PlainWords, folder: Path, *, mbr: bool) -
 
 
 def _part_microseconds(
-    parser: Parser, words: PlainWords, folder: Path, *, decode: Callable[..., Decoded] = decode, mbr: bool
+    parser: Parser, words: PlainWords, folder: Path, *, tensor_decode: TensorDecode | None = None, mbr: bool
 ) -> dict[str, float]:
     """Microseconds per sentence of each part, in the second of two runs."""
     for _ in range(2):
         timer = PartTimer(parser.device)
         with (folder / "parts.mrg").open("wb") as stream:
-            time_parts(parser, words, stream, timer, decode=decode, mbr=mbr)
+            time_parts(parser, words, stream, timer, tensor_decode=tensor_decode, mbr=mbr)
     return {part: 1e6 * seconds / len(words) for part, seconds in timer.seconds.items()}

@@ -55,7 +55,7 @@ def _print_epoch(progress: "Progress") -> None:
 def _device_name(parser: "Parser") -> str:
     import torch
 
-    return torch.cuda.get_device_name(parser.device) if parser.device.type == "cuda" else "CPU"
+    return "CPU" if parser.device == "cpu" else torch.cuda.get_device_name(parser.device)
 
 
 def _exit_with_parent() -> None:

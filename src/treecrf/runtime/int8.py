@@ -46,6 +46,11 @@ def instruction_set() -> str:
     return _kernels.selected()
 
 
+def is_fast() -> bool:
+    """Whether the kernels use vector instructions for small integers, or TREECRF_ISA has chosen the others."""
+    return not instruction_set().startswith("scalar") or bool(os.environ.get(_VARIABLE))
+
+
 def why_unsupported(encoder: BertConfig | None = None) -> str | None:
     """The reason why the kernels cannot run here, or cannot run this encoder; None if they can."""
     if not is_compiled:

@@ -4,6 +4,7 @@ The tests compare the kernels with them. They also run where the kernels cannot.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from treecrf.data.batch import Ints
 from treecrf.data.model_config import BertConfig
@@ -121,7 +122,7 @@ class _BertLayer:
         self._out = _linear(weights.below("output.dense"))
         self._norm = _LayerNorm(weights.below("output.LayerNorm"), config.layer_norm_eps)
 
-    def __call__(self, hidden: Floats, is_piece: np.ndarray) -> Floats:  # type: ignore[type-arg]
+    def __call__(self, hidden: Floats, is_piece: npt.NDArray[np.bool_]) -> Floats:
         query, key, value = (self._split_heads(linear(hidden)) for linear in self._qkv)  # (w, heads, p, d / heads)
         logits = query @ key.swapaxes(2, 3) / np.float32(query.shape[-1] ** 0.5)
         context = softmax(np.where(is_piece[:, None, None], logits, -np.inf)) @ value

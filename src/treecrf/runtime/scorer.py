@@ -24,7 +24,9 @@ class Scorer:
 
     def __init__(self, config: ModelConfig, weights: Weights, encoder: BertConfig | None, *, is_int8: bool) -> None:
         layers = int8 if is_int8 else reference
-        self.is_int8 = is_int8
+        self.config = config
+        self.device = "cpu"
+        self.precision = f"int8 ({int8.instruction_set()})" if is_int8 else "float32 (NumPy)"
         self._has_lstm = config.encoder == "lstm"
         self._is_crf = config.is_crf
         self._inputs = _WordInputs(config, weights.below("inputs"), layers) if config.reads_words else None
@@ -38,7 +40,7 @@ class Scorer:
         self._label_scorer: _SpanScorer = scorer(weights.below("label_scorer"), layers)
         self._tagger = _linear(weights.below("tagger"), layers) if config.tag_head else None
 
-    def __call__(self, batch: Batch) -> Scores:
+    def score(self, batch: Batch) -> Scores:
         """The scores of a batch."""
         words = self._context(batch)
         # the vectors of boundaries: with an LSTM, the forward state before and the backward state after the boundary;

@@ -32,7 +32,8 @@ class Weights:
 
     def get(self, name: str) -> Floats | None:
         """The weight, or None if the model does not have it."""
-        return self[name] if name in self else None
+        is_known = name in self
+        return self[name] if is_known else None
 
     def below(self, name: str) -> "Weights":
         """The weights whose names begin with `name` and a dot, without that beginning."""
@@ -58,7 +59,7 @@ def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
     return {name: _dequantize(weights, name) for name in weights if not name.startswith(_SCALE_PREFIX)}
 
 
-def weight_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
+def stored_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
     """The shapes of the weights, without those of their scales."""
     return {name: weight.shape for name, weight in weights.items() if not name.startswith(_SCALE_PREFIX)}
 

@@ -206,8 +206,8 @@ def _describe_model(name: str, parser: Parser) -> schema.ModelInfo:
         language=parser.language,
         root=parser.root,
         labels=sorted({parser.root, *LabelSet(parser.vocabulary.labels).names}),
-        reads_tags=bool(parser.model.config.tag_size),
-        has_tags=parser.model.config.tag_head,
+        reads_tags=bool(parser.model_config.tag_size),
+        has_tags=parser.model_config.tag_head,
     )
 
 

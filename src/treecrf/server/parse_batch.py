@@ -55,7 +55,7 @@ def _parse(parser: Parser, options: ParseOptions, sentences: Sequence[SentenceIn
     words = [sentence.words for sentence in sentences]
     tags = [sentence.tags for sentence in sentences if sentence.tags is not None] or None
     constraints = [sentence.constraints for sentence in sentences] if sentences[0].constraints else None
-    batch_words = _CPU_BATCH_WORDS if parser.device.type == "cpu" else _GPU_BATCH_WORDS
+    batch_words = _CPU_BATCH_WORDS if parser.device == "cpu" else _GPU_BATCH_WORDS
     k = options.formatter.kbest
     if options.formatter.probs or k:
         analyses = parser.analyze_many(

@@ -78,7 +78,7 @@ def _check_sentence(sentence: SentenceInput, name: str, options: ParseOptions, p
         raise ApiError(
             422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
         )
-    if sentence.tags is None and parser.model.config.tag_size:
+    if sentence.tags is None and parser.model_config.tag_size:
         raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
 

@@ -36,7 +36,7 @@ class Teachers:
 
 
 def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
-    if teacher.model.config.loss == "one-stage-margin":
+    if teacher.model_config.loss == "one-stage-margin":
         raise ValueError(f"{folder} has a max-margin loss and no probabilities; expected a teacher with a CRF loss")
     if (teacher.vocabulary, teacher.normalization) != (student.vocabulary, student.normalization):
         raise ValueError(
@@ -50,7 +50,7 @@ def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
 
 
 def _input_kinds(parser: Parser) -> set[str]:
-    config = parser.model.config
+    config = parser.model_config
     kinds = {"subwords"} if config.transformer else set()
     if config.reads_words and config.char_size:
         kinds.add("characters")

@@ -5,8 +5,8 @@ import torch
 
 from treecrf import atomic_io
 from treecrf.atomic_io import DamagedFileError, write_file
-from treecrf.parser import tensor_io
-from treecrf.parser.tensor_io import read_safetensors, to_safetensors
+from treecrf.training import tensor_io
+from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
 
 def test_tensors_and_notes_are_read_back(tmp_path: Path) -> None:

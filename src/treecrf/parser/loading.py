@@ -1,0 +1,108 @@
+"""The program that computes a saved parser's scores: the CPU runtime, or the network of PyTorch."""
+
+import ctypes
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, get_args
+
+from treecrf.data.batch import Batch
+from treecrf.data.model_config import ModelConfig
+from treecrf.data.scores import Scores
+from treecrf.parser.storage import ParserState
+from treecrf.runtime.int8 import is_fast, why_unsupported
+from treecrf.runtime.scorer import Scorer as RuntimeScorer
+from treecrf.runtime.weights import Weights
+
+if TYPE_CHECKING:
+    import torch
+
+Precision = Literal["float32", "int8"]
+
+_GPU_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
+_ROCM_DEVICE = Path("/dev/kfd")
+
+
+class Scorer(Protocol):
+    """What a parser needs of a network: `nn.SpanModel` or `runtime.scorer.Scorer`."""
+
+    @property
+    def config(self) -> ModelConfig:
+        """The shape of the network."""
+
+    @property
+    def device(self) -> str:
+        """Where it runs: cpu, or a GPU such as cuda:0."""
+
+    @property
+    def precision(self) -> str:
+        """How its products are computed, for people to read."""
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch, as NumPy arrays."""
+
+
+def load_scorer(
+    state: ParserState, source: str | Path, device: "str | torch.device | None", precision: Precision | None
+) -> Scorer:
+    """The scorer of a saved parser.
+
+    On a CPU it is the runtime on 8-bit integers, unless `precision` is float32. `source` names it in error messages.
+    """
+    if precision not in (None, *get_args(Precision)):
+        raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8' or None")
+    where = str(device or default_device())
+    reason = f"it runs on {where}" if where != "cpu" else _why_no_runtime(state)
+    if precision == "int8" and reason is not None:
+        raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
+    if precision != "float32" and reason is None and (is_fast() or not has_torch()):
+        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=True)
+    if where == "cpu" and precision is None and not has_torch() and _has_known_encoder(state):
+        warnings.warn(f"treecrf parses slowly, in float32 with NumPy: {reason}", RuntimeWarning, stacklevel=4)
+        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
+    require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
+    from treecrf.parser.network import build_network
+
+    return build_network(state, source).to(where)
+
+
+def default_device() -> str:
+    """A GPU if PyTorch has one, else the CPU. PyTorch is imported only where a GPU's driver is installed."""
+    if "torch" not in sys.modules and not (has_torch() and _has_gpu_driver()):
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed."""
+    return find_spec("torch") is not None
+
+
+def require_torch(feature: str) -> None:
+    """Raises an error with the command that installs PyTorch, if it is not installed."""
+    if not has_torch():
+        raise ImportError(f"{feature} needs PyTorch: pip install 'treecrf[torch]'")
+
+
+def _has_gpu_driver() -> bool:
+    for name in _GPU_DRIVERS:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return True
+    return _ROCM_DEVICE.exists()
+
+
+def _why_no_runtime(state: ParserState) -> str | None:
+    """The reason why the runtime cannot compute a model on 8-bit integers, or None if it can."""
+    if not _has_known_encoder(state):
+        return "its encoder is not a plain BERT"
+    return why_unsupported(state.bert)
+
+
+def _has_known_encoder(state: ParserState) -> bool:
+    return state.encoder_json is None or state.bert is not None

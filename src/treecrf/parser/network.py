@@ -1,0 +1,53 @@
+"""Saved parsers as networks of PyTorch, and networks as saved parsers."""
+
+import tempfile
+from pathlib import Path
+
+import torch
+
+from treecrf.chart.crf import SpanCRF
+from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.nn import SpanModel
+from treecrf.nn.skip_init import SkipInit
+from treecrf.nn.transformer import build_encoder, save_encoder_config
+from treecrf.parser.storage import ENCODER, ParserConfig, ParserState, check_shapes
+from treecrf.runtime.weights import dequantize_weights
+
+
+def build_network(state: ParserState, source: str | Path) -> SpanModel:
+    """The network of a saved parser; `source` names it in error messages."""
+    encoder = None
+    if state.encoder_json is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, ENCODER).write_bytes(state.encoder_json)
+            encoder = build_encoder(folder)
+    with SkipInit():
+        model = SpanModel(state.config.model, state.vocabulary.sizes, encoder=encoder)
+    tensors = {name: torch.from_numpy(array) for name, array in dequantize_weights(state.weights).items()}
+    expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    check_shapes({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, source)
+    model.load_state_dict(tensors, strict=True, assign=True)
+    return model.eval()
+
+
+def network_state(config: ParserConfig, model: SpanModel, **components: object) -> ParserState:
+    """What `save_parser_state` writes of a parser with a network."""
+    encoder_json = None
+    if model.transformer is not None:
+        with tempfile.TemporaryDirectory() as folder:
+            save_encoder_config(model.transformer.encoder, folder)
+            encoder_json = Path(folder, ENCODER).read_bytes()
+    weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
+    return ParserState(config=config, weights=weights, encoder_json=encoder_json, **components)  # type: ignore[arg-type]
+
+
+def to_span_crf(distribution: BracketDistribution, device: str) -> SpanCRF:
+    """A distribution over bracketings as tensors on a device."""
+    scores, lengths = torch.from_numpy(distribution.scores), torch.from_numpy(distribution.lengths)
+    return SpanCRF(scores.to(device), lengths, validate=False)
+
+
+def use_one_torch_thread() -> None:
+    """Makes the operations of the current thread run on that thread alone."""
+    torch.set_num_threads(1)
+    torch.get_num_threads()  # a thread adopts the number at its first query
