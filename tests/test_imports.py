@@ -48,6 +48,21 @@ EDGES: dict[str, set[str]] = {
     },
 }
 WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "viz")
+# modules that need PyTorch, in packages that otherwise need NumPy only
+WITH_TORCH = {
+    "chart": {
+        "cpu_tensors",
+        "crf",
+        "dispatch",
+        "grid_sync",
+        "margin",
+        "naive",
+        "sampling",
+        "torch_backend",
+        "triton_backend",
+    },
+    "decoding": {"device_decode"},
+}
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
@@ -94,6 +109,15 @@ def test_imports_point_upward_in_the_list(package):
 def test_trees_texts_and_scores_never_import_torch(path):
     assert not {name.split(".")[0] for name in imported_names(path)} & HEAVY
     assert EDGES[package_of(path)] <= set(WITHOUT_TORCH)
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if package_of(path) in WITH_TORCH], ids=str)
+def test_charts_and_decoding_on_a_cpu_never_import_torch(path):
+    package = package_of(path)
+    names = {name.split(".")[0] for name in imported_names(path)}
+    local = {name.split(".")[2] for name in imported_names(path) if name.startswith(f"treecrf.{package}.")}
+    imports_torch = bool(names & HEAVY or local & WITH_TORCH[package])
+    assert imports_torch == (path.stem in WITH_TORCH[package])
 
 
 def test_charts_never_see_a_tree_or_a_label():

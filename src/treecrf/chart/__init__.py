@@ -1,1 +1,13 @@
-"""Exact inference over the binary trees of a sentence, by the scores of their spans."""
+"""Exact inference over the binary trees of a sentence, by the scores of their spans.
+
+The functions here are for NumPy arrays. They are compiled, or in NumPy if the compiled code could not be built.
+"""
+
+from treecrf.chart import cpu_backend
+
+if cpu_backend.available:
+    from treecrf.chart.cpu_backend import cky, inside, inside_outside, outside
+else:
+    from treecrf.chart.numpy_backend import cky, inside, inside_outside, outside
+
+__all__ = ["cky", "inside", "inside_outside", "outside"]

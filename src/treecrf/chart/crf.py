@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from treecrf.chart import dispatch, torch_backend
-from treecrf.chart.kbest import kbest_trees
+from treecrf.chart.kbest import LazyTrees
 from treecrf.chart.sampling import sample_trees
 
 
@@ -141,7 +141,7 @@ class SpanCRF:
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
         _ = self._inside
-        trees = kbest_trees(self.scores, self.lengths, k)
+        trees = _kbest_trees(self.scores, self.lengths, k)
         scores = torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
         return scores.masked_fill(~trees.flatten(2).any(-1), -torch.inf).to(self._dtype), trees
 
@@ -213,3 +213,18 @@ def _check_trees(trees: Tensor, lengths: Tensor) -> None:
             f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
             f"{length} words; expected {2 * length - 1} spans that do not cross"
         )
+
+
+def _kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
+    """The `count` best trees of each sentence, best first, (count, b, n + 1, n + 1); empty after the last tree."""
+    batch, size = scores.shape[:2]
+    trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
+    for b, (chart, length) in enumerate(zip(scores.detach().double().cpu(), lengths.tolist(), strict=True)):
+        lazy_trees = LazyTrees(chart[..., None].numpy(), length)
+        for place in range(count):
+            spans = lazy_trees.spans(place)
+            if not spans:
+                break
+            starts, ends, _ = zip(*spans, strict=True)
+            trees[place, b, list(starts), list(ends)] = True
+    return trees.to(scores.device)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from treecrf.chart import cpu_backend, torch_backend
+from treecrf.chart import cpu_backend, cpu_tensors, torch_backend
 
 
 def select_backend(scores: Tensor) -> ModuleType:
@@ -22,7 +22,7 @@ def select_backend(scores: Tensor) -> ModuleType:
         except ImportError:  # this build of torch has no Triton
             return torch_backend
         return triton_backend
-    return cpu_backend if scores.device.type == "cpu" and cpu_backend.available else torch_backend
+    return cpu_tensors if scores.device.type == "cpu" and cpu_backend.available else torch_backend
 
 
 class LogPartition(torch.autograd.Function):

@@ -4,12 +4,13 @@ This is algorithm 3 of Huang and Chiang (2005), with an explicit stack in place 
 """
 
 import heapq
+import math
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from treecrf.chart import torch_backend
+from treecrf.chart import numpy_backend
+from treecrf.chart.cpu_backend import Floats
 
 
 class _Candidate(NamedTuple):
@@ -43,12 +44,12 @@ class LazyTrees:
     tree.
     """
 
-    def __init__(self, scores: Tensor, length: int) -> None:
-        self.scores = scores.double().numpy()
+    def __init__(self, scores: Floats, length: int) -> None:
+        self.scores = scores.astype(np.float64)
         self.choices = scores.shape[-1]
         self.length = length
-        best_scores = torch_backend.best_scores(scores[None, ..., 0], torch.tensor([length]))
-        self.best = torch_backend.by_fencepost(best_scores)[0].tolist()
+        best_scores, _ = numpy_backend.best_scores(scores[None, ..., 0], np.array([length]))
+        self.best = best_scores[0].tolist()
         self.rankings: dict[tuple[int, int], _Ranking] = {}
 
     def _ranking(self, start: int, end: int) -> _Ranking:
@@ -60,7 +61,7 @@ class LazyTrees:
             ]
             if end == start + 1:
                 candidates = [_Candidate(-score, start, 0, 0, choice) for choice, score in enumerate(scores)]
-            self.rankings[start, end] = _Ranking([c for c in candidates if c.cost < torch.inf])
+            self.rankings[start, end] = _Ranking([c for c in candidates if c.cost < math.inf])
         return self.rankings[start, end]
 
     def rank(self, start: int, end: int, place: int) -> _Candidate | None:
@@ -106,7 +107,7 @@ class LazyTrees:
                 continue
             ranking.seen.add(key)
             cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end, choice].item()
-            if cost < torch.inf:
+            if cost < math.inf:
                 heapq.heappush(ranking.heap, _Candidate(cost, *key))
 
     def spans(self, place: int) -> list[tuple[int, int, int]]:
@@ -122,18 +123,3 @@ class LazyTrees:
             if end > start + 1:
                 pending += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
         return spans
-
-
-def kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """The `count` best trees of each sentence, best first, (count, b, n + 1, n + 1); empty after the last tree."""
-    batch, size = scores.shape[:2]
-    trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
-    for b, (chart, length) in enumerate(zip(scores.detach().cpu(), lengths.tolist(), strict=True)):
-        lazy_trees = LazyTrees(chart[..., None], length)
-        for place in range(count):
-            spans = lazy_trees.spans(place)
-            if not spans:
-                break
-            starts, ends, _ = zip(*spans, strict=True)
-            trees[place, b, list(starts), list(ends)] = True
-    return trees.to(scores.device)

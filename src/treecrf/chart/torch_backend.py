@@ -95,8 +95,8 @@ def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
     return chart, log_z, outside(scores, lengths, chart)
 
 
-def _viterbi(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The score and the split of each span's best tree, by width and start; the leftmost split wins a tie."""
+def _best_splits(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The split of each span's best tree, by width and start; the leftmost split wins a tie."""
     size = scores.shape[-1]
     rows = by_width(scores.where(span_mask(lengths, size), 0.0))
     by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
@@ -110,17 +110,12 @@ def _viterbi(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
             splits[:, width, : size - width] = split + 1
         by_start[:, width, : size - width] = best
         by_end[:, width, width:] = best
-    return by_start, splits
-
-
-def best_scores(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The score of each span's best tree, by width and start."""
-    return _viterbi(scores, lengths)[0]
+    return splits
 
 
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    return _backtrace(_viterbi(scores, lengths)[1], lengths)
+    return _backtrace(_best_splits(scores, lengths), lengths)
 
 
 def _backtrace(splits: Tensor, lengths: Tensor) -> Tensor:

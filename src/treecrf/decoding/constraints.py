@@ -7,21 +7,17 @@ also forbids the spans that cross it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from treecrf.chart.crf import SpanCRF
-from treecrf.data.batch import Spans
-from treecrf.nn import Scores
+from treecrf.chart import inside
+from treecrf.chart.cpu_backend import Ints, Mask
+from treecrf.data.scores import Floats, Scores
+from treecrf.decoding.log_space import logsumexp
 from treecrf.treebank.binarize import LabelSet
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Bracket(NamedTuple):
@@ -126,8 +122,8 @@ def _check_crossing(required: Sequence[Bracket]) -> None:
 def _check_satisfiable(spans: Mask, rules: Sequence[tuple[str, Bracket]], length: int) -> None:
     if spans.all():
         return
-    scores = torch.zeros(1, length + 1, length + 1).masked_fill(torch.from_numpy(~spans), -torch.inf)
-    if SpanCRF(scores, [length], validate=False).log_partition.item() == -torch.inf:
+    _, log_z = inside(np.where(spans, 0.0, -np.inf)[None], np.array([length]))
+    if log_z[0] == -np.inf:
         reasons = ", ".join(f"{verb} {bracket}" for verb, bracket in rules)
         raise ImpossibleError(f"{reasons}: no tree is left; expected fewer constraints")
 
@@ -145,28 +141,30 @@ def _check_bracket(verb: str, bracket: Bracket, length: int, names: set[str]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class ConstrainedScores(Scores):
-    """Scores with forbidden labels at some spans."""
+    """Scores with forbidden spans, whose score is -inf, and forbidden labels at some spans."""
 
-    cells: Tensor  # (cells,) flat chart cells, ascending
-    forbidden: Tensor  # (cells, labels)
+    cells: Ints  # (cells,) flat chart cells, ascending
+    forbidden: Mask  # (cells, labels)
 
-    def labels_at(self, spans: Spans) -> Tensor:
-        return self.mask(super().labels_at(spans), spans.cells)
-
-    def mask(self, label_scores: Tensor, cells: Tensor) -> Tensor:
-        """The label scores (..., labels) of spans at cells (...), with -inf for forbidden labels."""
-        rows = torch.searchsorted(self.cells, cells).clamp(max=len(self.cells) - 1)
-        return label_scores.masked_fill(self.forbidden[rows] & (self.cells[rows] == cells)[..., None], -torch.inf)
+    def labels_at(self, cells: Ints) -> Floats:
+        """The label scores of spans at flat chart cells, (m, labels), with -inf for forbidden labels."""
+        label_scores = super().labels_at(cells)
+        if not len(self.cells):
+            return label_scores
+        rows = np.searchsorted(self.cells, cells).clip(max=len(self.cells) - 1)
+        is_forbidden = self.forbidden[rows] & (self.cells[rows] == cells)[:, None]
+        return np.where(is_forbidden, np.float32(-np.inf), label_scores)
 
 
 def apply_constraints(
     scores: Scores, constraints: Sequence[Constraints | None], labels: LabelSet, root: str, *, numbers: Sequence[int]
-) -> tuple[Scores, Tensor]:
-    """The scores given the constraints of each sentence, and the chart of allowed spans.
+) -> Scores:
+    """The scores given the constraints of each sentence.
 
-    The score of a span becomes that of its allowed labels. `numbers` are the sentence numbers for error messages.
+    The score of a span becomes that of its allowed labels, and -inf if the span is forbidden. `numbers` are the
+    sentence numbers for error messages.
     """
-    size, device = scores.spans.shape[1], scores.spans.device
+    size = scores.spans.shape[1]
     allowed_spans = np.ones(scores.spans.shape, dtype=np.bool_)
     label_masks: dict[int, Mask] = {}  # by flat chart cell
     for sentence, (constraint, length) in enumerate(zip(constraints, scores.lengths.tolist(), strict=True)):
@@ -179,26 +177,23 @@ def apply_constraints(
         allowed_spans[sentence, : length + 1, : length + 1] = allowed.spans
         for (start, end), mask in allowed.labels.items():
             label_masks[(sentence * size + start) * size + end] = mask
-    span_chart = torch.from_numpy(allowed_spans).to(device)
-    if not label_masks:
-        return scores, span_chart
-    cells = sorted(label_masks)
-    forbidden = torch.from_numpy(~np.stack([label_masks[cell] for cell in cells])).to(device)
-    return _constrained(scores, torch.tensor(cells, device=device), forbidden), span_chart
+    cells = np.array(sorted(label_masks), dtype=np.int64)
+    allowed_labels = np.array([label_masks[cell] for cell in cells.tolist()], dtype=np.bool_)
+    return _constrained(scores, allowed_spans, cells, ~allowed_labels.reshape(-1, len(labels.strings)))
 
 
-def _constrained(scores: Scores, cells: Tensor, forbidden: Tensor) -> Scores:
-    label_scores = scores.labels_at(Spans.at(cells, scores.spans.shape[1]))
-    masked = label_scores.masked_fill(forbidden, -torch.inf)
-    spans = scores.spans.flatten().clone()
+def _constrained(scores: Scores, allowed_spans: Mask, cells: Ints, forbidden: Mask) -> ConstrainedScores:
+    label_scores = scores.labels_at(cells)
+    masked = np.where(forbidden, np.float32(-np.inf), label_scores)
+    spans = scores.spans.flatten()
     if scores.is_crf:
-        spans[cells] += masked.logsumexp(-1) - label_scores.logsumexp(-1)
+        spans[cells] += (logsumexp(masked) - logsumexp(label_scores)).astype(spans.dtype)
     else:
-        spans[cells] = masked.amax(-1)
-    labels = None
+        spans[cells] = masked.max(-1)
+    values = {field.name: getattr(scores, field.name) for field in fields(Scores)}
+    values["spans"] = np.where(allowed_spans, spans.reshape(scores.spans.shape), np.float32(-np.inf))
     if scores.labels is not None:
-        labels = scores.labels.flatten(0, 2).clone()
-        labels[cells] = masked
-        labels = labels.view_as(scores.labels)
-    fields = vars(replace(scores, spans=spans.view_as(scores.spans), labels=labels))
-    return ConstrainedScores(**fields, cells=cells, forbidden=forbidden)
+        label_chart = scores.labels.reshape(-1, scores.labels.shape[-1]).copy()
+        label_chart[cells] = masked
+        values["labels"] = label_chart.reshape(scores.labels.shape)
+    return ConstrainedScores(**values, cells=cells, forbidden=forbidden)

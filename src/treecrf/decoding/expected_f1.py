@@ -10,22 +10,30 @@ has both.
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from treecrf.runtime.int8 import CompiledUtility, why_unsupported
+from treecrf.chart.cpu_backend import Doubles, Floats, Ints
+from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.decoding.log_space import log_softmax
 from treecrf.treebank.binarize import LabelSet
 
-_CPU_ROWS = 1024  # spans per block on a CPU, so that a block stays in the cache
+try:
+    from treecrf.runtime import _kernels
+except ImportError:  # installed on a machine without a C compiler
+    _compiled = False
+else:
+    _compiled = True
+
+_THREAD_SPANS = 128  # spans per thread: they take a few times as long as waking the thread
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ExpectedF1:
     """Scores labels by the probabilities of their constituents minus a threshold for each."""
 
     threshold: float
-    constituents: Tensor  # (labels, names), float64: 1 where the label's unary chain contains the constituent
-    counts: Tensor  # (labels,), float64: constituents per label
+    constituents: Doubles  # (labels, names): 1 where the label's unary chain contains the constituent
+    counts: Doubles  # (labels,): constituents per label
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
@@ -36,8 +44,8 @@ class ExpectedF1:
         """The utility of these labels."""
         return ExpectedF1(
             threshold=threshold,
-            constituents=torch.from_numpy(labels.contains[:, :-1]).double(),
-            counts=torch.from_numpy(labels.counts).double(),
+            constituents=labels.contains[:, :-1].astype(np.float64),
+            counts=labels.counts.astype(np.float64),
         )
 
     @cached_property
@@ -46,34 +54,45 @@ class ExpectedF1:
         return int(self.counts.argmin())
 
     @cached_property
-    def _compiled(self) -> CompiledUtility | None:
-        """The compiled version, if this device has one."""
-        if self.constituents.device.type != "cpu" or why_unsupported():
-            return None
-        return CompiledUtility(self.constituents, self.counts, self.threshold, self.empty_label)
+    def _common(self) -> Doubles:
+        """The number of constituents that each pair of labels has in common, (labels, labels)."""
+        common: Doubles = self.constituents @ self.constituents.T
+        return common
 
-    def to(self, device: torch.device) -> "ExpectedF1":
-        """A copy on a device."""
-        return ExpectedF1(
-            threshold=self.threshold, constituents=self.constituents.to(device), counts=self.counts.to(device)
-        )
+    @cached_property
+    def _sparse(self) -> tuple[Ints, Ints]:
+        """The constituents of each label as a sparse matrix: the first entry of each label, and the column of each."""
+        first_entries = np.concatenate([[0], self.constituents.sum(1).astype(np.int64).cumsum()])
+        return first_entries, np.ascontiguousarray(self.constituents.nonzero()[1])
 
-    def best_labels(self, label_scores: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
+    def best_labels(self, label_scores: Floats, marginals: Floats) -> tuple[Floats, Ints]:
         """Returns the utility and the label of each span, for label scores (spans, labels) and marginals (spans,).
 
         Label scores are -inf where a constraint forbids the label.
         """
-        if self._compiled is not None and label_scores.dtype == marginals.dtype == torch.float32:
-            return self._compiled(label_scores, marginals)
-        rows = max(1, len(label_scores)) if label_scores.is_cuda else _CPU_ROWS
-        blocks = zip(label_scores.split(rows), marginals.split(rows), strict=True)
-        utilities, labels = zip(*(self._best_labels(*block) for block in blocks), strict=True)
-        return torch.cat(utilities).to(label_scores.dtype), torch.cat(labels)
-
-    def _best_labels(self, label_scores: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
-        probabilities = label_scores.double().softmax(-1)  # in float64, rounding does not depend on the batch
+        if _compiled and label_scores.dtype == marginals.dtype == np.float32:
+            return self._compiled_best_labels(label_scores, marginals)
+        probabilities = np.exp(log_softmax(label_scores))
         labels = label_scores.argmax(-1)
-        expected = (probabilities @ self.constituents * self.constituents[labels]).sum(-1)
+        expected = (probabilities * self._common[labels]).sum(-1)  # the constituents of the best label, in all labels
         utility = marginals * expected - self.threshold * self.counts[labels]
-        is_dropped = (utility < 0) & (label_scores[:, self.empty_label] > -torch.inf)
-        return utility.masked_fill(is_dropped, 0.0), labels.masked_fill(is_dropped, self.empty_label)
+        is_dropped = (utility < 0) & (label_scores[:, self.empty_label] > -np.inf)
+        utility, labels = np.where(is_dropped, 0.0, utility), np.where(is_dropped, self.empty_label, labels)
+        return utility.astype(label_scores.dtype), labels
+
+    def _compiled_best_labels(self, label_scores: Floats, marginals: Floats) -> tuple[Floats, Ints]:
+        spans = len(label_scores)
+        first_entries, columns = self._sparse
+        settings = (spans, *self.constituents.shape, len(columns), self.empty_label, self.threshold)
+        utility, labels = np.empty(spans, dtype=np.float32), np.empty(spans, dtype=np.int64)
+        inputs = (
+            np.ascontiguousarray(label_scores),
+            np.ascontiguousarray(marginals),
+            first_entries,
+            columns,
+            self.counts,
+        )
+        arrays = (*inputs, utility, np.zeros(1, dtype=np.int64), labels)  # a counter that the threads share
+        threads = max(1, min(num_threads(), spans // _THREAD_SPANS))
+        run_on_threads(_kernels.label_utility, threads, *settings, *(array.ctypes.data for array in arrays))
+        return utility, labels

@@ -50,6 +50,6 @@ class TreeBuilder:
 
 def write_brackets(writer: BracketWriter, words: Words, tags: Tags, decoded: Decoded) -> list[str]:
     """The brackets of a batch's trees, without building them."""
-    starts, ends, labels = (ids.numpy() for ids in (decoded.starts, decoded.ends, decoded.labels))
-    tag_ids = np.zeros((len(labels) + len(words)) // 2, np.int32) if decoded.tags is None else decoded.tags.numpy()
-    return writer.lines(words, FlatTrees(starts, ends, labels, tag_ids), tags=tags)
+    tag_ids = np.zeros(sum(map(len, words)), np.int64) if decoded.tags is None else decoded.tags
+    arrays = (array.astype(np.int32) for array in (decoded.starts, decoded.ends, decoded.labels, tag_ids))
+    return writer.lines(words, FlatTrees(*arrays), tags=tags)

@@ -1,0 +1,34 @@
+"""`cpu_backend` for tensors on the CPU, which share their memory with its arrays."""
+
+import torch
+from torch import Tensor
+
+from treecrf.chart import cpu_backend
+from treecrf.chart.cpu_backend import Floats, Ints
+
+
+def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The inside chart, in a layout for `outside` only, and log Z of every sentence."""
+    chart, log_z = cpu_backend.inside(*_arrays(scores, lengths))
+    return torch.from_numpy(chart), torch.from_numpy(log_z)
+
+
+def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+    """The marginal of every span; zero outside of the sentence and if the sentence has no allowed tree."""
+    return torch.from_numpy(cpu_backend.outside(*_arrays(scores, lengths), chart.numpy()))
+
+
+def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inside chart, log Z and the marginals."""
+    chart, log_z = inside(scores, lengths)
+    return chart, log_z, outside(scores, lengths, chart)
+
+
+def cky(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The best tree of every sentence; the leftmost split wins a tie."""
+    return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))
+
+
+def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Floats, Ints]:
+    # NumPy has no bfloat16
+    return scores.detach().to(torch.promote_types(scores.dtype, torch.float32)).numpy(), lengths.numpy()
