@@ -1,9 +1,8 @@
 """A fast and accurate neural CRF constituency parser.
 
-Names that need PyTorch are imported on first use, so that reading and scoring trees starts at once.
+Most names are imported on first use, so that reading and scoring trees starts at once.
 """
 
-import gc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from treecrf.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
+    from treecrf.chart.threads import num_threads, set_num_threads
     from treecrf.decoding.analysis import Analysis
     from treecrf.decoding.constraints import Constraints
     from treecrf.evalb import Rules, evaluate
@@ -31,7 +31,9 @@ __all__ = [
     "TreebankError",
     "evaluate",
     "from_spans",
+    "num_threads",
     "read_trees",
+    "set_num_threads",
     "to_spans",
     "write_trees",
 ]
@@ -47,7 +49,9 @@ _MODULES = {
     "TreebankError": "treecrf.treebank",
     "evaluate": "treecrf.evalb",
     "from_spans": "treecrf.treebank.binarize",
+    "num_threads": "treecrf.chart.threads",
     "read_trees": "treecrf.treebank",
+    "set_num_threads": "treecrf.chart.threads",
     "to_spans": "treecrf.treebank.binarize",
     "write_trees": "treecrf.treebank",
 }
@@ -68,10 +72,9 @@ Tree._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]  # set here, because 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module 'treecrf' has no attribute {name!r}")
-    gc_was_enabled = gc.isenabled()
-    gc.disable()  # importing PyTorch creates many objects and hardly any garbage
     try:
         return getattr(import_module(_MODULES[name]), name)
-    finally:
-        if gc_was_enabled:
-            gc.enable()
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ImportError(f"treecrf.{name} needs PyTorch: pip install 'treecrf[torch]'") from error

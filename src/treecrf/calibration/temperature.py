@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from treecrf.calibration.predictions import decoded_cells, score_batches
 from treecrf.calibration.reliability import FloatArray, log_losses
-from treecrf.chart.crf import SpanCRF
-from treecrf.nn.batch import Spans
+from treecrf.chart import inside_outside
+from treecrf.data.scores import Scores
 from treecrf.decoding import decode
-from treecrf.nn import Scores, SpanModel
+from treecrf.decoding.log_space import log_softmax, logsumexp
+from treecrf.nn import SpanModel
 from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
 from treecrf.tree import Span, Tree
@@ -62,7 +64,6 @@ class _Grid(NamedTuple):
     is_correct: FloatArray  # (constituents,)
 
 
-@torch.no_grad()
 def _probabilities_on_grid(
     scores: Scores, gold: Sequence[Tree], labels: LabelSet, temperatures: Sequence[float]
 ) -> _Grid:
@@ -72,26 +73,24 @@ def _probabilities_on_grid(
     spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
     places, names, is_correct = _compare(spans, sentences.tolist(), gold)
     column_of = {name: column for column, name in enumerate(labels.names)}
-    rows = torch.tensor(places, dtype=torch.int64, device=cells.device)
-    columns = torch.tensor([column_of[name] for name in names], dtype=torch.int64, device=cells.device)
-    label_scores = scores.labels_at(Spans.at(cells, scores.spans.shape[1]))
-    contains = torch.from_numpy(labels.contains).to(label_scores)
+    rows = np.array(places, np.int64)
+    columns = np.array([column_of[name] for name in names], np.int64)
+    label_scores = scores.labels_at(cells)
     marginals, name_probabilities = [], []
     for temperature in temperatures:
-        marginals.append(_crf(scores, temperature).marginals.flatten()[cells][rows].cpu())
-        name_probabilities.append(((label_scores / temperature).softmax(-1) @ contains)[rows, columns].cpu())
-    return _Grid(
-        torch.stack(marginals).double().numpy(),
-        torch.stack(name_probabilities).double().numpy(),
-        np.array(is_correct, float),
-    )
+        marginals.append(_marginals(scores, temperature).ravel()[cells][rows])
+        probabilities = np.exp(log_softmax(label_scores / np.float32(temperature)))
+        name_probabilities.append((probabilities @ labels.contains)[rows, columns])
+    return _Grid(np.stack(marginals).astype(float), np.stack(name_probabilities), np.array(is_correct, float))
 
 
-def _crf(scores: Scores, temperature: float) -> SpanCRF:
-    """The distribution over bracketings at a temperature."""
-    if scores.labels is None:
-        return SpanCRF(scores.spans / temperature, scores.lengths, validate=False)
-    return SpanCRF((scores.labels / temperature).logsumexp(-1), scores.lengths, validate=False)
+def _marginals(scores: Scores, temperature: float) -> npt.NDArray[np.float32]:
+    """The probabilities of spans at a temperature."""
+    spans = scores.spans / np.float32(temperature)
+    if scores.labels is not None:
+        spans = logsumexp(scores.labels / np.float32(temperature)).astype(np.float32)
+    _, _, marginals = inside_outside(spans, scores.lengths)
+    return marginals
 
 
 def _compare(

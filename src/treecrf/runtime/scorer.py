@@ -82,10 +82,11 @@ class _WordInputs:
     """The concatenated features of each word, (b, n + 2, size)."""
 
     def __init__(self, config: ModelConfig, weights: Weights, layers: ModuleType) -> None:
-        self._trained = weights["words.trained.weight"]
-        self._pretrained = weights.get("words.pretrained.weight")
-        self._tags = weights["tags.weight"] if config.tag_size else None
-        self._chars = weights["chars.embedding.weight"] if config.char_size else None
+        has_vectors = "words.pretrained.weight" in weights
+        self._trained = weights.table("words.trained.weight")
+        self._pretrained = weights.table("words.pretrained.weight") if has_vectors else None
+        self._tags = weights.table("tags.weight") if config.tag_size else None
+        self._chars = weights.table("chars.embedding.weight") if config.char_size else None
         self._char_lstm = _lstm(weights.below("chars.lstm"), layers) if config.char_size else None
 
     def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.data.batch import Ints
 from treecrf.data.scores import Floats
 
 Array = npt.NDArray[Any]
@@ -35,9 +36,27 @@ class Weights:
         is_known = name in self
         return self[name] if is_known else None
 
+    def table(self, name: str) -> "EmbeddingTable":
+        """The weight as a table of vectors, whose rows are converted when they are read."""
+        return EmbeddingTable(self._arrays[self._prefix + name], self._arrays.get(_SCALE_PREFIX + self._prefix + name))
+
     def below(self, name: str) -> "Weights":
         """The weights whose names begin with `name` and a dot, without that beginning."""
         return Weights(self._arrays, f"{self._prefix}{name}.")
+
+
+class EmbeddingTable:
+    """Vectors by id, as floats, or as bytes with one scale per vector."""
+
+    def __init__(self, rows: Array, scales: Array | None) -> None:
+        self._rows = rows
+        self._scales = scales
+
+    def __getitem__(self, ids: Ints) -> Floats:
+        rows = self._rows[ids]
+        if self._scales is None:
+            return rows.astype(np.float32, copy=False)
+        return np.multiply(rows, self._scales[ids], dtype=np.float32)
 
 
 def quantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
@@ -67,5 +86,5 @@ def stored_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
 def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
     weight, scale = weights[name], weights.get(_SCALE_PREFIX + name)
     if scale is not None:
-        return weight.astype(np.float32) * scale
-    return weight.astype(np.float32) if weight.dtype.kind == "f" else weight
+        return np.multiply(weight, scale, dtype=np.float32)  # without a float copy of the bytes
+    return weight.astype(np.float32, copy=False) if weight.dtype.kind == "f" else weight
