@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+
 def time_call(call: Callable[[], object], device: str | None = None) -> float:
     """The seconds of one call; a GPU given as `device` completes its work before and after the call."""
     start = now(device)

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from treecrf.chart.crf import SpanCRF
-from treecrf.nn.batch import Spans
+from treecrf.chart import inside
+from treecrf.chart.cpu_backend import Doubles
+from treecrf.data.batch import Ints
 from treecrf.data.bucketing import sorted_batches
+from treecrf.data.scores import Scores
 from treecrf.decoding import Decoded, decode
-from treecrf.decoding.analysis import bracket_crf
 from treecrf.decoding.beta_calibration import BetaCalibration
-from treecrf.nn import Scores
+from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.decoding.log_space import log_softmax, logsumexp
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Sentences
 from treecrf.tree import Span, Tree
@@ -59,23 +60,20 @@ def collect_predictions(parser: Parser, trees: Sequence[Tree], *, mbr: bool = Tr
 
 def score_batches(parser: Parser, trees: Sequence[Tree]) -> Iterator[tuple[Scores, list[Tree]]]:
     """The parser's scores for the words of gold trees, in batches, with the gold trees of each batch."""
-    parser.model.eval()
     for indices in sorted_batches([len(tree.words) for tree in trees], budget=parser.batching.budget):
         gold = [trees[index] for index in indices]
         words = [tree.words for tree in gold]
-        scores, _ = parser.batch_scorer(Sentences(indices, words, words, [tree.tags for tree in gold]))
-        yield scores, gold
+        yield parser.batch_scorer(Sentences(indices, words, words, [tree.tags for tree in gold])), gold
 
 
-@torch.no_grad()
 def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: list[Tree], *, mbr: bool) -> None:
     labels = LabelSet(parser.vocabulary.labels)
-    decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1)
-    crf = bracket_crf(scores)
-    spans = _predicted_spans(scores, crf, decoded, labels)
+    distribution = BracketDistribution.of(scores)
+    decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1, distribution=distribution)
+    spans = _predicted_spans(scores, distribution, decoded, labels)
     words, tags = [tree.words for tree in gold], [tree.tags for tree in gold]
-    predicted = list(parser.tree_builder.trees(words, tags, decoded.cpu()))
-    probabilities = tree_log_probs(scores, crf, predicted, labels).exp().tolist()
+    predicted = list(parser.tree_builder.trees(words, tags, decoded))
+    probabilities = np.exp(tree_log_probs(scores, distribution, predicted, labels)).tolist()
     for gold_tree, tree, probability in zip(gold, predicted, probabilities, strict=True):
         gold_constituents, constituents = _constituents(gold_tree), _constituents(tree)
         tree_spans = islice(spans, 2 * len(tree.words) - 1)
@@ -93,15 +91,15 @@ class _PredictedSpan(NamedTuple):
     probability: float  # that the span has any constituent
 
 
-def _predicted_spans(scores: Scores, crf: SpanCRF, decoded: Decoded, labels: LabelSet) -> Iterator[_PredictedSpan]:
+def _predicted_spans(
+    scores: Scores, distribution: BracketDistribution, decoded: Decoded, labels: LabelSet
+) -> Iterator[_PredictedSpan]:
     """The spans of a batch's decoded trees, one tree after the other."""
     _, cells = decoded_cells(scores, decoded)
-    label_probabilities = scores.labels_at(Spans.at(cells, scores.spans.shape[1])).softmax(-1)
-    marginals = crf.marginals.flatten()[cells]
-    contains = torch.from_numpy(labels.contains).to(label_probabilities)[:, :-1]
-    name_probabilities = (marginals[:, None] * (label_probabilities @ contains)).tolist()
-    has_constituents = torch.from_numpy(labels.counts > 0).to(cells.device)
-    probabilities = (marginals * (label_probabilities * has_constituents).sum(-1)).tolist()
+    label_probabilities = np.exp(log_softmax(scores.labels_at(cells)))
+    marginals = distribution.marginals.ravel()[cells].astype(float)
+    name_probabilities = (marginals[:, None] * (label_probabilities @ labels.contains[:, :-1])).tolist()
+    probabilities = (marginals * label_probabilities[:, labels.counts > 0].sum(-1)).tolist()
     columns = {name: column for column, name in enumerate(labels.names)}
     starts, ends, label_ids = decoded.starts.tolist(), decoded.ends.tolist(), decoded.labels.tolist()
     for place, label in enumerate(label_ids):
@@ -110,10 +108,10 @@ def _predicted_spans(scores: Scores, crf: SpanCRF, decoded: Decoded, labels: Lab
         yield _PredictedSpan(starts[place], ends[place], constituents, probabilities[place])
 
 
-def decoded_cells(scores: Scores, decoded: Decoded) -> tuple[Tensor, Tensor]:
+def decoded_cells(scores: Scores, decoded: Decoded) -> tuple[Ints, Ints]:
     """For each decoded span, the number of its sentence in the batch and its cell in the flat chart, both (spans,)."""
     size = scores.spans.shape[1]
-    sentences = torch.repeat_interleave(2 * scores.lengths - 1)
+    sentences = np.repeat(np.arange(len(scores.lengths)), 2 * scores.lengths - 1)
     return sentences, (sentences * size + decoded.starts) * size + decoded.ends
 
 
@@ -140,13 +138,15 @@ def _constituents(tree: Tree) -> Counter[Span]:
     return +counts
 
 
-def tree_log_probs(scores: Scores, crf: SpanCRF, trees: Sequence[Tree], labels: LabelSet) -> Tensor:
+def tree_log_probs(
+    scores: Scores, distribution: BracketDistribution, trees: Sequence[Tree], labels: LabelSet
+) -> Doubles:
     """The log-probability of each tree, (b,): the sum over all labeled binary trees that give this tree.
 
     These are the trees of a restricted chart. The spans of the tree's constituents have exactly their labels. The other
     spans that cross no constituent have any label without constituents. All other spans are forbidden.
     """
-    size, device = scores.spans.shape[1], scores.spans.device
+    size = scores.spans.shape[1]
     ids = {label: number for number, label in enumerate(labels.strings)}
     constituents = [
         (sentence * size * size + start * size + end, ids.get(label, -1))
@@ -154,21 +154,19 @@ def tree_log_probs(scores: Scores, crf: SpanCRF, trees: Sequence[Tree], labels: 
         for start, end, label in to_spans(tree)
         if unary_chain(label)
     ]
-    cells = torch.tensor([cell for cell, _ in constituents], dtype=torch.int64, device=device)
-    label_ids = torch.tensor([label for _, label in constituents], dtype=torch.int64, device=device)
-    free_cells = _compatible_cells(trees, size).to(device)
-    has_constituents = torch.from_numpy(labels.counts > 0).to(device)
-    chart = torch.full_like(scores.spans, -torch.inf).flatten()
-    free = scores.labels_at(Spans.at(free_cells, size)).log_softmax(-1)
-    chart[free_cells] = free.masked_fill(has_constituents, -torch.inf).logsumexp(-1)
-    fixed = scores.labels_at(Spans.at(cells, size)).log_softmax(-1)
-    fixed = fixed.gather(1, label_ids.clamp(min=0)[:, None])[:, 0]
-    chart[cells] = fixed.masked_fill(label_ids < 0, -torch.inf)  # -1: the model does not have the label
-    restricted = SpanCRF(chart.view_as(scores.spans) + crf.scores, scores.lengths, validate=False)
-    return (restricted.log_partition - crf.log_partition).clamp(max=0.0)
+    cells, label_ids = np.array(constituents, np.int64).reshape(-1, 2).T
+    free_cells = _compatible_cells(trees, size)
+    chart = np.full(scores.spans.size, -np.inf)
+    free = log_softmax(scores.labels_at(free_cells))
+    free[:, labels.counts > 0] = -np.inf
+    chart[free_cells] = logsumexp(free)
+    fixed = log_softmax(scores.labels_at(cells))[np.arange(len(cells)), label_ids.clip(min=0)]
+    chart[cells] = np.where(label_ids < 0, -np.inf, fixed)  # -1: the model does not have the label
+    _, restricted = inside(chart.reshape(scores.spans.shape) + distribution.scores, scores.lengths)
+    return (restricted - distribution.log_z).clip(max=0.0)
 
 
-def _compatible_cells(trees: Sequence[Tree], size: int) -> Tensor:
+def _compatible_cells(trees: Sequence[Tree], size: int) -> Ints:
     """The chart cells of all spans that cross no constituent: neighboring children of one node, and single words."""
     cells: set[int] = set()
     for sentence, tree in enumerate(trees):
@@ -179,7 +177,7 @@ def _compatible_cells(trees: Sequence[Tree], size: int) -> Tensor:
                 fenceposts.append(fenceposts[-1] + len(child.words))
             cells |= {base + i * size + j for place, i in enumerate(fenceposts) for j in fenceposts[place + 1 :]}
         cells |= {base + i * size + i + 1 for i in range(len(tree.words))}
-    return torch.tensor(sorted(cells), dtype=torch.int64)
+    return np.array(sorted(cells), np.int64)
 
 
 def _nodes_with_starts(tree: Tree) -> Iterator[tuple[Tree, int]]:

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.batch import Spans
 from treecrf.decoding.decode import FORCED, TIE_BREAK, Decoded
 from treecrf.decoding.expected_f1 import ExpectedF1
-from treecrf.nn import Scores
+from treecrf.nn import TensorScores
+from treecrf.nn.batch import Spans
 
 _UTILITIES = 8  # utilities that stay on their device: one per parser in use
 
@@ -44,16 +44,10 @@ class PendingDecoded(NamedTuple):
         return Decoded(starts=starts, ends=ends, labels=labels, tags=tags[0] if tags else None)
 
 
-def bracket_crf(scores: Scores) -> SpanCRF:
-    """The distribution over bracketings, labels summed out."""
-    spans = scores.spans
-    if not scores.is_crf and scores.labels is not None:
-        spans = scores.labels.logsumexp(-1)
-    return SpanCRF(spans, scores.lengths, validate=False)
-
-
 @torch.no_grad()
-def decode_on_device(scores: Scores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingDecoded:
+def decode_on_device(
+    scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None
+) -> PendingDecoded:
     """The best labeled tree of each sentence and the best tags; see `decode`."""
     mbr = mbr and scores.is_crf
     if expected_f1 is not None and mbr:
@@ -67,17 +61,17 @@ def decode_on_device(scores: Scores, *, mbr: bool = True, expected_f1: ExpectedF
     return label_trees(scores, SpanCRF(chart, scores.lengths, validate=False).argmax)
 
 
-def label_trees(scores: Scores, trees: Tensor) -> PendingDecoded:
+def label_trees(scores: TensorScores, trees: Tensor) -> PendingDecoded:
     """Trees, given as boolean charts, with the best label of every span and the best tags."""
     cells = _tree_cells(scores, trees)
     return _decoded(scores, cells, scores.labels_at(Spans.at(cells, trees.shape[1])).argmax(-1))
 
 
-def _tree_cells(scores: Scores, trees: Tensor) -> Tensor:
+def _tree_cells(scores: TensorScores, trees: Tensor) -> Tensor:
     return nonzero_static(trees.flatten(), 2 * scores.total_words - len(trees))
 
 
-def _decoded(scores: Scores, cells: Tensor, labels: Tensor) -> PendingDecoded:
+def _decoded(scores: TensorScores, cells: Tensor, labels: Tensor) -> PendingDecoded:
     """The spans at `cells` with their labels, and the best tags."""
     size = scores.spans.shape[1]
     parts = [cells // size % size, cells % size, labels]
@@ -111,7 +105,7 @@ def _device_utility(expected_f1: ExpectedF1, device: torch.device) -> _DeviceUti
     return _DeviceUtility(expected_f1.threshold, constituents.to(device), counts.to(device), expected_f1.empty_label)
 
 
-def _maximize_expected_f1(scores: Scores, utility: _DeviceUtility) -> PendingDecoded:
+def _maximize_expected_f1(scores: TensorScores, utility: _DeviceUtility) -> PendingDecoded:
     """The trees of maximal utility; see `decode.py`."""
     marginals = SpanCRF(scores.spans, scores.lengths, validate=False).marginals.flatten()
     # only spans more probable than the threshold can have a positive utility; marginals sum to 2n - 1

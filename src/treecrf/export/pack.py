@@ -87,9 +87,7 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
         vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
         table = "inputs.words.pretrained.weight"
         weights = {**weights, table: weights[table][: vocabulary.sizes.vectors]}
-    return replace(
-        state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights
-    )
+    return replace(state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights)
 
 
 def _score(parser: Parser, name: str, data: Path, rules: Rules) -> TreebankScore:

@@ -50,8 +50,7 @@ class TreeCRFComponent:
 
     def _load(self) -> None:
         import treecrf.integrations.spacy_extensions  # noqa: F401  # registers the extension attributes
-        from treecrf.chart.threads import set_num_threads
-from treecrf.parser import Parser
+        from treecrf.parser import Parser
 
         self.parser: Parser = Parser.load(self.model, device=self.device)
         self._process_id = os.getpid()
@@ -121,6 +120,8 @@ from treecrf.parser import Parser
     def _limit_threads_after_fork(self) -> None:
         """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
         if os.getpid() != self._process_id:
+            from treecrf.chart.threads import set_num_threads
+
             set_num_threads(1)
             self._process_id = os.getpid()
 

@@ -98,7 +98,7 @@ class Parser(OldParserNames):
 
     @property
     def model(self) -> "SpanModel":
-        """The network of PyTorch. If the parser computes without PyTorch, its weights are loaded at the first access."""
+        """The network of PyTorch. A parser that computes without PyTorch loads its network at the first access."""
         require_torch("the network of a parser")
         from treecrf.nn import SpanModel
 
@@ -298,16 +298,12 @@ class Parser(OldParserNames):
     @property
     def batch_scorer(self) -> BatchScorer:
         """Scores a batch of sentences, constraints included."""
-        return BatchScorer(
-            numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root
-        )
+        return BatchScorer(numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root)
 
     @property
     def tree_builder(self) -> TreeBuilder:
         """Builds trees from decoded batches."""
-        return TreeBuilder(
-            vocabulary=self.vocabulary, root=self.root, predicts_tags=self.model_config.tag_head
-        )
+        return TreeBuilder(vocabulary=self.vocabulary, root=self.root, predicts_tags=self.model_config.tag_head)
 
     @property
     def reader(self) -> SentenceReader:

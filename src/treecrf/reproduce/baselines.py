@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from treecrf.bulk.timer import median_seconds
-from treecrf.decoding import Decoded, ExpectedF1
-from treecrf.decoding.decode import label_trees
-from treecrf.nn import Scores
+from treecrf.decoding import ExpectedF1
+from treecrf.decoding.device_decode import PendingDecoded, label_trees
+from treecrf.nn import TensorScores
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import is_intermediate, to_spans
 from treecrf.treebank.escapes import escape_for_treebanks, penn_brackets
@@ -44,13 +44,13 @@ def inference_functions() -> dict[str, Inference]:
     return functions
 
 
-def torch_struct_decode() -> Callable[..., Decoded] | None:
+def torch_struct_decode() -> Callable[..., PendingDecoded] | None:
     """A version of `decode` for two-stage scores that uses the charts of torch-struct; None if it is not installed."""
     torch_struct = _import_if_installed("torch_struct")
     if torch_struct is None:
         return None
 
-    def decode(scores: Scores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> Decoded:
+    def decode(scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingDecoded:
         assert expected_f1 is None, "torch-struct has no expected-F1 decoding"
         with torch.enable_grad(), warnings.catch_warnings():  # torch-struct computes marginals and trees as gradients
             warnings.simplefilter("ignore")

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from treecrf.atomic_io import DamagedFileError, write_file
 from treecrf.config import SettingError, differences, read_config
-from treecrf.training.tensor_io import read_safetensors, to_safetensors
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
+from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
 RECIPE, STATE = "recipe.toml", "state.safetensors"
 # names in the file, as version 0.1 wrote them

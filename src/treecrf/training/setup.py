@@ -156,7 +156,9 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
     data = recipe.data
     vectors = _read_vectors(data)
     vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=data.unknown_vector, normalization=data.normalization)
-    vector_table = None if vectors is None else torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))
+    vector_table = (
+        None if vectors is None else torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))
+    )
     transformer = recipe.model.transformer
     encoder = _load_encoder(transformer) if transformer else None
     subwords = SubwordTokenizer.load(transformer) if transformer else None
