@@ -184,7 +184,7 @@ def test_a_saved_parser_is_the_same_parser(tmp_path: Path, model: dict[str, obje
     parser.save(tmp_path)
     loaded = Parser.load(tmp_path, device="cpu", precision="float32")
     assert loaded.root == "ROOT" and loaded.vocabulary == parser.vocabulary
-    assert loaded.model.config == parser.model.config
+    assert loaded.model.config == parser.model_config
     weights, old = loaded.model.state_dict(), parser.model.state_dict()
     assert weights.keys() == old.keys() and all(torch.equal(weights[name], old[name]) for name in old)
     assert not any(tensor.is_meta for tensor in (*loaded.model.parameters(), *loaded.model.buffers()))

@@ -7,14 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 
+from runtime.layers import random_array
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.parser import Parser
 from treecrf.runtime import int8
-from treecrf.runtime.int8 import Int8Linear, instruction_set, why_unsupported
+from treecrf.runtime.int8 import Linear, instruction_set
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "treecrf" / "runtime"
@@ -67,7 +68,7 @@ def test_instruction_sets_of_arm_equal_plain_c(arm_comparison, name):
 
 @pytest.fixture
 def kernels():
-    if not int8._compiled:
+    if not int8.is_compiled:
         pytest.skip("treecrf was installed without its compiled parts")
     before = int8._kernels.selected()
     yield int8._kernels
@@ -77,35 +78,28 @@ def kernels():
 def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
     names = kernels.instruction_sets()
     assert names[-2:] == ["scalar", "scalar8"] and instruction_set() == os.environ.get("TREECRF_ISA", names[0])
-    x, linear = torch.randn(9, 40), Int8Linear(torch.randn(70, 40))
+    x, linear = random_array(9, 40), Linear(random_array(70, 40, seed=1))
     results = {}
     for name in names:
         kernels.select(name)
         results[name] = linear(x)
     for name in names:
-        assert torch.equal(results[name], results["scalar8" if name in EIGHT_BITS else "scalar"]) or name == "scalar8"
+        assert np.array_equal(results[name], results["scalar8" if name in EIGHT_BITS else "scalar"]) or name == "scalar8"
     with pytest.raises(ValueError, match="does not have the instruction set 'mmx'"):
         kernels.select("mmx")
 
 
 @pytest.mark.parametrize("name", ["scalar", "avx2"])
-def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name):
+def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name, tmp_path):
     if name not in kernels.instruction_sets():
         pytest.skip(f"this processor does not have {name}")
     kernels.select(name)
     trees = toy_trees(30)
-    floats = random_parser(trees, tag_head=True)
-    int8_model = int8_copy(floats)
-    parser = Parser(floats.model, floats.vocabulary, int8_model=int8_model)
+    random_parser(trees, tag_head=True).save(tmp_path / "parser")
+    parser = Parser.load(tmp_path / "parser", "cpu", precision="int8")
     sentences = [tree.words for tree in trees]
     together = list(parser.brackets_many(sentences))
     assert together == [line for words in sentences for line in parser.brackets_many([words])]
-
-
-def int8_copy(parser):
-    from treecrf.runtime.quantized_model import quantize
-
-    return quantize(parser.model, "int8" if why_unsupported() is None else None, torch.device("cpu"))
 
 
 @pytest.mark.parametrize(("name", "code", "text"), [("scalar", 0, "scalar"), ("mmx", 1, "TREECRF_ISA is 'mmx'")])
@@ -138,14 +132,14 @@ def test_sizes_and_addresses_are_checked(kernels, name, arguments, message):
 
 
 def test_indices_are_checked(kernels):
-    x, out = torch.zeros(3, 16), torch.zeros(2, 16)
+    x, out = np.zeros((3, 16), np.float32), np.zeros((2, 16), np.float32)
     fields = {"rows": [0], "positions": [0], "counts": [1]}
     for name, value, message in [
         ("rows", 3, "row 0 is 3"),
         ("positions", 2, "position 0 is 2"),
         ("counts", 0, "share 0"),
     ]:
-        indices = [torch.tensor(column) for column in (fields | {name: [value]}).values()]
-        addresses = [tensor.data_ptr() for tensor in (x, *indices, out)]
+        indices = [np.array(column) for column in (fields | {name: [value]}).values()]
+        addresses = [array.ctypes.data for array in (x, *indices, out)]
         with pytest.raises(ValueError, match=message):
             kernels.mean_pool(1, 16, 2, 3, *addresses)

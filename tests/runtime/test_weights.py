@@ -1,35 +1,53 @@
-import torch
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.runtime.weights import dequantize_state_dict, quantize_state_dict
+from treecrf.runtime.weights import Weights, dequantize_weights, quantize_weights, stored_shapes
+
+
+def random_weight(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 @given(st.integers(0, 999), st.floats(-8, 8))
 def test_the_error_of_a_weight_is_half_a_step_of_its_row(seed: int, magnitude: float) -> None:
-    weight = torch.randn(64, 80, generator=torch.Generator().manual_seed(seed)) * 10**magnitude
-    dequantized = dequantize_state_dict(quantize_state_dict({"w": weight}))["w"]
-    step = weight.abs().amax(1, keepdim=True) / 127
-    assert ((dequantized - weight).abs() <= 0.501 * step).all()
+    weight = (random_weight(64, 80, seed=seed) * 10**magnitude).astype(np.float32)
+    dequantized = dequantize_weights(quantize_weights({"w": weight}))["w"]
+    step = np.abs(weight).max(1, keepdims=True) / 127
+    assert (np.abs(dequantized - weight) <= 0.501 * step).all()
 
 
 def test_large_matrices_take_a_quarter_of_the_space() -> None:
-    quantized = quantize_state_dict({"w": torch.randn(512, 400)})
-    assert sum(tensor.nbytes for tensor in quantized.values()) < 0.26 * 512 * 400 * 4
+    quantized = quantize_weights({"w": random_weight(512, 400)})
+    assert sum(array.nbytes for array in quantized.values()) < 0.26 * 512 * 400 * 4
 
 
-def test_small_tensors_vectors_and_integers_are_unchanged() -> None:
-    weights = {"bias": torch.randn(5000), "small": torch.randn(9, 9), "ids": torch.arange(8192).view(2, -1)}
-    dequantized = dequantize_state_dict(quantize_state_dict(weights))
+def test_small_arrays_vectors_and_integers_are_unchanged() -> None:
+    weights = {"bias": random_weight(5000), "small": random_weight(9, 9), "ids": np.arange(8192).reshape(2, -1)}
+    dequantized = dequantize_weights(quantize_weights(weights))
     assert dequantized.keys() == weights.keys()
-    assert all(torch.equal(dequantized[name], weights[name]) for name in weights)
+    assert all(np.array_equal(dequantized[name], weights[name]) for name in weights)
 
 
 def test_rows_of_zeros_stay_zeros() -> None:
-    assert torch.equal(dequantize_state_dict(quantize_state_dict({"w": torch.zeros(64, 64)}))["w"], torch.zeros(64, 64))
+    assert not dequantize_weights(quantize_weights({"w": np.zeros((64, 64), np.float32)}))["w"].any()
 
 
 def test_weights_that_were_not_quantized_are_returned_in_float32() -> None:
-    weights = {"w": torch.randn(64, 80).half()}
-    dequantized = dequantize_state_dict(weights)["w"]
-    assert dequantized.dtype == torch.float32 and torch.equal(dequantized.half(), weights["w"])
+    weights = {"w": random_weight(64, 80).astype(np.float16)}
+    dequantized = dequantize_weights(weights)["w"]
+    assert dequantized.dtype == np.float32 and np.array_equal(dequantized.astype(np.float16), weights["w"])
+
+
+def test_weights_are_found_below_their_prefix() -> None:
+    arrays = quantize_weights({"a.b.w": random_weight(64, 80), "a.c": random_weight(3)})
+    weights = Weights(arrays).below("a")
+    assert "c" in weights and "b" not in weights and weights.get("d") is None
+    assert np.array_equal(weights.below("b")["w"], dequantize_weights(arrays)["a.b.w"])
+    assert stored_shapes(arrays) == {"a.b.w": (64, 80), "a.c": (3,)}
+
+
+def test_rows_of_a_table_equal_those_of_the_dequantized_weight() -> None:
+    ids = np.array([[3, 3], [63, 0]])
+    for arrays in ({"w": random_weight(64, 80)}, quantize_weights({"w": random_weight(64, 80)})):
+        assert np.array_equal(Weights(arrays).table("w")[ids], dequantize_weights(arrays)["w"][ids])

@@ -11,7 +11,7 @@ from treecrf.data.batch import Batch
 from treecrf.data.model_config import ModelConfig
 from treecrf.data.scores import Scores
 from treecrf.parser.storage import ParserState
-from treecrf.runtime.int8 import is_fast, why_unsupported
+from treecrf.runtime.int8 import is_compiled, is_fast, why_unsupported
 from treecrf.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.runtime.weights import Weights
 
@@ -56,11 +56,13 @@ def load_scorer(
     reason = f"it runs on {where}" if where != "cpu" else _why_no_runtime(state)
     if precision == "int8" and reason is not None:
         raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
-    if precision != "float32" and reason is None and (is_fast() or not has_torch()):
+    if precision == "int8" or (precision is None and reason is None and (is_fast() or not has_torch())):
         return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=True)
-    if where == "cpu" and precision is None and not has_torch() and _has_known_encoder(state):
-        warnings.warn(f"treecrf parses slowly, in float32 with NumPy: {reason}", RuntimeWarning, stacklevel=4)
-        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
+    if where == "cpu" and precision is None:
+        if not is_compiled:
+            warnings.warn(f"parsing is slow: {reason}", RuntimeWarning, stacklevel=3)
+        if not has_torch() and _has_known_encoder(state):
+            return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 

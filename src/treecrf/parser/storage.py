@@ -85,7 +85,7 @@ def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = F
     files = {
         CONFIG: to_toml(state.config).encode(),
         VOCABULARY: json.dumps(state.vocabulary.to_dict(), ensure_ascii=False).encode(),
-        WEIGHTS: to_safetensors({name: np.ascontiguousarray(array) for name, array in weights.items()}),
+        WEIGHTS: to_safetensors({name: np.asarray(array, order="C") for name, array in weights.items()}),
     }
     save_folder(Path(folder), _encoder_files(state) | files)
 
