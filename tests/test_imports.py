@@ -4,6 +4,8 @@ A new edge is a decision: add it here, and a reviewer sees it.
 """
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ EDGES: dict[str, set[str]] = {
     "chart": set(),
     "data": {"text", "tree", "treebank"},
     "nn": {"chart", "data"},
-    "runtime": {"chart", "data", "nn"},
+    "runtime": {"chart", "data"},
     "decoding": {"chart", "data", "nn", "runtime", "tree", "treebank", "viz"},
     "parser": {
         *("aliases", "atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
@@ -35,12 +37,12 @@ EDGES: dict[str, set[str]] = {
         *("tree", "treebank"),
     },
     "export": {"config", "evalb", "parser", "training", "treebank"},
-    "bulk": {"atomic_io", "decoding", "parser", "text", "treebank"},
+    "bulk": {"atomic_io", "chart", "decoding", "parser", "text", "treebank"},
     "reproduce": {
-        *("atomic_io", "bulk", "calibration", "config", "decoding", "evalb", "export", "nn"),
+        *("atomic_io", "bulk", "calibration", "config", "data", "decoding", "evalb", "export", "nn"),
         *("parser", "training", "tree", "treebank"),
     },
-    "integrations": {"parser", "text", "tree", "treebank"},
+    "integrations": {"chart", "parser", "text", "tree", "treebank"},
     "server": {"decoding", "parser", "text", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
@@ -61,8 +63,11 @@ WITH_TORCH = {
         "torch_backend",
         "triton_backend",
     },
+    "data": set(),
     "decoding": {"device_decode"},
+    "runtime": set(),
 }
+TORCH = {"torch", "triton"}
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
@@ -116,8 +121,14 @@ def test_charts_and_decoding_on_a_cpu_never_import_torch(path):
     package = package_of(path)
     names = {name.split(".")[0] for name in imported_names(path)}
     local = {name.split(".")[2] for name in imported_names(path) if name.startswith(f"treecrf.{package}.")}
-    imports_torch = bool(names & HEAVY or local & WITH_TORCH[package])
+    imports_torch = bool(names & TORCH or local & WITH_TORCH[package])
     assert imports_torch == (path.stem in WITH_TORCH[package])
+
+
+@pytest.mark.parametrize("module", ["parser", "bulk.parse_files", "server.app", "integrations.nltk", "cli.parse"])
+def test_parsing_starts_without_torch(module):
+    program = f"import sys, treecrf.{module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_charts_never_see_a_tree_or_a_label():

@@ -1,25 +1,60 @@
-"""parallel_map: results in order, and torch's number of threads unchanged."""
+"""The number of threads, and functions that run on several of them."""
 
 import threading
 
 import pytest
-import torch
 
-from treecrf.chart.threads import parallel_map
+from treecrf.chart import threads
+from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
+
+
+@pytest.fixture(autouse=True)
+def unchanged_number(monkeypatch):
+    monkeypatch.setattr(threads, "_chosen_count", threads._chosen_count)
 
 
 def test_results_are_in_the_order_of_the_items():
     assert list(parallel_map(lambda number: number * number, range(100))) == [n * n for n in range(100)]
 
 
-def test_torch_uses_one_thread_in_the_pool_and_as_many_as_before_elsewhere():
-    before = torch.get_num_threads()
-    assert set(parallel_map(lambda _: torch.get_num_threads(), range(20))) == {1}
-    numbers = []
-    new_thread = threading.Thread(target=lambda: numbers.append(torch.get_num_threads()))
-    new_thread.start()
-    new_thread.join()
-    assert [torch.get_num_threads(), *numbers] == [before, before]
+def test_a_mapped_function_runs_its_kernels_on_one_thread():
+    set_num_threads(3)
+    assert set(parallel_map(lambda _: num_threads(), range(20))) == {1} and num_threads() == 3
+
+
+def test_each_thread_is_initialized_once():
+    set_num_threads(3)
+    initialized = []
+    names = set(
+        parallel_map(
+            lambda _: threading.current_thread().name,
+            range(50),
+            initialize=lambda: initialized.append(threading.current_thread().name),
+        )
+    )
+    assert names <= set(initialized) and len(set(initialized)) == len(initialized) <= 3
+
+
+@pytest.mark.parametrize(
+    ("variables", "count"),
+    [({"TREECRF_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "4,2"}, 4), ({"TREECRF_NUM_THREADS": " "}, None)],
+)
+def test_the_number_of_threads_comes_from_variables_or_processors(variables, count, monkeypatch):
+    monkeypatch.setattr(threads, "_chosen_count", None)
+    for name in ("TREECRF_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert num_threads() == count or (count is None and num_threads() >= 1)
+
+
+def test_a_number_of_threads_that_is_none_is_an_error(monkeypatch):
+    monkeypatch.setattr(threads, "_chosen_count", None)
+    monkeypatch.setenv("TREECRF_NUM_THREADS", "many")
+    with pytest.raises(ValueError, match="TREECRF_NUM_THREADS is 'many'; expected a number of threads"):
+        num_threads()
+    with pytest.raises(ValueError, match="the number of threads is 0; expected 1 or more"):
+        set_num_threads(0)
 
 
 def test_an_error_is_raised_at_its_result():

@@ -14,14 +14,18 @@ from hypothesis import strategies as st
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, save_folder
+from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
+from treecrf.data.batch import Batch
 from treecrf.decoding.constraints import Constraints
+from treecrf.nn import SpanModel
 from treecrf.parser import Parser
-from treecrf.parser.inputs import DEFAULT_BATCHING, Sentences
-from treecrf.parser.pipeline import BatchScorer
+from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.parser.network import use_one_torch_thread
+from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
-from treecrf.training.tensor_io import to_safetensors
 from treecrf.runtime.int8 import instruction_set
 from treecrf.text import tokenize
+from treecrf.training.tensor_io import to_safetensors
 from treecrf.tree import Tree
 
 TREES = toy_trees(40, seed=3)
@@ -62,30 +66,45 @@ def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
 ) -> None:
     parser = random_parser(TREES, tag_head=tag_head)
     expected = list(parser.parse_many(SENTENCES))
-    score, sizes = BatchScorer.__call__, []
+    score, sizes = SpanModel.score_on_device, []
 
-    def with_little_memory(self: BatchScorer, sentences: Sentences) -> object:
-        sizes.append(len(sentences))
-        if len(sentences) > 3:
+    def with_little_memory(self: SpanModel, batch: Batch) -> object:
+        sizes.append(batch.size)
+        if batch.size > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return score(self, sentences)
+        return score(self, batch)
 
-    monkeypatch.setattr(BatchScorer, "__call__", with_little_memory)
-    assert list(parser.parse_many(SENTENCES)) == expected
+    monkeypatch.setattr(SpanModel, "score_on_device", with_little_memory)
+    decoder = parser._device_decoder(BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=None))
+    window = parser.reader.window(SENTENCES)
+    assert list(parser._build_trees(window, decoder(window)())) == expected
     assert max(sizes) > 6
 
 
 def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     parser = random_parser(TREES)
 
-    def without_memory(self: BatchScorer, sentences: Sentences) -> None:
+    def without_memory(self: SpanModel, batch: Batch) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(BatchScorer, "__call__", without_memory)
+    monkeypatch.setattr(SpanModel, "score_on_device", without_memory)
+    decoder = parser._device_decoder(BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=None))
     with pytest.raises(
         ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
     ):
-        parser.parse(["a", "b", "c"])
+        decoder(parser.reader.window([["a", "b", "c"]]))
+
+
+def test_torch_uses_one_thread_in_the_threads_of_a_parser_and_as_many_as_before_elsewhere() -> None:
+    set_num_threads(2)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    numbers = set(parallel_map(lambda _: torch.get_num_threads(), range(20), initialize=use_one_torch_thread))
+    new_thread = threading.Thread(target=lambda: numbers.add(torch.get_num_threads()))
+    new_thread.start()
+    new_thread.join()
+    assert numbers == {1, 2} and torch.get_num_threads() == 2
+    torch.set_num_threads(before)
 
 
 @settings(max_examples=20)
@@ -449,7 +468,7 @@ def test_batches_do_not_synchronize_the_device(model: dict[str, object]) -> None
 
 def test_a_parser_says_how_it_computes(folder: Path) -> None:
     exact = Parser.load(folder, device="cpu", precision="float32")
-    assert repr(exact) == f"<Parser: lstm, en, cpu, float32, {torch.get_num_threads()} threads>"
+    assert repr(exact) == f"<Parser: lstm, en, cpu, float32, {num_threads()} threads>"
     default = Parser.load(folder, device="cpu")
     expected = "float32" if default.scorer is default.model else f"int8 ({instruction_set()})"
     assert expected in repr(default)
