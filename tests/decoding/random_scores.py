@@ -16,6 +16,7 @@ from treecrf.treebank.binarize import from_spans
 LOSSES = ("two-stage", "one-stage-crf", "one-stage-margin")
 # two constituents, two intermediate labels, a unary chain of two, and the empty label
 LABELS = ("S", "NP", "(NP)", "(S)", "S VP", "")
+REPEATED = ("NP", "NP NP", "(NP)", "S NP NP", "")
 
 Derivations = dict[Tree, list[float]]  # the log-potentials of a tree's labeled binary trees
 
@@ -85,6 +86,13 @@ def derivations(scores: Scores, labels: Sequence[str], *, sentence: int = 0, roo
             named = [Span(i, j, labels[id_]) for (i, j), id_ in zip(spans, ids, strict=True)]
             by_tree[from_spans(named, leaves, root)].append(total)
     return by_tree
+
+
+def tree_probabilities(derivations: Derivations) -> dict[Tree, float]:
+    """The log-probability of every tree, the most probable tree first."""
+    log_z = log_sum(derivations)
+    log_probs = {tree: float(logsumexp(np.array(totals))) - log_z for tree, totals in derivations.items()}
+    return dict(sorted(log_probs.items(), key=lambda item: -item[1]))
 
 
 def log_sum(derivations: Derivations) -> float:

@@ -1,11 +1,10 @@
 """Analyses against the enumeration of all labeled binary trees."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,18 +12,21 @@ from hypothesis import strategies as st
 from decoding.random_scores import (
     LABELS,
     LOSSES,
+    REPEATED,
     Derivations,
     derivations,
     leaves_of,
     log_sum,
     random_scores,
     select_sentence,
+    tree_probabilities,
 )
 from treecrf.data.scores import Scores
 from treecrf.decoding import ExpectedF1, decode
 from treecrf.decoding.analysis import Analysis, analyze_batch
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, ImpossibleError, apply_constraints
+from treecrf.decoding.readings import repeating_labels
 from treecrf.tree import Span, Tree
 from treecrf.treebank.binarize import LabelSet
 
@@ -32,13 +34,13 @@ LABEL_SET = LabelSet(LABELS)
 
 
 @cache
-def few_scores(loss: str, length: int) -> Scores:
-    return random_scores([length], labels=len(LABELS), loss=loss, seed=length)
+def few_scores(loss: str, length: int, labels: tuple[str, ...] = LABELS) -> Scores:
+    return random_scores([length], labels=len(labels), loss=loss, seed=length)
 
 
 @cache
-def few_derivations(loss: str, length: int) -> Derivations:
-    return derivations(few_scores(loss, length), LABELS)
+def few_derivations(loss: str, length: int, labels: tuple[str, ...] = LABELS) -> Derivations:
+    return derivations(few_scores(loss, length, labels), labels)
 
 
 def constrain(scores: Scores, *constraints: Constraints | None, labels: LabelSet = LABEL_SET) -> Scores:
@@ -46,13 +48,19 @@ def constrain(scores: Scores, *constraints: Constraints | None, labels: LabelSet
 
 
 def analyze_all(
-    scores: Scores, *, labels: LabelSet = LABEL_SET, k: int = 1, mbr: bool = True, threshold: float = 0.0
+    scores: Scores,
+    *,
+    labels: LabelSet = LABEL_SET,
+    k: int = 1,
+    mbr: bool = True,
+    threshold: float = 0.0,
+    **search: object,
 ) -> list[Analysis]:
     distribution = BracketDistribution.of(scores)
     expected_f1 = ExpectedF1.for_labels(labels, threshold) if threshold else None
     decoded = decode(scores, mbr=mbr, expected_f1=expected_f1, distribution=distribution)
     leaves = [leaves_of(length) for length in scores.lengths.tolist()]
-    return list(analyze_batch(scores, distribution, decoded, leaves, labels, root="TOP", k=k))
+    return list(analyze_batch(scores, distribution, decoded, leaves, labels, root="TOP", k=k, **search))
 
 
 def analyze(scores: Scores, **options: object) -> Analysis:
@@ -61,34 +69,52 @@ def analyze(scores: Scores, **options: object) -> Analysis:
 
 
 def check(analysis: Analysis, derivations: Derivations) -> None:
-    """Compare an analysis with the distribution over these."""
-    log_z = log_sum(derivations)
-    best = {tree: max(totals) - log_z for tree, totals in derivations.items()}
-    probable: dict[Span, float] = defaultdict(float)
-    for tree, totals in derivations.items():
-        for span in set(tree.spans()):
-            probable[span] += sum(math.exp(total - log_z) for total in totals)
+    """Compares an analysis with the distribution over all trees."""
+    log_probs = tree_probabilities(derivations)
+    marginals: dict[Span, list[float]] = defaultdict(list)  # of each occurrence of a constituent over the same words
+    for tree, log_prob in log_probs.items():
+        for span, occurrences in Counter(tree.spans()).items():
+            marginals[span] += [0.0] * (occurrences - len(marginals[span]))
+            for occurrence in range(occurrences):
+                marginals[span][occurrence] += math.exp(log_prob)
+    assert analysis.log_prob == pytest.approx(log_probs[analysis.tree], abs=1e-5)
     for rated in (analysis, *analysis.alternatives):
-        assert [Span(c.start, c.end, c.label) for c in rated.constituents] == rated.tree.spans()
-        for c in rated.constituents:
-            assert c.probability == pytest.approx(probable[Span(c.start, c.end, c.label)], abs=1e-4)
-    totals = np.array(derivations[analysis.tree])
-    assert np.abs(totals - log_z - analysis.log_prob).min() < 1e-3
-    expected = sorted(best.values(), reverse=True)[: len(analysis.alternatives)]
-    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(expected, abs=1e-3)
-    assert len({alternative.tree for alternative in analysis.alternatives}) == len(analysis.alternatives)
-    for alternative in analysis.alternatives:
-        assert alternative.log_prob == pytest.approx(best[alternative.tree], abs=1e-3)
+        spans = [Span(c.start, c.end, c.label) for c in rated.constituents]
+        assert spans == rated.tree.spans()
+        for place, c in enumerate(rated.constituents):
+            occurrence = spans[:place].count(spans[place])
+            assert c.probability == c.calibrated == pytest.approx(marginals[spans[place]][occurrence], abs=1e-5)
+    best = list(log_probs.items())[: len(analysis.alternatives)]
+    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(
+        [log_prob for _, log_prob in best], abs=1e-5
+    )
+    assert [alternative.tree for alternative in analysis.alternatives] == [tree for tree, _ in best]
+    assert analysis.alternatives_exact
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("labels", [LABELS, REPEATED], ids=["labels", "repeated names"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_an_analysis_equals_enumeration(loss: str, length: int) -> None:
-    all_derivations = few_derivations(loss, length)
-    k = min(20, len(all_derivations))
-    analysis = analyze(few_scores(loss, length), k=k)
+def test_an_analysis_equals_enumeration(loss: str, labels: tuple[str, ...], length: int) -> None:
+    all_derivations = few_derivations(loss, length, labels)
+    k = min(30, len(all_derivations))
+    analysis = analyze(few_scores(loss, length, labels), labels=LabelSet(labels), k=k)
     assert len(analysis.alternatives) == k
     check(analysis, all_derivations)
+
+
+@pytest.mark.parametrize("labels", [("S NP", "(NP)"), ("NP NP", "NP"), ("S S", "")])
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_all_trees_of_four_words_equal_enumeration(labels: tuple[str, ...], scale: float) -> None:
+    scores = random_scores([4], labels=len(labels), scale=scale)
+    log_probs = tree_probabilities(derivations(scores, labels))
+    analysis = analyze(scores, labels=LabelSet(labels), k=len(log_probs) + 1)
+    assert analysis.alternatives_exact
+    assert {alternative.tree for alternative in analysis.alternatives} == set(log_probs)
+    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(
+        [*log_probs.values()], abs=1e-5
+    )
+    assert sum(math.exp(alternative.log_prob) for alternative in analysis.alternatives) == pytest.approx(1, abs=1e-5)
 
 
 constituent = st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from([None, "S", "NP", "VP", "TOP"])).filter(
@@ -106,7 +132,7 @@ def satisfies(tree: Tree, constraints: Constraints) -> bool:
     return all(there[: len(constraints.require)]) and not any(there[len(constraints.require) :])
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.sampled_from(LOSSES), st.sampled_from([1, 3]), constraints, st.booleans())
 def test_constraints_condition_the_distribution(loss: str, length: int, constraint: Constraints, mbr: bool) -> None:
     scores, all_derivations = few_scores(loss, length), few_derivations(loss, length)
@@ -146,16 +172,52 @@ def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.M
     constraint = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
     scores = constrain(random_scores([12], labels=len(LABELS), seed=6), constraint)
     whole = analyze(scores, k=8)
-    monkeypatch.setattr("treecrf.decoding.analysis._BLOCK", 5)
+    monkeypatch.setattr("treecrf.decoding.label_chart._BLOCK", 5)
     assert analyze(scores, k=8) == whole
     assert all(satisfies(alternative.tree, constraint) for alternative in whole.alternatives)
 
 
-def test_the_kbest_search_stops_at_a_tree_with_too_many_derivations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.decoding.analysis._MAX_REPEATS", 50)
-    analysis = analyze(random_scores([12], labels=1), labels=LabelSet(["(TOP)"]), k=5)  # all derivations: one tree
+def test_a_tree_with_many_derivations_is_one_alternative() -> None:
+    labels = LabelSet(["(TOP)"])
+    analysis = analyze(random_scores([12], labels=1), labels=labels, k=5)
     assert [alternative.tree for alternative in analysis.alternatives] == [analysis.tree]
+    assert analysis.log_prob == pytest.approx(0.0, abs=1e-5)
     assert analysis.constituents[0].probability == 1.0 and len(analysis.constituents) == 1
+
+
+def test_excluded_labels_are_in_no_alternative() -> None:
+    labels = LabelSet(REPEATED)
+    scores = few_scores("two-stage", 3, REPEATED)
+    log_probs = tree_probabilities(few_derivations("two-stage", 3, REPEATED))
+    analysis = analyze(scores, labels=labels, k=40, excluded=repeating_labels(labels))
+    allowed = [tree for tree in log_probs if not is_repeating(tree)]
+    assert [alternative.tree for alternative in analysis.alternatives] == allowed[:40]
+    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(
+        [log_probs[tree] for tree in allowed[:40]], abs=1e-5
+    )
+
+
+def is_repeating(tree: Tree) -> bool:
+    nodes = [node for node in tree.walk() if len(node.subtrees) == 1]
+    return any(node.label == node.subtrees[0].label for node in nodes)
+
+
+def test_a_search_that_is_stopped_gives_a_beam() -> None:
+    scores = random_scores([14], labels=len(LABELS), seed=8)
+    calls: list[int] = []
+
+    def should_stop() -> bool:
+        calls.append(1)
+        return len(calls) > 2
+
+    beam, exact = analyze(scores, k=20, should_stop=should_stop), analyze(scores, k=20)
+    assert exact.alternatives_exact and not beam.alternatives_exact and len(calls) == 3
+    log_probs = {alternative.tree: alternative.log_prob for alternative in exact.alternatives}
+    values = [alternative.log_prob for alternative in beam.alternatives]
+    assert values == sorted(values, reverse=True)
+    for alternative in beam.alternatives:
+        if alternative.tree in log_probs:
+            assert alternative.log_prob == pytest.approx(log_probs[alternative.tree], abs=1e-9)
 
 
 def constrained(require: object = (), forbid: object = ()) -> Callable[[], object]:

@@ -1,18 +1,22 @@
 """Expected-F1 decoding against the enumeration of all labeled trees."""
 
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
-from decoding.random_scores import LABELS, random_scores
+from decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.data.scores import Scores
 from treecrf.decoding import Decoded, ExpectedF1, decode, expected_f1
 from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.decoding.constraints import Constraints, apply_constraints
 from treecrf.treebank.binarize import LabelSet, unary_chain
 
 LABEL_SET = LabelSet(LABELS)
+LABEL_SETS = pytest.mark.parametrize("labels", [LABELS, REPEATED], ids=["labels", "repeated names"])
 
 
 @cache
@@ -27,41 +31,65 @@ def bracketings(start: int, end: int) -> list[frozenset[tuple[int, int]]]:
     ]
 
 
-def labeled_spans(decoded: Decoded) -> dict[tuple[int, int], str]:
+def labeled_spans(decoded: Decoded, labels: Sequence[str] = LABELS) -> dict[tuple[int, int], str]:
     positions = zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True)
-    return dict(zip(positions, [LABELS[label] for label in decoded.labels.tolist()], strict=True))
+    return dict(zip(positions, [labels[label] for label in decoded.labels.tolist()], strict=True))
 
 
 def label_scores(scores: Scores, start: int, end: int) -> np.ndarray:
     return scores.labels_at(np.array([start * scores.spans.shape[1] + end]))[0]
 
 
-def utility_of(scores: Scores, spans: dict[tuple[int, int], str], threshold: float) -> float:
-    """The definition: the sum over constituents of their probability minus the threshold."""
+def utility_of(scores: Scores, spans: dict[tuple[int, int], str], labels: Sequence[str], threshold: float) -> float:
+    """The definition: the expected number of constituents that match, minus the threshold for each constituent.
+
+    Over the same words, as many constituents of a name match as the tree and the correct tree both have.
+    """
     marginals = BracketDistribution.of(scores).marginals[0]
     total = 0.0
     for (start, end), label in spans.items():
         posterior = np.exp(label_scores(scores, start, end).astype(float))
-        posterior /= posterior.sum()
-        for name in unary_chain(label):
-            probability = sum(p for p, other in zip(posterior, LABELS, strict=True) if name in unary_chain(other))
-            total += float(marginals[start, end]) * probability - threshold
+        posterior = float(marginals[start, end]) * posterior / posterior.sum()
+        predicted = Counter(unary_chain(label))
+        matches = [(predicted & Counter(unary_chain(other))).total() for other in labels]
+        total += float(posterior @ np.array(matches)) - threshold * predicted.total()
     return total
 
 
+@LABEL_SETS
+@pytest.mark.parametrize("is_constrained", [False, True], ids=["free", "constrained"])
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
 @pytest.mark.parametrize("threshold", [0.1, 0.3, 0.45])
-def test_no_tree_has_a_higher_utility_than_the_decoded_one(threshold: float, loss: str) -> None:
+def test_no_tree_has_a_higher_utility_than_the_decoded_one(
+    threshold: float, loss: str, is_constrained: bool, labels: Sequence[str]
+) -> None:
+    label_set = LabelSet(labels)
     for seed in range(6):
-        scores = random_scores([5], labels=len(LABELS), loss=loss, seed=seed, scale=2.0)
-        decoded = decode(scores, expected_f1=ExpectedF1.for_labels(LABEL_SET, threshold))
-        best = {}  # by span: its most probable label, or none unless it is the whole sentence
+        scores = random_scores([5], labels=len(labels), loss=loss, seed=seed, scale=2.0)
+        if is_constrained:
+            constraints = Constraints(require=[(1, 3, "NP")], forbid=[(3, 5), (0, 2, "S")])
+            scores = apply_constraints(scores, [constraints], label_set, "TOP", numbers=[0])
+        decoded = decode(scores, expected_f1=ExpectedF1.for_labels(label_set, threshold))
+        best = {}  # by span: the utility of its most probable label, or of none unless it must have one
         for start, end in {span for tree in bracketings(0, 5) for span in tree}:
-            likeliest = LABELS[int(label_scores(scores, start, end).argmax())]
-            utility = utility_of(scores, {(start, end): likeliest}, threshold)
-            best[start, end] = utility if end - start == 5 else max(0.0, utility)
-        maximum = max(sum(best[span] for span in tree) for tree in bracketings(0, 5))
-        assert utility_of(scores, labeled_spans(decoded), threshold) == pytest.approx(maximum, abs=1e-3)
+            span_scores = label_scores(scores, start, end)
+            utility = utility_of(scores, {(start, end): labels[int(span_scores.argmax())]}, labels, threshold)
+            must_have_label = end - start == 5 or np.isinf(span_scores[label_set.counts == 0]).all()
+            best[start, end] = utility if must_have_label else max(0.0, utility)
+        allowed = [tree for tree in bracketings(0, 5) if all(scores.spans[0][span] > -np.inf for span in tree)]
+        maximum = max(sum(best[span] for span in tree) for tree in allowed)
+        utility = utility_of(scores, labeled_spans(decoded, labels), labels, threshold)
+        assert utility == pytest.approx(maximum, abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_both_constituents_of_a_repeated_name_are_kept_if_both_are_probable(dtype: type) -> None:
+    label_set = LabelSet(("NP", "NP NP", "(NP)"))
+    utility = ExpectedF1.for_labels(label_set, 0.44)
+    probabilities = np.array([[0.1, 0.85, 0.05], [0.44, 0.46, 0.1]], dtype)
+    utilities, best = utility.best_labels(np.log(probabilities), np.ones(2, dtype))
+    assert best.tolist() == [1, 1]
+    assert utilities.tolist() == pytest.approx([0.95 + 0.85 - 0.88, 0.9 + 0.46 - 0.88], abs=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -199,12 +199,21 @@ def test_unary_chains_restore_escaped_names() -> None:
     assert unary_chain("") == unary_chain("(NP)") == ()
 
 
-def test_labels_with_the_same_constituents_are_equivalent() -> None:
+def test_all_labels_without_constituents_give_the_same_tree() -> None:
     labels = LabelSet(["", "(NP)", "NP", "S VP", "(S)"])
     assert labels.names == ["NP", "S", "VP"]
     assert labels.counts.tolist() == [0, 0, 1, 2, 0]
-    assert labels.equivalent(2) == [[2], [3], [1, 4, 0]]
-    assert labels.equivalent(1) == [[2], [3], [1, 4], [0]]
+    assert (labels.free_labels(2), labels.tree_labels(2)) == ([1, 4, 0], [2, 3])
+    assert (labels.free_labels(1), labels.tree_labels(1)) == ([1, 4], [2, 3, 0])
+
+
+def test_a_name_that_a_chain_repeats_is_two_constituents() -> None:
+    labels = LabelSet(["NP", "NP NP", "S NP", "NP PP NP", ""])
+    columns = [labels.columns(label) for label in labels.strings]
+    assert columns == [[0], [0, 1], [3, 0], [0, 2, 1], []]
+    assert labels.contains[:, 1].tolist() == [False, True, False, True, False]
+    assert labels.counts.tolist() == [1, 2, 2, 3, 0] == labels.contains[:, :-1].sum(axis=1).tolist()
+    assert labels.containing(0, 1, "NP", length=2, root="TOP").tolist() == [True, True, True, True, False]
 
 
 def test_a_label_set_masks_the_labels_that_contain_a_constituent() -> None:

@@ -1,62 +1,68 @@
-"""Probabilities of trees and constituents, and k-best trees.
+"""Probabilities of trees and constituents, and the k most probable trees.
 
 The probability of a labeled binary tree is that of its brackets, p(b), times that of each span's label, p(l | i, j).
-Both follow from the scores. A chart of span scores with the labels summed out answers every question about brackets,
-and labels are looked up span by span. The scores of a max-margin model are used as log-potentials; such a model has
-learned the order of trees but not their probabilities.
+Both follow from the scores. The probability of a tree is the sum over the labeled binary trees that give this tree. The
+scores of a max-margin model are used as log-potentials; such a model has learned the order of trees but not their
+probabilities.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import count, islice
-from typing import NamedTuple
+from itertools import chain
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Ints
-from treecrf.chart.kbest import LazyTrees
 from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.decode import Decoded
+from treecrf.decoding.label_chart import Constituents, LabelChart
 from treecrf.decoding.log_space import log_softmax
+from treecrf.decoding.readings import describe_difference
+from treecrf.decoding.tree_probability import Position, tree_log_probs
+from treecrf.decoding.tree_search import rank_trees
 from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, from_spans, unary_chain
+from treecrf.treebank.binarize import LabelSet, from_spans
 from treecrf.viz import svg
-
-_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed
-_MAX_REPEATS = 1000  # derivations of known trees in a row after which the k-best search stops
 
 
 @dataclass(frozen=True, slots=True)
 class Constituent:
-    """A constituent over `words[start:end]` and its probability."""
+    """A constituent over `words[start:end]`.
+
+    `probability` is its marginal: the sum of the probabilities of all trees that contain it. `calibrated` is the
+    calibrated probability, which is about the share of such constituents that are correct.
+    """
 
     start: int
     end: int
     label: str
     probability: float
+    calibrated: float
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable trees, with the log-probability of its best labeled binary tree.
+    """One of the most probable trees, and its log-probability.
 
-    `constituents` are those of `tree.spans()`, in their order.
+    `constituents` are those of `tree.spans()`, in their order. `differences` say what the tree changes against the
+    first alternative.
     """
 
     tree: Tree
     log_prob: float
     constituents: tuple[Constituent, ...]
+    differences: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """A tree with its probabilities, given the constraints if there are any.
 
-    `log_prob` is the log-probability of the decoded labeled binary tree: brackets and labels. `entropy`, in nats, is
-    that of the distribution over bracketings. `constituents` are those of `tree.spans()`, in their order.
-    `alternatives` are the k best trees, the best first.
+    `log_prob` is the log-probability of the tree. `entropy`, in nats, is that of the distribution over bracketings.
+    `constituents` are those of `tree.spans()`, in their order. `alternatives` are the most probable trees, the best
+    first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and there may be
+    trees that are more probable.
     """
 
     tree: Tree
@@ -64,10 +70,11 @@ class Analysis:
     entropy: float
     constituents: tuple[Constituent, ...]
     alternatives: tuple[Alternative, ...]
+    alternatives_exact: bool
 
     def _repr_svg_(self) -> str:
-        """The picture that notebooks show: the tree, its constituents colored by probability."""
-        return svg(self.tree, [constituent.probability for constituent in self.constituents])
+        """The picture that notebooks show: the tree, its constituents colored by calibrated probability."""
+        return svg(self.tree, [constituent.calibrated for constituent in self.constituents])
 
 
 def analyze_batch(
@@ -79,150 +86,99 @@ def analyze_batch(
     *,
     root: str,
     k: int = 1,
+    excluded: Collection[int] = (),
+    should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Analysis]:
-    """The analysis of each decoded tree of a batch, over its preterminals, with the k best trees of its sentence."""
+    """The analysis of each decoded tree of a batch, over its preterminals, with the k best trees of its sentence.
+
+    Alternatives have none of the `excluded` labels. The search for alternatives ends when `should_stop` returns true.
+    """
     starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-    spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
-    first = 0
-    for sentence, preterminals in enumerate(leaves):
-        tree_spans = slice(first, first + 2 * len(preterminals) - 1)
-        first = tree_spans.stop
-        build = partial(from_spans, leaves=preterminals, root=root)
-        probabilities = _SpanProbabilities.of(scores, distribution, sentence, spans[tree_spans], labels)
-        best = islice(_best_trees(scores, distribution, sentence, build, labels, k=k), k) if k else ()
-        tree = build(spans[tree_spans])
-        yield Analysis(
-            tree,
-            _log_prob(probabilities, decoded.labels[tree_spans], labels, float(distribution.log_z[sentence])),
-            distribution.entropies[sentence],
-            _constituents(tree, spans[tree_spans], probabilities, labels),
-            tuple(_alternatives(scores, distribution, sentence, list(best), labels)),
-        )
+    all_spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
+    lasts = np.cumsum(2 * scores.lengths - 1).tolist()
+    spans = [all_spans[last - 2 * len(words) + 1 : last] for last, words in zip(lasts, leaves, strict=True)]
+    trees = [from_spans(tree_spans, words, root) for tree_spans, words in zip(spans, leaves, strict=True)]
+    log_probs = tree_log_probs(scores, distribution, trees, labels, root=root)
+    for sentence, (tree, log_prob) in enumerate(zip(trees, log_probs, strict=True)):
+        probabilities = _SpanProbabilities.of(scores, distribution, sentence, spans[sentence], labels)
+        alternatives: tuple[Alternative, ...] = ()
+        is_exact = True
+        if k:
+            chart = LabelChart(scores, distribution, sentence, labels, choices=k, excluded=excluded)
+            ranked_trees, is_exact = rank_trees(chart, k, should_stop=should_stop)
+            alternatives = tuple(
+                _alternatives(scores, distribution, sentence, ranked_trees, labels, leaves=leaves[sentence], root=root)
+            )
+        constituents = _constituents(tree, spans[sentence], probabilities, labels)
+        yield Analysis(tree, log_prob, distribution.entropies[sentence], constituents, alternatives, is_exact)
+
+
+def _alternatives(
+    scores: Scores,
+    distribution: BracketDistribution,
+    sentence: int,
+    ranked_trees: Sequence[tuple[Constituents, float]],
+    labels: LabelSet,
+    *,
+    leaves: Sequence[Tree],
+    root: str,
+) -> Iterator[Alternative]:
+    """The best trees of a sentence, given by their constituents and log-probabilities."""
+    all_spans = [
+        [Span(*position, labels.strings[label]) for position, label in constituents] for constituents, _ in ranked_trees
+    ]
+    sentence_span = Span(0, len(leaves), "")
+    probabilities = _SpanProbabilities.of(
+        scores, distribution, sentence, [sentence_span, *chain.from_iterable(all_spans)], labels
+    )
+    trees = [from_spans(spans, leaves, root) for spans in all_spans]
+    for tree, spans, (_, log_prob) in zip(trees, all_spans, ranked_trees, strict=True):
+        constituents = _constituents(tree, spans, probabilities, labels)
+        yield Alternative(tree, log_prob, constituents, tuple(describe_difference(trees[0], tree)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _SpanProbabilities:
-    """The probabilities of m spans of a sentence."""
+    """The probabilities of some spans of a sentence."""
 
-    rows: dict[tuple[int, int], int]  # by (start, end)
-    scores: Doubles  # (m,)
-    posteriors: Doubles  # (m, labels): log-probabilities of labels
-    marginals: list[float]
-    names: list[list[float]]  # the probability of each name in the span's label, and last, that it has a label
+    length: int
+    marginals: dict[Position, float]
+    # by position: the probabilities of the columns of LabelSet.contains, given the span
+    constituents: dict[Position, list[float]]
 
     @staticmethod
     def of(
         scores: Scores, distribution: BracketDistribution, sentence: int, spans: Iterable[Span], labels: LabelSet
     ) -> "_SpanProbabilities":
         """The probabilities of these spans."""
-        positions = dict.fromkeys(span[:2] for span in spans)
-        starts, ends = np.array(list(positions), dtype=np.int64).reshape(-1, 2).T
+        positions = list(dict.fromkeys(span[:2] for span in spans))
+        starts, ends = np.array(positions, np.int64).T
         size = scores.spans.shape[1]
         posteriors = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
         return _SpanProbabilities(
-            rows={position: row for row, position in enumerate(positions)},
-            scores=distribution.scores[sentence, starts, ends].astype(np.float64),
-            posteriors=posteriors,
-            marginals=distribution.marginals[sentence, starts, ends].tolist(),
-            names=(np.exp(posteriors) @ labels.contains).tolist(),
+            length=int(scores.lengths[sentence]),
+            marginals=dict(zip(positions, distribution.marginals[sentence, starts, ends].tolist(), strict=True)),
+            constituents=dict(zip(positions, (np.exp(posteriors) @ labels.contains).tolist(), strict=True)),
         )
 
 
-def _log_prob(probabilities: _SpanProbabilities, label_ids: Ints, labels: LabelSet, log_z: float) -> float:
-    """The log-probability of a labeled tree; a label without constituents counts as the best such label."""
-    is_empty = labels.counts == 0
-    posteriors = probabilities.posteriors
-    log_probs = posteriors[np.arange(len(label_ids)), label_ids]
-    if is_empty.any():
-        log_probs = np.where(is_empty[label_ids], posteriors[:, is_empty].max(1), log_probs)
-    return min(0.0, float((probabilities.scores + log_probs).sum()) - log_z)
-
-
 def _constituents(
-    tree: Tree, spans: Sequence[Span], span_probabilities: _SpanProbabilities, labels: LabelSet
+    tree: Tree, spans: Iterable[Span], probabilities: _SpanProbabilities, labels: LabelSet
 ) -> tuple[Constituent, ...]:
     """The constituents of a tree with their probabilities.
 
     A label is a unary chain of constituents. The probability of a constituent is that of its span times that of all
     labels whose chain contains it. The root is certain, except over a single word, which may have no root.
     """
-    columns = {name: column for column, name in enumerate(labels.names)}
-    probabilities: dict[tuple[int, int, str], float] = {}
+    by_position: dict[Position, list[float]] = defaultdict(list)  # outermost first
+    if not tree.is_leaf:
+        whole = (0, probabilities.length)
+        by_position[whole].append(1.0 if probabilities.length > 1 else probabilities.constituents[whole][-1])
     for start, end, label in spans:
-        number = span_probabilities.rows[start, end]
-        marginal, row = span_probabilities.marginals[number], span_probabilities.names[number]
-        for name in unary_chain(label):
-            probabilities[start, end, name] = min(1.0, marginal * row[columns[name]])
-        if end - start == len(spans) // 2 + 1:
-            probabilities[start, end, tree.label] = 1.0 if len(spans) > 1 else min(1.0, row[-1])
-    return tuple(Constituent(*span, probabilities[span]) for span in tree.spans())
-
-
-class _RankedTree(NamedTuple):
-    """A tree, the spans of its best derivation, and their score."""
-
-    tree: Tree
-    spans: list[Span]
-    score: float
-
-
-def _alternatives(
-    scores: Scores, distribution: BracketDistribution, sentence: int, trees: Sequence[_RankedTree], labels: LabelSet
-) -> Iterator[Alternative]:
-    """The best trees of a sentence with their probabilities and those of their constituents."""
-    all_spans = [span for tree in trees for span in tree.spans]
-    probabilities = _SpanProbabilities.of(scores, distribution, sentence, all_spans, labels)
-    for tree, spans, score in trees:
-        log_prob = min(0.0, score - float(distribution.log_z[sentence]))
-        yield Alternative(tree, log_prob, _constituents(tree, spans, probabilities, labels))
-
-
-def _best_trees(
-    scores: Scores,
-    distribution: BracketDistribution,
-    sentence: int,
-    build: Callable[[list[Span]], Tree],
-    labels: LabelSet,
-    *,
-    k: int,
-) -> Iterator[_RankedTree]:
-    """The trees of a sentence in order of their best derivation, each tree once.
-
-    Many labeled binary trees give the same tree, because intermediate labels dissolve. All intermediate labels of a
-    span are one choice here.
-    """
-    length = int(scores.lengths[sentence])
-    values, ids = _top_labels(scores, sentence, labels, k)
-    values = values + distribution.scores[sentence, : length + 1, : length + 1, None]
-    derivations = LazyTrees(values, length)
-    seen: set[Tree] = set()
-    repeats = 0
-    for rank in count():
-        derivation = derivations.spans(rank)
-        if not derivation or repeats > _MAX_REPEATS:
-            return
-        labeled_spans = [Span(i, j, labels.strings[ids[i, j, choice]]) for i, j, choice in derivation]
-        tree = build(labeled_spans)
-        repeats = repeats + 1 if tree in seen else 0
-        if tree not in seen:
-            seen.add(tree)
-            yield _RankedTree(tree, labeled_spans, sum(float(values[place]) for place in derivation))
-
-
-def _top_labels(scores: Scores, sentence: int, labels: LabelSet, k: int) -> tuple[Doubles, Ints]:
-    """The log-posteriors and ids of each span's k best labels, (n + 1, n + 1, choices)."""
-    length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
-    groups = labels.equivalent(length)
-    choices = min(k, len(groups))
-    values = np.zeros((length + 1, length + 1, choices))
-    ids = np.zeros(values.shape, dtype=np.int64)
-    all_starts, all_ends = np.triu_indices(length + 1, 1)
-    for first in range(0, len(all_starts), _BLOCK):
-        starts, ends = all_starts[first : first + _BLOCK], all_ends[first : first + _BLOCK]
-        posteriors = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
-        group_values = np.stack([posteriors[:, group].max(-1) for group in groups], -1)
-        group_ids = np.stack([np.array(group)[posteriors[:, group].argmax(-1)] for group in groups], -1)
-        top = np.argsort(-group_values, -1, kind="stable")[:, :choices]
-        values[starts, ends] = np.take_along_axis(group_values, top, -1)
-        ids[starts, ends] = np.take_along_axis(group_ids, top, -1)
-    return values, ids
+        row, marginal = probabilities.constituents[start, end], probabilities.marginals[start, end]
+        by_position[start, end] += [marginal * row[column] for column in labels.columns(label)]
+    constituents = []
+    for start, end, label in tree.spans():
+        probability = min(1.0, by_position[start, end].pop(0))
+        constituents.append(Constituent(start, end, label, probability, probability))
+    return tuple(constituents)

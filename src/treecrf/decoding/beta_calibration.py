@@ -42,4 +42,4 @@ class BetaCalibration(NamedTuple):
         return replace(analysis, constituents=self._calibrate(analysis.constituents), alternatives=alternatives)
 
     def _calibrate(self, constituents: "tuple[Constituent, ...]") -> "tuple[Constituent, ...]":
-        return tuple(replace(constituent, probability=self(constituent.probability)) for constituent in constituents)
+        return tuple(replace(constituent, calibrated=self(constituent.probability)) for constituent in constituents)

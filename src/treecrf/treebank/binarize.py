@@ -141,43 +141,64 @@ def unary_chain(label: str) -> tuple[str, ...]:
     return tuple(map(unescape, label.split(" "))) if label and not is_intermediate(label) else ()
 
 
+def _constituents(label: str) -> list[tuple[str, int]]:
+    """The constituents of a span's label, outermost first; each name with its occurrence in the chain, from 1."""
+    chain = unary_chain(label)
+    return [(name, chain[: place + 1].count(name)) for place, name in enumerate(chain)]
+
+
 class LabelSet:
-    """The span labels of a model, and the constituents that each contains."""
+    """The span labels of a model, and the constituents that each contains.
+
+    A chain may contain a name more than once (`NP NP`). So a constituent is a name and its occurrence in the chain:
+    the second NP over a span exists if the chain contains NP at least twice.
+    """
 
     def __init__(self, labels: Sequence[str]) -> None:
         import numpy as np  # not at the top: reading and writing trees works without NumPy
 
         self.strings = tuple(labels)
-        chains = [unary_chain(label) for label in labels]
-        self.names = sorted({name for chain in chains for name in chain})
-        # (labels, names + 1): whether the unary chain contains the name; last column: whether the label is not empty
+        chains = [_constituents(label) for label in labels]
+        constituents = sorted({constituent for chain in chains for constituent in chain})
+        self.names = sorted({name for name, _ in constituents})
+        self._columns = {constituent: column for column, constituent in enumerate(constituents)}
+        # (labels, constituents + 1): whether the label contains the constituent; last column: whether it is not empty
         self.contains = np.array(
             [
-                [*(name in chain for name in self.names), label != ""]
+                [*(constituent in chain for constituent in constituents), label != ""]
                 for label, chain in zip(labels, chains, strict=True)
             ]
         )
         self.counts = np.array([len(chain) for chain in chains], dtype=np.int64)  # constituents per label
-        self._chains = [[number] for number, chain in enumerate(chains) if chain]
+        self._chains = [number for number, chain in enumerate(chains) if chain]
         self._intermediate = [number for number, label in enumerate(labels) if is_intermediate(label)]
         self._empty = [number for number, label in enumerate(labels) if not label]
 
-    def equivalent(self, length: int) -> list[list[int]]:
-        """Groups of labels that give a span the same constituents in a sentence of this length.
+    def columns(self, label: str) -> list[int]:
+        """The columns of `contains` for the constituents of a label, outermost first."""
+        return [self._columns[constituent] for constituent in _constituents(label)]
 
-        All labels without constituents give the same tree, except for a sentence of one word: there the empty label
-        gives a tree without a root, and an intermediate label one with a root.
+    def free_labels(self, length: int) -> list[int]:
+        """The labels that give a span of a sentence of this length no constituent; all of them give the same tree.
+
+        In a sentence of one word, the empty label is not among them: it gives a tree without a root.
         """
-        groups = [self._intermediate, self._empty] if length == 1 else [self._intermediate + self._empty]
-        return self._chains + [group for group in groups if group]
+        return self._intermediate + (self._empty if length > 1 else [])
+
+    def tree_labels(self, length: int) -> list[int]:
+        """The labels of which each gives a different tree: all that are not in `free_labels`."""
+        return self._chains + (self._empty if length == 1 else [])
 
     def containing(self, start: int, end: int, name: str | None, *, length: int, root: str) -> npt.NDArray[np.bool_]:
         """Mask (labels,): the labels that make words[start:end] a constituent `name`, or any constituent if None."""
         import numpy as np
 
-        columns = range(len(self.names)) if name is None else [self.names.index(name)] if name in self.names else []
-        mask = np.zeros(len(self.strings), dtype=np.bool_)
-        mask[self.contains[:, list(columns)].any(axis=1)] = True
+        if name is None:
+            mask = self.counts > 0
+        elif (name, 1) in self._columns:
+            mask = self.contains[:, self._columns[name, 1]].copy()
+        else:
+            mask = np.zeros(len(self.strings), dtype=np.bool_)
         if end - start == length and name in (None, root):
             mask[self.contains[:, -1] | (length > 1)] = True  # only a sentence of one word may have no root
         return mask

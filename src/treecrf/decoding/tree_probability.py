@@ -1,0 +1,90 @@
+"""The exact probability of a tree: the sum over all of its derivations.
+
+A derivation is a labeled binary tree. One tree has many of them: a node with several children can be split in different
+orders, and a span that is no constituent may have any label without constituents. These are the derivations of a
+restricted chart. The spans of the tree's constituents have exactly their labels. Other spans that cross no constituent
+have any label without constituents. All other spans are forbidden.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from treecrf.chart import inside
+from treecrf.chart.cpu_backend import Doubles
+from treecrf.data.scores import Scores
+from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.decoding.log_space import log_softmax, logsumexp
+from treecrf.tree import Tree
+from treecrf.treebank.binarize import LabelSet, is_intermediate, to_spans
+
+Position = tuple[int, int]  # the start and end of a span
+
+
+def tree_log_probs(
+    scores: Scores, distribution: BracketDistribution, trees: Sequence[Tree], labels: LabelSet, *, root: str
+) -> list[float]:
+    """The log-probability of one tree for each sentence of a batch; -inf for a tree that the model never gives."""
+    chart = np.full(scores.spans.shape, -np.inf)
+    for sentence, (tree, length) in enumerate(zip(trees, scores.lengths.tolist(), strict=True)):
+        _check_tree(tree, length, root)
+        constituents = _label_ids(tree, labels, length)
+        if constituents is not None:
+            _fill_chart(chart, scores, distribution, sentence, constituents, labels)
+    _, log_sums = inside(chart, scores.lengths)
+    return np.minimum(log_sums - distribution.log_z, 0.0).tolist()
+
+
+def compatible_spans(constituents: Iterable[Position], length: int) -> set[Position]:
+    """The spans that cross no constituent: one or several neighboring children of a node."""
+    words = {(start, start + 1) for start in range(length)}
+    nodes = sorted({(0, length), *constituents} | words, key=lambda node: (node[0], -node[1]))
+    ancestors: list[tuple[int, list[int]]] = []  # the end of a node, and the fenceposts between its children
+    spans = words | {(0, length)}
+    for start, end in nodes:
+        while ancestors and ancestors[-1][0] <= start:
+            ancestors.pop()
+        if ancestors:
+            fenceposts = ancestors[-1][1]
+            spans.update((fencepost, end) for fencepost in fenceposts)
+            fenceposts.append(end)
+        ancestors.append((end, [start]))
+    return spans
+
+
+def _check_tree(tree: Tree, length: int, root: str) -> None:
+    words = len(tree.leaves())
+    if words != length:
+        raise ValueError(f"the tree has {words} words, but its sentence has {length}; expected the same words")
+    if tree.label != root and not tree.is_leaf:
+        raise ValueError(f"the root of the tree is {tree.label!r}; expected {root!r}, the root of the model's trees")
+
+
+def _label_ids(tree: Tree, labels: LabelSet, length: int) -> dict[Position, int] | None:
+    """The labels of a tree's constituents; None if the model does not have one of them."""
+    ids = {labels.strings[label]: label for label in labels.tree_labels(length)}
+    spans = [span for span in to_spans(tree) if not is_intermediate(span.label)]
+    if any(span.label not in ids for span in spans):
+        return None
+    return {(span.start, span.end): ids[span.label] for span in spans}
+
+
+def _fill_chart(
+    chart: Doubles,
+    scores: Scores,
+    distribution: BracketDistribution,
+    sentence: int,
+    constituents: Mapping[Position, int],
+    labels: LabelSet,
+) -> None:
+    """Writes the log-potentials of a tree's derivations into the chart of its sentence."""
+    length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
+    positions = [*constituents, *compatible_spans(constituents, length).difference(constituents)]
+    starts, ends = np.array(positions).T
+    posteriors = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
+    values = np.full(len(positions), -np.inf)
+    fixed = len(constituents)
+    values[:fixed] = posteriors[np.arange(fixed), list(constituents.values())]
+    if free := labels.free_labels(length):
+        values[fixed:] = logsumexp(posteriors[fixed:, free])
+    chart[sentence, starts, ends] = values + distribution.scores[sentence, starts, ends]
