@@ -128,7 +128,7 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
     (tmp_path / "in.txt").write_text("The old cat sees a garden. We waited.\n")
     assert not run(tmp_path / "in.txt", "--model", tmp_path / "model", "--number", "2", "--format", "svg")
     analysis = Parser.load(tmp_path / "model", "cpu").analyze("We waited.")
-    assert printed() == viz.svg(analysis.tree, [constituent.probability for constituent in analysis.constituents])
+    assert printed() == viz.svg(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
 @pytest.mark.parametrize(

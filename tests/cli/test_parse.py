@@ -161,7 +161,7 @@ def test_pretty_format_has_trees_and_probabilities(parser: Parser, tmp_path: Pat
     text = (tmp_path / "out").read_text()
     analysis = parser.analyze(["the", "cat"], k=2)
     for c, line in zip(analysis.constituents, re.findall(r".* \d\.\d\d\d$", text, re.MULTILINE), strict=False):
-        assert line.endswith(f"{c.label}  {c.probability:.3f}")
+        assert line.endswith(f"{c.label}  {c.calibrated:.3f}")
     assert all(other.tree.pretty() in text for other in analysis.alternatives)
     assert not parse(path, "-o", tmp_path / "plain", "--format", "pretty")
     first, second = parser.parse(["the", "cat"]).pretty(), parser.parse(["we", "sang"]).pretty()

@@ -32,11 +32,13 @@ def test_a_parser_calibrates_probabilities_and_saves_the_calibration(tmp_path):
     for analysis in (parser.analyze(WORDS, k=2), loaded.analyze(WORDS, k=2)):
         assert analysis.tree == plain.tree and analysis.log_prob == pytest.approx(plain.log_prob, rel=1e-5)
         for calibrated, raw in zip(analysis.constituents, plain.constituents, strict=True):
-            assert calibrated.probability == pytest.approx(parser.calibration(raw.probability), abs=1e-5)
+            assert calibrated.probability == pytest.approx(raw.probability, abs=1e-5)
+            assert calibrated.calibrated == pytest.approx(parser.calibration(raw.probability), abs=1e-5)
         for calibrated, raw in zip(
             analysis.alternatives[1].constituents, plain.alternatives[1].constituents, strict=True
         ):
-            assert calibrated.probability == pytest.approx(parser.calibration(raw.probability), abs=1e-5)
+            assert calibrated.probability == pytest.approx(raw.probability, abs=1e-5)
+            assert calibrated.calibrated == pytest.approx(parser.calibration(raw.probability), abs=1e-5)
 
 
 def test_a_required_constituent_stays_certain():
@@ -44,4 +46,4 @@ def test_a_required_constituent_stays_certain():
     parser.calibration = BetaCalibration(0.5, 0.5, -1.0)
     analysis = parser.analyze(WORDS, constraints=Constraints(require=[(0, 2, "NP")]))
     (required,) = [c for c in analysis.constituents if (c.start, c.end, c.label) == (0, 2, "NP")]
-    assert required.probability == pytest.approx(1.0, abs=1e-5)
+    assert required.probability == required.calibrated == pytest.approx(1.0, abs=1e-5)

@@ -107,7 +107,7 @@ def test_constituents_have_the_colors_of_their_probabilities(
     fills = session.attributes("#view g.label > rect", "fill")
     assert len(fills) == len(analysis.constituents)
     for fill, constituent in zip(fills, analysis.constituents, strict=True):
-        expected = THEMES[theme].fill(constituent.probability)
+        expected = THEMES[theme].fill(constituent.calibrated)
         assert [int(fill[at : at + 2], 16) for at in (1, 3, 5)] == pytest.approx(expected, abs=1)
 
 
@@ -119,7 +119,7 @@ def test_hovering_and_focusing_show_a_probability(open_session: OpenSession, ana
         title, words = (tooltip.locator(part).inner_text() for part in ("strong", "span"))
         assert title.split()[0] == constituent.label
         assert words == " ".join(FIRST[constituent.start : constituent.end])
-        assert read_percentage(title) == pytest.approx(100 * constituent.probability, abs=0.6)
+        assert read_percentage(title) == pytest.approx(100 * constituent.calibrated, abs=0.6)
         assert session.texts("#words > .highlighted") == FIRST[constituent.start : constituent.end]
     session.page.mouse.move(1, 1)
     expect(tooltip).to_be_hidden()
@@ -147,7 +147,7 @@ def test_buttons_and_arrow_keys_go_through_alternatives(open_session: OpenSessio
         )
         assert session.copy("brackets") == str(other.tree)
         percentages = [read_percentage(label) for label in session.attributes("#view g.label", "aria-label")]
-        expected = [100 * c.probability for c in other.constituents]
+        expected = [100 * c.calibrated for c in other.constituents]
         assert percentages == pytest.approx(expected, abs=0.6)
     session.page.click("#previous-tree")
     assert session.copy("brackets") == str(alternatives[1].tree)
@@ -270,7 +270,7 @@ def test_the_menu_chooses_the_model(open_session: OpenSession, other: Path) -> N
 
 def test_exports_equal_those_of_treecrf_draw(open_session: OpenSession, analysis: Analysis) -> None:
     session = open_session().open(text=TEXT)
-    probabilities = [round(c.probability, 6) for c in analysis.constituents]
+    probabilities = [round(c.calibrated, 6) for c in analysis.constituents]
     assert session.copy("latex") == viz.latex(analysis.tree, probabilities)
     names = "{http://www.w3.org/2000/svg}"
     page_svg, draw_svg = (

@@ -4,6 +4,7 @@ A constituent is correct if the gold tree has it with the same words and label. 
 counted. The probability of a tree is the sum over all labeled binary trees that give this tree.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,19 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart import inside
-from treecrf.chart.cpu_backend import Doubles
 from treecrf.data.batch import Ints
 from treecrf.data.bucketing import sorted_batches
 from treecrf.data.scores import Scores
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.log_space import log_softmax, logsumexp
+from treecrf.decoding.log_space import log_softmax
+from treecrf.decoding.tree_probability import tree_log_probs
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Sentences
 from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, to_spans, unary_chain
+from treecrf.treebank.binarize import LabelSet, unary_chain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,12 +73,12 @@ def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: l
     spans = _predicted_spans(scores, distribution, decoded, labels)
     words, tags = [tree.words for tree in gold], [tree.tags for tree in gold]
     predicted = list(parser.tree_builder.trees(words, tags, decoded))
-    probabilities = np.exp(tree_log_probs(scores, distribution, predicted, labels)).tolist()
-    for gold_tree, tree, probability in zip(gold, predicted, probabilities, strict=True):
+    log_probs = tree_log_probs(scores, distribution, predicted, labels, root=parser.root).tolist()
+    for gold_tree, tree, log_prob in zip(gold, predicted, log_probs, strict=True):
         gold_constituents, constituents = _constituents(gold_tree), _constituents(tree)
         tree_spans = islice(spans, 2 * len(tree.words) - 1)
         matched = _add_constituents(predictions, tree_spans, gold_constituents, parser.calibration)
-        predictions.trees.add(probability, constituents == gold_constituents)
+        predictions.trees.add(math.exp(log_prob), constituents == gold_constituents)
         predictions.counts.append((gold_constituents.total(), constituents.total(), matched))
 
 
@@ -100,11 +100,10 @@ def _predicted_spans(
     marginals = distribution.marginals.ravel()[cells].astype(float)
     name_probabilities = (marginals[:, None] * (label_probabilities @ labels.contains[:, :-1])).tolist()
     probabilities = (marginals * label_probabilities[:, labels.counts > 0].sum(-1)).tolist()
-    columns = {name: column for column, name in enumerate(labels.names)}
     starts, ends, label_ids = decoded.starts.tolist(), decoded.ends.tolist(), decoded.labels.tolist()
     for place, label in enumerate(label_ids):
-        chain = unary_chain(labels.strings[label])
-        constituents = [(name, name_probabilities[place][columns[name]]) for name in chain]
+        chain, columns = unary_chain(labels.strings[label]), labels.columns(labels.strings[label])
+        constituents = [(name, name_probabilities[place][column]) for name, column in zip(chain, columns, strict=True)]
         yield _PredictedSpan(starts[place], ends[place], constituents, probabilities[place])
 
 
@@ -136,58 +135,3 @@ def _constituents(tree: Tree) -> Counter[Span]:
     counts = Counter(tree.spans())
     counts[Span(0, len(tree.words), tree.label)] -= not tree.is_leaf
     return +counts
-
-
-def tree_log_probs(
-    scores: Scores, distribution: BracketDistribution, trees: Sequence[Tree], labels: LabelSet
-) -> Doubles:
-    """The log-probability of each tree, (b,): the sum over all labeled binary trees that give this tree.
-
-    These are the trees of a restricted chart. The spans of the tree's constituents have exactly their labels. The other
-    spans that cross no constituent have any label without constituents. All other spans are forbidden.
-    """
-    size = scores.spans.shape[1]
-    ids = {label: number for number, label in enumerate(labels.strings)}
-    constituents = [
-        (sentence * size * size + start * size + end, ids.get(label, -1))
-        for sentence, tree in enumerate(trees)
-        for start, end, label in to_spans(tree)
-        if unary_chain(label)
-    ]
-    cells, label_ids = np.array(constituents, np.int64).reshape(-1, 2).T
-    free_cells = _compatible_cells(trees, size)
-    chart = np.full(scores.spans.size, -np.inf)
-    free = log_softmax(scores.labels_at(free_cells))
-    free[:, labels.counts > 0] = -np.inf
-    chart[free_cells] = logsumexp(free)
-    fixed = log_softmax(scores.labels_at(cells))[np.arange(len(cells)), label_ids.clip(min=0)]
-    chart[cells] = np.where(label_ids < 0, -np.inf, fixed)  # -1: the model does not have the label
-    _, restricted = inside(chart.reshape(scores.spans.shape) + distribution.scores, scores.lengths)
-    return (restricted - distribution.log_z).clip(max=0.0)
-
-
-def _compatible_cells(trees: Sequence[Tree], size: int) -> Ints:
-    """The chart cells of all spans that cross no constituent: neighboring children of one node, and single words."""
-    cells: set[int] = set()
-    for sentence, tree in enumerate(trees):
-        base = sentence * size * size
-        for node, start in _nodes_with_starts(tree):
-            fenceposts = [start]
-            for child in node.subtrees:
-                fenceposts.append(fenceposts[-1] + len(child.words))
-            cells |= {base + i * size + j for place, i in enumerate(fenceposts) for j in fenceposts[place + 1 :]}
-        cells |= {base + i * size + i + 1 for i in range(len(tree.words))}
-    return np.array(sorted(cells), np.int64)
-
-
-def _nodes_with_starts(tree: Tree) -> Iterator[tuple[Tree, int]]:
-    """The nodes of a tree above its preterminals, with the first word of each."""
-    stack = [(tree, 0)]
-    while stack:
-        node, start = stack.pop()
-        if node.is_leaf:
-            continue
-        yield node, start
-        for child in node.subtrees:
-            stack.append((child, start))
-            start += len(child.words)

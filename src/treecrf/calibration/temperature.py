@@ -4,6 +4,7 @@ Scores are linear in the last weights of their scorer, so a temperature divides 
 constraints, alternatives and quantization then need no change.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -71,10 +72,8 @@ def _probabilities_on_grid(
     sentences, cells = decoded_cells(scores, decoded)
     starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
     spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
-    places, names, is_correct = _compare(spans, sentences.tolist(), gold)
-    column_of = {name: column for column, name in enumerate(labels.names)}
-    rows = np.array(places, np.int64)
-    columns = np.array([column_of[name] for name in names], np.int64)
+    rows, is_correct = _compare(spans, sentences.tolist(), gold)
+    columns = [column for span in spans for column in labels.columns(span.label)]
     label_scores = scores.labels_at(cells)
     marginals, name_probabilities = [], []
     for temperature in temperatures:
@@ -93,18 +92,17 @@ def _marginals(scores: Scores, temperature: float) -> npt.NDArray[np.float32]:
     return marginals
 
 
-def _compare(
-    spans: Sequence[Span], sentences: Sequence[int], gold: Sequence[Tree]
-) -> tuple[list[int], list[str], list[bool]]:
-    """For each constituent: the place of its span in `spans`, its label, and whether the gold tree has it."""
-    gold_constituents = [{*tree.spans()} for tree in gold]
-    places, names, is_correct = [], [], []
+def _compare(spans: Sequence[Span], sentences: Sequence[int], gold: Sequence[Tree]) -> tuple[list[int], list[bool]]:
+    """For each constituent: the place of its span in `spans`, and whether the gold tree has it."""
+    unmatched = [Counter(tree.spans()) for tree in gold]
+    places, is_correct = [], []
     for place, ((start, end, label), sentence) in enumerate(zip(spans, sentences, strict=True)):
         for name in unary_chain(label):
+            constituent = Span(start, end, name)
             places.append(place)
-            names.append(name)
-            is_correct.append((start, end, name) in gold_constituents[sentence])
-    return places, names, is_correct
+            is_correct.append(unmatched[sentence][constituent] > 0)
+            unmatched[sentence][constituent] -= 1
+    return places, is_correct
 
 
 @torch.no_grad()

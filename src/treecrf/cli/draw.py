@@ -105,7 +105,7 @@ def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
     from treecrf.parser import Parser
 
     for analysis in analyze_file(Parser.load(args.model), args.input, tokens=args.tokens):
-        yield DrawableTree(analysis.tree, [constituent.probability for constituent in analysis.constituents])
+        yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
 def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:

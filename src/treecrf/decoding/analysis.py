@@ -98,7 +98,7 @@ def analyze_batch(
     lasts = np.cumsum(2 * scores.lengths - 1).tolist()
     spans = [all_spans[last - 2 * len(words) + 1 : last] for last, words in zip(lasts, leaves, strict=True)]
     trees = [from_spans(tree_spans, words, root) for tree_spans, words in zip(spans, leaves, strict=True)]
-    log_probs = tree_log_probs(scores, distribution, trees, labels, root=root)
+    log_probs = tree_log_probs(scores, distribution, trees, labels, root=root).tolist()
     for sentence, (tree, log_prob) in enumerate(zip(trees, log_probs, strict=True)):
         probabilities = _SpanProbabilities.of(scores, distribution, sentence, spans[sentence], labels)
         alternatives: tuple[Alternative, ...] = ()

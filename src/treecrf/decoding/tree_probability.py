@@ -22,8 +22,8 @@ Position = tuple[int, int]  # the start and end of a span
 
 
 def tree_log_probs(
-    scores: Scores, distribution: BracketDistribution, trees: Sequence[Tree], labels: LabelSet, *, root: str
-) -> list[float]:
+    scores: Scores, distribution: BracketDistribution, trees: Sequence[Tree], labels: LabelSet, *, root: str = "TOP"
+) -> Doubles:
     """The log-probability of one tree for each sentence of a batch; -inf for a tree that the model never gives."""
     chart = np.full(scores.spans.shape, -np.inf)
     for sentence, (tree, length) in enumerate(zip(trees, scores.lengths.tolist(), strict=True)):
@@ -32,7 +32,7 @@ def tree_log_probs(
         if constituents is not None:
             _fill_chart(chart, scores, distribution, sentence, constituents, labels)
     _, log_sums = inside(chart, scores.lengths)
-    return np.minimum(log_sums - distribution.log_z, 0.0).tolist()
+    return np.minimum(log_sums - distribution.log_z, 0.0)
 
 
 def compatible_spans(constituents: Iterable[Position], length: int) -> set[Position]:

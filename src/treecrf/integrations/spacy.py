@@ -112,7 +112,7 @@ class TreeCRFComponent:
         for doc in batch:
             remove_trees(doc)
         for words, analysis in zip(sentences, analyses, strict=True):
-            store_tree(words, analysis.tree, [constituent.probability for constituent in analysis.constituents])
+            store_tree(words, analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
             if self.tags == "predict":
                 for word, tag in zip(words, analysis.tree.tags, strict=True):
                     word.tag_ = tag

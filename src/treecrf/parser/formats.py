@@ -71,6 +71,7 @@ class Formatter:
             fields |= {"log_prob": round(analysis.log_prob, _DIGITS), "entropy": round(analysis.entropy, _DIGITS)}
         if analysis is not None and self.kbest:
             fields["kbest"] = [self._alternative(alternative, offsets) for alternative in analysis.alternatives]
+            fields["kbest_exact"] = analysis.alternatives_exact
         if marginals is not None:
             fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in marginals]
         return fields
@@ -79,6 +80,7 @@ class Formatter:
         fields: dict[str, Any] = {
             "tree": self.brackets(alternative.tree),
             "log_prob": round(alternative.log_prob, _DIGITS),
+            "differences": list(alternative.differences),
         }
         if self.probs:
             fields["spans"] = _spans_with_probabilities(alternative.constituents, offsets)
@@ -91,17 +93,25 @@ class Formatter:
             constituents = iter(analysis.constituents)
             for row, node in enumerate(tree.walk()):
                 if not node.is_leaf:
-                    lines[row] += f"  {next(constituents).probability:.3f}"
+                    lines[row] += f"  {next(constituents).calibrated:.3f}"
             lines.append(f"log-probability {analysis.log_prob:.3f}, entropy {analysis.entropy:.3f}")
         if analysis is not None and self.kbest:
             for number, alternative in enumerate(analysis.alternatives, 1):
-                lines += ["", f"{number}: log-probability {alternative.log_prob:.3f}", alternative.tree.pretty()]
+                lines += ["", f"{number}: log-probability {alternative.log_prob:.3f}"]
+                lines += [*alternative.differences, alternative.tree.pretty()]
+            if not analysis.alternatives_exact:
+                lines += ["", "There may be more probable trees: the search has reached the limit on its work."]
         return "\n".join([*lines, ""])
 
 
 def _spans_with_probabilities(constituents: Sequence[Constituent], offsets: Offsets) -> list[dict[str, Any]]:
     return [
-        {**_span(c.start, c.end, c.label, offsets), "probability": round(c.probability, _DIGITS)} for c in constituents
+        {
+            **_span(c.start, c.end, c.label, offsets),
+            "probability": round(c.probability, _DIGITS),
+            "calibrated": round(c.calibrated, _DIGITS),
+        }
+        for c in constituents
     ]
 
 

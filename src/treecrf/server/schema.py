@@ -95,7 +95,10 @@ class Span(BaseModel):
     end: int
     label: str
     offsets: tuple[int, int]
-    probability: float | None = None
+    probability: float | None = Field(
+        default=None, description="the sum of the probabilities of all trees that have it"
+    )
+    calibrated: float | None = Field(default=None, description="about the share of such constituents that are correct")
 
 
 class Alternative(BaseModel):
@@ -103,6 +106,7 @@ class Alternative(BaseModel):
 
     tree: str
     log_prob: float
+    differences: list[str] = Field(description="what the tree changes against the first one")
     spans: list[Span] | None = None
 
 
@@ -117,6 +121,7 @@ class Sentence(BaseModel):
     log_prob: float | None = None
     entropy: float | None = None
     kbest: list[Alternative] | None = None
+    kbest_exact: bool | None = Field(default=None, description="whether no tree outside of kbest is more probable")
     marginals: list[list[float]] | None = Field(
         default=None, description="row i has the probability of words[i:j] for every j > i"
     )

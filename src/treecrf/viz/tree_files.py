@@ -45,7 +45,9 @@ def _read_json_lines(lines: Iterable[bytes], name: str) -> Iterator[DrawableTree
 
 def _from_json(sentence: dict[str, Any]) -> DrawableTree:
     tree = Tree.parse(sentence["tree"])
-    probabilities = [span["probability"] for span in sentence.get("spans", ()) if "probability" in span]
+    probabilities = [
+        span.get("calibrated", span["probability"]) for span in sentence.get("spans", ()) if "probability" in span
+    ]
     return DrawableTree(tree, check_probabilities(probabilities or None, len(tree.spans())))
 
 

@@ -31,7 +31,7 @@ export function toNodes({ spans }, { words, tags }) {
   };
   const constituent = (depth) => {
     const span = spans[next++];
-    const node = { kind: "label", span, ...span, depth, children: [] };
+    const node = { kind: "label", span, ...span, probability: span.calibrated, depth, children: [] };
     for (let start = node.start; start < node.end; start = node.children.at(-1).end) {
       const isConstituent = spans[next]?.start === start && spans[next].end <= node.end;
       node.children.push(isConstituent ? constituent(depth + 1) : leaf(start, depth + 1));

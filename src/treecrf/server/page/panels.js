@@ -84,7 +84,7 @@ export function describeSpan(span, tree, marginals, textOf) {
   const marginal = marginals?.[span.start][span.end - span.start - 1];
   return [
     textOf(span),
-    ...constituents.map(({ label, probability }) => `${label} ${formatProbability(probability)}`),
+    ...constituents.map(({ label, calibrated }) => `${label} ${formatProbability(calibrated)}`),
     ...(marginal === undefined ? [] : [`as a span ${formatProbability(marginal)}`]),
   ];
 }
