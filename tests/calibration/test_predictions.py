@@ -1,13 +1,13 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
-import torch
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
 from treecrf.calibration.predictions import collect_predictions, score_batches, tree_log_probs
-from treecrf.decoding.analysis import bracket_crf
+from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.tree import Span
 from treecrf.treebank.binarize import LabelSet
 
@@ -32,31 +32,25 @@ def test_tree_probability_is_the_sum_over_its_labeled_binary_trees(loss):
     parser = random_parser(SMALL, loss=loss)
     strings = parser.vocabulary.labels
     ((scores, gold),) = score_batches(parser, [SMALL[0]])
-    crf = bracket_crf(scores)
+    distribution = BracketDistribution.of(scores)
     sums: dict[Tree, float] = {}
-    with torch.no_grad():
-        for brackets in all_binary_trees(3):
-            chart = torch.zeros_like(scores.spans, dtype=torch.bool)
-            for start, end in brackets:
-                chart[0, start, end] = True
-            bracket_log_prob = crf.log_prob(chart).item()
-            by_label = {cell: dict(zip(strings, _label_log_probs(scores, cell), strict=True)) for cell in brackets}
-            for labels in itertools.product(strings, repeat=len(brackets)):
-                spans = [Span(*cell, label) for cell, label in zip(brackets, labels, strict=True)]
-                tree = from_spans(spans, gold[0].leaves(), "TOP")
-                log_prob = bracket_log_prob + sum(by_label[span[:2]][span.label] for span in spans)
-                sums[tree] = sums.get(tree, 0.0) + math.exp(log_prob)
-        assert sum(sums.values()) == pytest.approx(1, abs=1e-4)
-        for tree in sorted(sums, key=sums.__getitem__, reverse=True)[:20]:
-            probability = tree_log_probs(scores, crf, [tree], LabelSet(strings)).exp().item()
-            assert probability == pytest.approx(sums[tree], rel=1e-3, abs=1e-6)
+    for brackets in all_binary_trees(3):
+        bracket_log_prob = sum(distribution.scores[0, start, end] for start, end in brackets) - distribution.log_z[0]
+        by_label = {cell: dict(zip(strings, _label_log_probs(scores, cell), strict=True)) for cell in brackets}
+        for labels in itertools.product(strings, repeat=len(brackets)):
+            spans = [Span(*cell, label) for cell, label in zip(brackets, labels, strict=True)]
+            tree = from_spans(spans, gold[0].leaves(), "TOP")
+            log_prob = bracket_log_prob + sum(by_label[span[:2]][span.label] for span in spans)
+            sums[tree] = sums.get(tree, 0.0) + math.exp(log_prob)
+    assert sum(sums.values()) == pytest.approx(1, abs=1e-4)
+    for tree in sorted(sums, key=sums.__getitem__, reverse=True)[:20]:
+        probability = math.exp(tree_log_probs(scores, distribution, [tree], LabelSet(strings)).item())
+        assert probability == pytest.approx(sums[tree], rel=1e-3, abs=1e-6)
 
 
 def _label_log_probs(scores, cell):
-    from treecrf.data.batch import Spans
-
-    size = scores.spans.shape[1]
-    return scores.labels_at(Spans.at(torch.tensor([cell[0] * size + cell[1]]), size)).log_softmax(-1)[0].tolist()
+    label_scores = scores.labels_at(np.array([cell[0] * scores.spans.shape[1] + cell[1]]))[0].astype(float)
+    return (label_scores - np.logaddexp.reduce(label_scores)).tolist()
 
 
 def test_predictions_agree_with_the_parsers_analyses():

@@ -19,7 +19,7 @@ def test_temperatures_divide_scores(model):
         before = parser.crf(words, constraints=constraints).scores
         after = other.crf(words, constraints=constraints).scores
         finite = torch.isfinite(before)
-        if not parser.model.config.one_stage and constraints is None:
+        if not parser.model_config.one_stage and constraints is None:
             torch.testing.assert_close(after[finite], before[finite] / 2)
         assert torch.equal(torch.isfinite(after), finite)
     assert other.parse(words, mbr=False) == parser.parse(words, mbr=False)

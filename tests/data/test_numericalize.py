@@ -1,7 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,13 +55,13 @@ def test_gold_cells_are_those_of_the_spans_of_each_tree(batch_trees):
     gold = [VOCABULARY.encode_tree(tree) for tree in batch_trees]
     batch = Numericalizer(VOCABULARY).collate([tree.words for tree in batch_trees], gold=gold)
     size = batch.longest + 1
-    chart = torch.full((batch.size, size, size), -1)
-    chart.view(-1)[batch.cells] = batch.labels
+    chart = np.full((batch.size, size, size), -1)
+    chart.reshape(-1)[batch.cells] = batch.labels
     for row, tree in zip(chart, gold, strict=True):
         assert row[tree.starts, tree.ends].tolist() == tree.labels.tolist()
         assert int((row >= 0).sum()) == len(tree.labels)
-    assert torch.equal(batch.lefts, batch.cells // size)
-    assert torch.equal(batch.rights, batch.cells // size**2 * size + batch.cells % size)
+    assert np.array_equal(batch.lefts, batch.cells // size)
+    assert np.array_equal(batch.rights, batch.cells // size**2 * size + batch.cells % size)
     for row, tree in zip(batch.gold_tags.tolist(), gold, strict=True):
         assert row == tree.tags.tolist() + [IGNORED] * (batch.longest - len(tree.tags))
 
@@ -72,7 +72,7 @@ def test_a_batch_does_not_depend_on_earlier_batches(earlier, now):
     used.collate(earlier)
     for name, value in vars(fresh.collate(now)).items():
         other = getattr(used.collate(now), name)
-        assert torch.equal(value, other) if isinstance(value, torch.Tensor) else value == other, name
+        assert np.array_equal(value, other) if isinstance(value, np.ndarray) else value == other, name
 
 
 @given(sentences)
@@ -82,7 +82,7 @@ def test_clearing_the_cache_changes_nothing(batch_sentences):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(treecrf.data.numericalize, "_CACHE_SIZE", 0)
         after = numericalizer.collate(batch_sentences)
-    assert torch.equal(before.words, after.words) and torch.equal(before.chars, after.chars)
+    assert np.array_equal(before.words, after.words) and np.array_equal(before.chars, after.chars)
 
 
 def test_threads_may_share_a_numericalizer():
@@ -92,7 +92,7 @@ def test_threads_may_share_a_numericalizer():
         batches = list(pool.map(numericalizer.collate, texts))
     for batch, text in zip(batches, texts, strict=True):
         alone = Numericalizer(VOCABULARY).collate(text)
-        assert torch.equal(batch.chars, alone.chars) and torch.equal(batch.char_rows, alone.char_rows)
+        assert np.array_equal(batch.chars, alone.chars) and np.array_equal(batch.char_rows, alone.char_rows)
 
 
 def test_words_with_only_a_pretrained_vector_share_the_trained_vector_of_unknown_words():
@@ -142,9 +142,9 @@ def test_words_with_equal_normalized_forms_have_equal_ids() -> None:
     assert vocabulary.words == ('"', "(", ")", "word") and "-" not in vocabulary.chars
     numericalizer = Numericalizer(vocabulary, normalization="plain")
     one, other = (numericalizer.collate([words]) for words in (['"', "(", "Word"], ["``", "-lrb-", "Word"]))
-    assert torch.equal(one.words, other.words) and UNK not in one.words
+    assert np.array_equal(one.words, other.words) and UNK not in one.words
     assert one.chars is not None and other.chars is not None
-    assert torch.equal(one.chars[one.char_rows], other.chars[other.char_rows])
+    assert np.array_equal(one.chars[one.char_rows], other.chars[other.char_rows])
 
 
 def test_without_normalization_words_are_unchanged() -> None:

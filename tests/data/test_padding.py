@@ -7,15 +7,16 @@ import torch
 from torch import Tensor
 
 from data.letters import letters
-from nn.batches import SMALL, TREES, batch_of, small_model
-from nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, bert_batch
+from nn.batches import SMALL, TREES, host_batch_of, small_model
+from nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_batch
 from toygrammar import toy_trees
+from treecrf.data.batch import Batch
 from treecrf.data.bucketing import Budget
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.padding import PaddedShape, pad_to, padded_shape
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
-from treecrf.nn import Batch, SpanModel
+from treecrf.nn import SpanModel, TensorBatch
 from treecrf.nn.bert import Bert
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.tree import Tree
@@ -26,7 +27,7 @@ LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
 @pytest.mark.parametrize("extra", [(0, 0, 0, 0), (3, 0, 5, 2), (0, 4, 0, 0), (7, 9, 1, 3)])
 def test_padding_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ...]) -> None:
-    batch = batch_of(TREES)
+    batch = host_batch_of(TREES)
     assert batch.chars is not None
     shape = PaddedShape(
         *(size + more for size, more in zip((batch.size, batch.longest, *batch.chars.shape), extra, strict=True))
@@ -41,7 +42,7 @@ def test_padding_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ..
 def loss_and_gradients(model: SpanModel, batch: Batch) -> list[Tensor]:
     """The loss of a batch, and the gradients of all trained parameters."""
     model.zero_grad()
-    total = model.loss(batch).total(word_count=batch.total_words, label_count=batch.total_labels)
+    total = model.loss(TensorBatch.from_host(batch)).total(word_count=batch.total_words, label_count=batch.total_labels)
     total.backward()
     gradients = [parameter.grad for parameter in model.parameters() if parameter.requires_grad]
     return [total.detach(), *(gradient for gradient in gradients if gradient is not None)]
@@ -76,7 +77,7 @@ def enlarged(batch: Batch, *, sentences: int = 0, words: int = 0, segments: int 
 def test_padded_pieces_change_no_loss_and_no_gradient(
     name: str, extra: dict[str, Any], trees: list[Tree], segment_size: int
 ) -> None:
-    batch = bert_batch(trees, segment_size=segment_size)
+    batch = host_bert_batch(trees, segment_size=segment_size)
     assert batch.pieces is not None and (len(batch.pieces) > batch.size) == (segment_size < SEGMENT_SIZE)
     model = small_model(BERT_CONFIGS[name], encoder=Bert(BERT)).double().train()
     padded_batch = pad_to(batch, enlarged(batch, **extra))
@@ -101,7 +102,7 @@ def toy_loader(subwords: SubwordTokenizer | None, **changes: Any) -> DataLoader:
     return replace(loader, **changes)
 
 
-def batches_of(loader: DataLoader, epoch: int) -> list[Batch]:
+def batches_of(loader: DataLoader, epoch: int) -> list[TensorBatch]:
     return [batch for indices in loader.epoch_batches(epoch) for _, batch in loader.collate(indices).parts]
 
 
@@ -129,7 +130,7 @@ def test_padding_adds_few_pieces(segment_size: int) -> None:
 
 
 def test_a_batch_of_another_size_than_the_others_of_its_bucket_keeps_its_size() -> None:
-    batch = batch_of(TREES[:5])
+    batch = host_batch_of(TREES[:5])
     bucket = np.arange(len(TREES))
     lengths = [len(tree.words) for tree in TREES]
     shape = padded_shape(batch, bucket, lengths, cells=10**6, segment_size=0)
@@ -138,7 +139,7 @@ def test_a_batch_of_another_size_than_the_others_of_its_bucket_keeps_its_size() 
 
 
 def test_charts_are_not_padded_beyond_the_budget() -> None:
-    batch = batch_of(TREES[1:4])
+    batch = host_batch_of(TREES[1:4])
     lengths = [len(tree.words) for tree in TREES]
     shape = padded_shape(batch, np.arange(len(TREES)), lengths, cells=3 * max(lengths) ** 2, segment_size=0)
     assert (shape.sentences, shape.words) == (3, max(lengths[1:4])) and max(lengths[1:4]) < max(lengths)

@@ -2,7 +2,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 from toygrammar import toy_trees
 from treecrf.data.vectors import Vectors
@@ -95,7 +94,7 @@ def test_a_label_unseen_in_training_is_ignored_and_reported():
 
 def test_vector_tables_are_float32():
     vectors = vectors_of("dog")
-    assert Vocabulary.build(PAIR, vectors=vectors).vector_table(vectors).dtype == torch.float32
+    assert Vocabulary.build(PAIR, vectors=vectors).vector_table(vectors).dtype == np.float32
 
 
 def test_both_sides_of_binarization_have_the_same_labels():

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import nn
 
 from toygrammar import toy_trees
+from treecrf.data.batch import Batch
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.vocabulary import Vocabulary
-from treecrf.nn import Batch, ModelConfig, SpanModel
+from treecrf.nn import ModelConfig, SpanModel, TensorBatch
 from treecrf.tree import Tree
 
 torch.set_num_threads(1)  # several threads take ten times as long on tiny tensors
@@ -22,7 +24,15 @@ SMALL = ModelConfig(
 )
 
 
-def batch_of(trees: Sequence[Tree], *, numericalizer: Numericalizer = NUMERICALIZER, with_tags: bool = False) -> Batch:
+def batch_of(trees: Sequence[Tree], **options: Any) -> TensorBatch:
+    """A batch as torch tensors, with the options of `host_batch_of`."""
+    return TensorBatch.from_host(host_batch_of(trees, **options))
+
+
+def host_batch_of(
+    trees: Sequence[Tree], *, numericalizer: Numericalizer = NUMERICALIZER, with_tags: bool = False
+) -> Batch:
+    """A batch with gold trees as NumPy arrays."""
     return numericalizer.collate(
         [tree.words for tree in trees],
         tags=[tree.tags for tree in trees] if with_tags else None,

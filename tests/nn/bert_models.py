@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from data.letters import letters
-from nn.batches import SMALL, VOCABULARY, batch_of
+from nn.batches import SMALL, VOCABULARY, host_batch_of
+from treecrf.data.batch import Batch
 from treecrf.data.numericalize import Numericalizer
-from treecrf.nn import Batch
-from treecrf.nn.bert import BertConfig
+from treecrf.nn import BertConfig, TensorBatch
 from treecrf.tree import Tree
 
 SEGMENT_SIZE = 400
@@ -31,6 +31,11 @@ BERT_CONFIGS = {
 }
 
 
-def bert_batch(trees: Sequence[Tree], *, segment_size: int = SEGMENT_SIZE) -> Batch:
+def host_bert_batch(trees: Sequence[Tree], *, segment_size: int = SEGMENT_SIZE) -> Batch:
     """A batch whose pieces are letters."""
-    return batch_of(trees, numericalizer=Numericalizer(VOCABULARY, subwords=letters(segment_size)))
+    return host_batch_of(trees, numericalizer=Numericalizer(VOCABULARY, subwords=letters(segment_size)))
+
+
+def bert_batch(trees: Sequence[Tree], *, segment_size: int = SEGMENT_SIZE) -> TensorBatch:
+    """The same batch as torch tensors."""
+    return TensorBatch.from_host(host_bert_batch(trees, segment_size=segment_size))

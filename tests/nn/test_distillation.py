@@ -8,14 +8,14 @@ import torch
 from nn.batches import SMALL, TREES, batch_of, small_model
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
-from treecrf.nn import IGNORED, Batch
+from treecrf.nn import IGNORED, TensorBatch
 from treecrf.nn.distillation import SoftTargets
 
 LOSSES = ["two-stage", "one-stage-crf"]
 TAGGED = replace(SMALL, tag_head=True)
 
 
-def short_batch() -> Batch:
+def short_batch() -> TensorBatch:
     return batch_of([tree for tree in TREES if len(tree.words) <= 7][:4])
 
 

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
+from treecrf.nn import TensorBatch
 from treecrf.nn.embeddings import CharLSTM, WordInputs, WordVectors, drop_features
 
 
@@ -15,13 +16,13 @@ def test_a_word_has_the_same_character_vector_in_every_sentence():
     vectors = char_vectors(model, batch)
     for number, tree in enumerate(TREES):
         for place, word in enumerate(tree.words, 1):
-            alone = NUMERICALIZER.collate([[word]])
+            alone = TensorBatch.from_host(NUMERICALIZER.collate([[word]]))
             torch.testing.assert_close(vectors[number, place], char_vectors(model, alone)[0, 1])
 
 
 def test_the_character_vector_is_the_final_state_of_each_direction():
     model = CharLSTM(VOCABULARY.sizes.chars, 4, 6).eval()
-    batch = NUMERICALIZER.collate([["river"]])
+    batch = TensorBatch.from_host(NUMERICALIZER.collate([["river"]]))
     ids = torch.tensor([[NUMERICALIZER._char_ids[char] for char in "river"]])
     reference = torch.nn.LSTM(4, 3, bidirectional=True)
     weights = [weight for parameter in model.lstm.parameters() for weight in parameter]

@@ -1,18 +1,21 @@
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 
-from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
+from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
 from treecrf.chart import naive
-from treecrf.data.batch import Spans
 from treecrf.decoding import decode
-from treecrf.decoding.decode import nonzero_static
-from treecrf.nn import IGNORED, ModelConfig, SpanModel
+from treecrf.decoding.constraints import ConstrainedScores
+from treecrf.decoding.device_decode import decode_on_device, nonzero_static
+from treecrf.nn import IGNORED, ModelConfig, SpanModel, TensorBatch
+from treecrf.nn.batch import Spans
 
 LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
 SCORERS = ["biaffine", "minus"]
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 SHORT = [tree for tree in TREES if len(tree.words) <= 4][:3]
 
 
@@ -144,7 +147,7 @@ def test_the_model_overfits_five_trees(loss, scorer):
         total_loss.backward()
         optimizer.step()
     assert total_loss.item() < 0.02
-    decoded = decode(model.eval()(batch))
+    decoded = decode(model.eval()(batch).to_host())
     size = batch.longest + 1
     assert sorted(zip((batch.cells % (size * size)).tolist(), batch.labels.tolist(), strict=True)) == sorted(
         zip((decoded.starts * size + decoded.ends).tolist(), decoded.labels.tolist(), strict=True)
@@ -160,7 +163,7 @@ def best_by_enumeration(values, length):
 def test_one_stage_decoding_finds_the_best_labeled_tree(mbr):
     model, batch = small_model(loss="one-stage-crf").eval(), batch_of(SHORT)
     scores = model(batch)
-    decoded = decode(scores, mbr=mbr)
+    decoded = decode(scores.to_host(), mbr=mbr)
     marginals = naive.marginals(scores.spans, scores.lengths)
     offset = 0
     for sentence, length in enumerate(batch.lengths.tolist()):
@@ -177,21 +180,48 @@ def test_one_stage_decoding_finds_the_best_labeled_tree(mbr):
         offset += 2 * length - 1
 
 
-def test_decoding_returns_only_allowed_spans():
-    batch = NUMERICALIZER.collate([["the", "cat", "slept", "."]])
-    allowed = torch.ones(1, 5, 5, dtype=torch.bool)
-    allowed[0, 0, 3] = allowed[0, 1, 4] = False
-    decoded = decode(small_model().eval()(batch), allowed=allowed)
+@pytest.mark.parametrize("mbr", [True, False])
+def test_decoding_returns_only_allowed_spans(mbr):
+    scores = small_model().score(NUMERICALIZER.collate([["the", "cat", "slept", "."]]))
+    scores.spans[0, 0, 3] = scores.spans[0, 1, 4] = -np.inf
+    no_cells, no_labels = np.empty(0, np.int64), np.empty((0, len(VOCABULARY.labels)), np.bool_)
+    decoded = decode(ConstrainedScores(**vars(scores), cells=no_cells, forbidden=no_labels), mbr=mbr)
     spans = list(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True))
     assert spans == [(0, 1), (0, 2), (0, 4), (1, 2), (2, 3), (2, 4), (3, 4)]
 
 
-def test_decoded_trees_are_copied_to_the_host_unchanged():
-    decoded = decode(small_model(tag_head=True).eval()(batch_of(TREES)))
-    moved = decoded.cpu()
-    for name, value in vars(decoded).items():
-        assert torch.equal(getattr(moved, name), value)
-    assert decode(small_model().eval()(batch_of(TREES))).cpu().tags is None
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+@pytest.mark.parametrize("mbr", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trees_decoded_on_the_device_are_those_decoded_on_the_host(loss, mbr, device):
+    scores = small_model(loss=loss, tag_head=True).to(device).score_on_device(host_batch_of(TREES))
+    on_device, on_host = decode_on_device(scores, mbr=mbr).wait(), decode(scores.to_host(), mbr=mbr)
+    for name, values in vars(on_host).items():
+        assert getattr(on_device, name).tolist() == values.tolist(), name
+
+
+def test_trees_decoded_without_a_tagger_have_no_tags():
+    scores = small_model().score_on_device(host_batch_of(TREES))
+    assert decode_on_device(scores).wait().tags is None
+    assert decode(scores.to_host()).tags is None
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_score_equals_the_forward_pass_without_dropout(loss):
+    model, batch = small_model(loss=loss, tag_head=True, dropout=0.5), host_batch_of(TREES)
+    assert model.training
+    scores = model.score(batch)
+    assert not model.training
+    expected = model(TensorBatch.from_host(batch))
+    assert (scores.is_crf, scores.lengths.tolist()) == (expected.is_crf, batch.lengths.tolist())
+    for name in ("spans", "labels", "tags"):
+        actual, tensor = getattr(scores, name), getattr(expected, name)
+        assert (actual is None) == (tensor is None), name
+        assert tensor is None or np.array_equal(actual, tensor.detach().numpy()), name
+    label_scores = expected.labels_at(Spans.at(torch.from_numpy(batch.cells), batch.longest + 1))
+    assert np.array_equal(scores.labels_at(batch.cells), label_scores.detach().numpy())
+    model.train()
+    assert not np.array_equal(model(TensorBatch.from_host(batch)).spans.detach().numpy(), scores.spans)
 
 
 def test_nonzero_static_returns_indices_in_order():
@@ -266,7 +296,7 @@ def test_the_error_for_an_invalid_setting_names_it(changes, message):
 
 def test_losses_need_gold_trees():
     with pytest.raises(ValueError, match="no gold trees"):
-        small_model().loss(NUMERICALIZER.collate([["the", "cat"]]))
+        small_model().loss(TensorBatch.from_host(NUMERICALIZER.collate([["the", "cat"]])))
 
 
 def test_an_encoder_needs_its_setting_and_vice_versa():
@@ -274,7 +304,7 @@ def test_an_encoder_needs_its_setting_and_vice_versa():
         SpanModel(replace(SMALL, transformer="x"), VOCABULARY.sizes)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@needs_gpu
 @pytest.mark.parametrize("lstm_size", [10, 80])  # one program for all hidden units, and several programs with barriers
 def test_gpu_scores_and_gradients_equal_those_of_the_cpu(lstm_size):
     on_cpu = small_model(lstm_size=lstm_size, tag_head=True)
@@ -284,7 +314,7 @@ def test_gpu_scores_and_gradients_equal_those_of_the_cpu(lstm_size):
     real = torch.maximum(post[:, None], post) <= batch.lengths[:, None, None]
     actual, expected = on_gpu(batch.to("cuda")).spans.cpu(), on_cpu(batch).spans
     torch.testing.assert_close(actual[real], expected[real], atol=2e-2, rtol=2e-2)
-    for model, part in ((on_cpu, batch), (on_gpu, batch.pin_memory().to("cuda"))):
+    for model, part in ((on_cpu, batch), (on_gpu, TensorBatch.from_host(batch.host, pin_memory=True).to("cuda"))):
         model.loss(part).total().backward()
     for (name, ours), theirs in zip(on_cpu.named_parameters(), on_gpu.parameters(), strict=True):
         distance = (ours.grad - theirs.grad.cpu()).norm() / ours.grad.norm()

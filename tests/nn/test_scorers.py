@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from treecrf.data.batch import Spans
+from treecrf.nn.batch import Spans
 from treecrf.nn.scorers import MLP, Biaffine, Minus
 
 

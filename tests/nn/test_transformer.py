@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,7 +11,7 @@ from nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.decoding import decode
-from treecrf.nn import SpanModel
+from treecrf.nn import SpanModel, TensorBatch
 from treecrf.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
@@ -40,7 +41,7 @@ def batch_with(subwords, trees=TREES):
 
 def test_a_word_vector_is_the_mean_over_its_pieces_and_the_last_layers():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
-    batch = Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"]])
+    batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"]]))
     output = model.encoder(input_ids=torch.tensor([[1, 97, 98, 99, 2]]), output_hidden_states=True)
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
     expected = torch.stack([last[0], (last[1] + last[2]) / 2, last[3], last[4]])
@@ -49,7 +50,7 @@ def test_a_word_vector_is_the_mean_over_its_pieces_and_the_last_layers():
 
 def test_word_inputs_are_zero_initially_and_then_added_to_the_pieces():
     model = Transformer(tiny_encoder(), layers=2, word_input_size=5, frozen=False).eval()
-    batch = Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"], ["d"]])
+    batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"], ["d"]]))
     words = torch.randn(*batch.words.shape, 5)
     torch.testing.assert_close(model(batch, words), model(batch))
     torch.nn.init.normal_(model.entry.weight)
@@ -80,11 +81,11 @@ def test_the_segment_size_does_not_change_sentences_that_fit():
 def test_sentences_of_several_segments_have_a_vector_for_every_word():
     model = Transformer(tiny_encoder(), layers=2, frozen=True)
     long, short = ["abc", "de"] * 60, ["abc", "de"]
-    batch = Numericalizer(VOCABULARY, subwords=letters(64)).collate([long, short])
+    batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters(64)).collate([long, short]))
     assert batch.pieces.shape[0] > 2 and batch.pieces.shape[1] <= 64
     vectors = model(batch)
     assert vectors[0].abs().sum(-1).all() and not vectors[1, 4:].any()
-    alone = Numericalizer(VOCABULARY, subwords=letters(64)).collate([short])
+    alone = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters(64)).collate([short]))
     torch.testing.assert_close(vectors[1, :4], model(alone)[0])
 
 
@@ -163,7 +164,7 @@ def test_the_pieces_of_a_real_encoder_equal_those_of_its_tokenizer(minilm):
     subwords = SubwordTokenizer.load(minilm)
     tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
     words = ["Parsers", "read", "unbelievably", "(", "well", ")", "!"]
-    batch = Numericalizer(VOCABULARY, subwords=subwords).collate([words])
+    batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=subwords).collate([words]))
     assert batch.pieces.tolist() == [tokenizer(words, is_split_into_words=True)["input_ids"]]
     assert subwords.split(["\u200b", ""]) == [[tokenizer.unk_token_id]] * 2
 
@@ -180,20 +181,19 @@ def test_a_real_encoder_is_saved_and_rebuilt(minilm, tmp_path):
     )
     copy = SpanModel(config, VOCABULARY.sizes, encoder=build_encoder(tmp_path)).eval()
     copy.load_state_dict(model.state_dict())
-    decoded = [decode(m(batch_with(p))).cpu() for m, p in ((model, subwords), (copy, again))]
-    assert torch.equal(decoded[0].starts, decoded[1].starts) and torch.equal(decoded[0].labels, decoded[1].labels)
+    one, other = (decode(m(batch_with(p)).to_host()) for m, p in ((model, subwords), (copy, again)))
+    assert np.array_equal(one.starts, other.starts) and np.array_equal(one.labels, other.labels)
 
 
 def test_a_real_encoder_reads_long_sentences_in_segments(minilm):
     model = Transformer(load_encoder(minilm), layers=4, frozen=True)
     subwords = SubwordTokenizer.load(minilm)
     words = ["the", "old", "teacher", "paints", "a", "quiet", "river", "behind", "every", "small", "wall"] * 60
-    batch = Numericalizer(VOCABULARY, subwords=subwords).collate([words])
+    batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=subwords).collate([words]))
     assert len(batch.pieces) > 1
     vectors = model(batch)[0]
     assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
     # a word far from the borders of segments hardly depends on them
-    narrow = model(
-        Numericalizer(VOCABULARY, subwords=SubwordTokenizer.load(minilm, segment_size=400)).collate([words])
-    )[0]
+    narrow_subwords = SubwordTokenizer.load(minilm, segment_size=400)
+    narrow = model(TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=narrow_subwords).collate([words])))[0]
     assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8

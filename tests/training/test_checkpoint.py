@@ -6,9 +6,9 @@ import pytest
 
 from small import small_recipe
 from treecrf.atomic_io import DamagedFileError, write_file
-from treecrf.training.tensor_io import read_safetensors, to_safetensors
 from treecrf.training import fit
 from treecrf.training.checkpoint import RECIPE, STATE, TrainState
+from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
 
 def test_checkpoints_have_the_names_of_version_0_1(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nn.batches import TREES, batch_of, small_model
-from nn.bert_models import BERT, BERT_CONFIGS, bert_batch
+from nn.batches import TREES, host_batch_of, small_model
+from nn.bert_models import BERT, BERT_CONFIGS, host_bert_batch
 from small import small_recipe
 from treecrf.data.padding import PaddedShape, pad_to
-from treecrf.nn import Batch
+from treecrf.nn import TensorBatch
 from treecrf.nn.bert import Bert
 from treecrf.training import fit
 from treecrf.training.cuda_graphs import CapturedStep, can_capture_steps
@@ -33,11 +33,11 @@ MODELS: dict[str, dict[str, Any]] = {
 class UncapturedStep:
     """Runs the same step as CapturedStep, without CUDA graphs."""
 
-    def __init__(self, step: Callable[[Batch, Tensor], object], device: torch.device) -> None:
+    def __init__(self, step: Callable[[TensorBatch, Tensor], object], device: torch.device) -> None:
         self._step = step
         self._device = device
 
-    def __call__(self, batch: Batch, counts: tuple[int, int]) -> None:
+    def __call__(self, batch: TensorBatch, counts: tuple[int, int]) -> None:
         self._step(batch.to(self._device), torch.tensor(counts, device=self._device))
 
 
@@ -121,7 +121,8 @@ def test_soft_targets_are_the_same_in_padded_batches(
 def test_captured_steps_of_a_transformer_have_the_losses_of_launched_steps(reader: str) -> None:
     device = torch.device("cuda")
     shape = PaddedShape(4, 16, 48, 12, 4, 56)
-    batches = [pad_to(bert_batch(TREES[first : first + 4]), shape).pin_memory() for first in (0, 4, 8, 0, 4)]
+    host_batches = [pad_to(host_bert_batch(TREES[first : first + 4]), shape) for first in (0, 4, 8, 0, 4)]
+    batches = [TensorBatch.from_host(batch, pin_memory=True) for batch in host_batches]
     assert len({batch.shapes for batch in batches}) == 1
     losses: dict[type, list[float]] = {}
     for kind in (UncapturedStep, CapturedStep):
@@ -148,7 +149,7 @@ def _step_and_loss(
     optimizer = torch.optim.AdamW(parameters, lr=torch.tensor(1e-3, device=device), fused=True, capturable=True)
     last = torch.zeros((), device=device)
 
-    def step(batch: Batch, counts: Tensor) -> None:
+    def step(batch: TensorBatch, counts: Tensor) -> None:
         optimizer.zero_grad()
         with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             loss = model.loss(batch).total(word_count=counts[0], label_count=counts[1])
@@ -180,7 +181,7 @@ def test_a_replayed_step_uses_the_new_seed_and_the_new_batch() -> None:
     noise, word_sum = torch.zeros(8, device=device), torch.zeros((), device=device)
     counts = torch.zeros(2, device=device)
 
-    def step(batch: Batch, step_counts: Tensor) -> None:
+    def step(batch: TensorBatch, step_counts: Tensor) -> None:
         noise.copy_(torch.rand_like(noise))
         word_sum.copy_(batch.words.sum())
         counts.copy_(step_counts)
@@ -188,7 +189,8 @@ def test_a_replayed_step_uses_the_new_seed_and_the_new_batch() -> None:
     captured_step = CapturedStep(step, device)
     noises = []
     for seed, tree in [(1, 0), (2, 0), (3, 3), (1, 5)]:  # launched, captured, replayed, replayed
-        batch = pad_to(batch_of(TREES[tree : tree + 1]), PaddedShape(2, 20, 30, 12)).pin_memory()
+        host_batch = pad_to(host_batch_of(TREES[tree : tree + 1]), PaddedShape(2, 20, 30, 12))
+        batch = TensorBatch.from_host(host_batch, pin_memory=True)
         torch.manual_seed(seed)
         captured_step(batch, (seed, tree))
         assert word_sum.item() == batch.words.sum().item()

@@ -103,7 +103,8 @@ def test_lower_case_changes_only_the_words() -> None:
     words = [[word.lower() for word in LOADER.corpus.words[index]] for index in indices]
     expected = LOADER.numericalizer.collate(words, gold=[LOADER.corpus.gold[index] for index in indices])
     assert lower.chars is not None and expected.chars is not None
-    assert torch.equal(lower.chars, expected.chars) and torch.equal(lower.words, expected.words)
+    assert torch.equal(lower.chars, torch.from_numpy(expected.chars))
+    assert torch.equal(lower.words, torch.from_numpy(expected.words))
 
 
 def test_processes_agree_on_the_lowercase_sentences() -> None:

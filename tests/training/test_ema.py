@@ -7,11 +7,11 @@ import torch
 
 from small import small_recipe, whole_and_resumed
 from treecrf import Parser
-from treecrf.training.tensor_io import read_safetensors
 from treecrf.training.checkpoint import STATE
 from treecrf.training.config import TrainConfig
 from treecrf.training.ema import EMA
 from treecrf.training.loop import fit
+from treecrf.training.tensor_io import read_safetensors
 
 
 def test_each_update_decays_the_average() -> None:

@@ -20,10 +20,10 @@ from treecrf.evalb import evaluate
 from treecrf.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
-from treecrf.training.tensor_io import read_safetensors
 from treecrf.training import Progress, Recipe, TrainingResult, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.metrics_log import NAME, read_metrics
+from treecrf.training.tensor_io import read_safetensors
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
