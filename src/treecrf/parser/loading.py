@@ -71,7 +71,7 @@ def load_scorer(
 
 def default_device() -> str:
     """A GPU if PyTorch has one, else the CPU. PyTorch is imported only where a GPU's driver is installed."""
-    if "torch" not in sys.modules and not (has_torch() and _has_gpu_driver()):
+    if sys.modules.get("torch") is None and not (has_torch() and _has_gpu_driver()):
         return "cpu"
     import torch
 
