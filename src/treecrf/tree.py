@@ -148,10 +148,11 @@ class Tree:
                 texts.append(")")
             elif isinstance(node.children[0], str):
                 word = node.children[0]
-                write_leaf = _cached_leaf_text if len(word) < _MAX_CACHED else _leaf_text
+                write_leaf = _cached_leaf_text if len(node.label) + len(word) < _MAX_CACHED else _leaf_text
                 texts.append(write_leaf(node.label, word))
             else:
-                texts.append(_cached_opening(node.label))
+                write_opening = _cached_opening if len(node.label) < _MAX_CACHED else _opening
+                texts.append(write_opening(node.label))
                 stack.append(None)
                 stack += node.children[::-1]
         return "".join(texts)[1:]
