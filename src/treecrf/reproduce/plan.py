@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treecrf.config import read_config
 from treecrf.reproduce import paper
-from treecrf.reproduce.ablations import BY_NAME, TABLES, Row, rows_of
+from treecrf.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row, rows_of
 from treecrf.training import Recipe
 from treecrf.training.data_loader import mix_seed
 from treecrf.tree import Tree
@@ -81,7 +81,7 @@ class Plan:
 
     treebank: Treebank
     out: Path
-    tables: tuple[str, ...] = ("dev", "test")
+    tables: tuple[str, ...] = DEFAULT_TABLES
     seeds: tuple[int, ...] = (1, 2, 3)
     epochs: int | None = None  # limits the epochs of every run
     vectors: str = ""
