@@ -68,6 +68,11 @@ def test_remarks_are_planned_with_their_settings(treebank, tmp_path):
     assert (both.scorer, both.dropout_kind) == ("minus", "vanilla")
 
 
+def test_a_plan_can_be_limited_to_some_rows(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path, rows=("two-stage", "minus"), seeds=(1, 2))
+    assert [run.name for run in plan.runs()] == ["two-stage-1", "minus-1", "two-stage-2", "minus-2"]
+
+
 def test_epochs_limit_every_run(treebank, tmp_path):
     plan = make_plan(treebank, tmp_path, epochs=50, encoder="e")
     epochs = {run.row.name: plan.recipe(run).train.epochs for run in plan.runs()}
@@ -94,6 +99,7 @@ def test_smaller_shares_of_the_training_trees_are_subsets(treebank, tmp_path):
     ("options", "message"),
     [
         ({"tables": ("dve",)}, "no table 'dve'; expected dev"),
+        ({"rows": ("minus", "frozne")}, "no trained row 'frozne'; expected fine-tuned, frozen, gold-tags"),
         ({"seeds": (1, 1)}, "different seeds"),
         ({"seeds": ()}, "one or more"),
         ({"corpus": "negra"}, "no treebank 'negra'"),

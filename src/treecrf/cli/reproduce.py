@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help="tables, separated by commas, or all (default: %(default)s)",
     )
+    add("--rows", default="", metavar="NAMES", help="train only these rows of the tables, such as two-stage,minus")
     add("--seeds", default="1,2,3", metavar="N,N", help="random seeds; each row has a run per seed (default: 1,2,3)")
     add(
         "--jobs",
@@ -77,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         treebank=Treebank.find(args.folder),
         out=args.output,
         tables=TABLES if args.tables == "all" else tuple(filter(None, args.tables.split(","))),
+        rows=tuple(filter(None, args.rows.split(","))),
         seeds=_seeds(args.seeds),
         epochs=args.epochs,
         vectors=_absolute(args.vectors),
