@@ -4,6 +4,8 @@ A new edge is a decision: add it here, and a reviewer sees it.
 """
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ EDGES: dict[str, set[str]] = {
     "treebank": {"atomic_io", "tree"},
     "text": {"treebank"},
     "evalb": {"tree"},
+    "search": {"tree"},
     "viz": {"tree", "treebank"},
     "chart": set(),
     "data": {"text", "tree", "treebank"},
@@ -47,7 +50,9 @@ EDGES: dict[str, set[str]] = {
         *("reproduce", "server", "training", "treebank", "viz"),
     },
 }
-WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "viz")
+# methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
+LAZY_EDGES = {"tree": {"search"}}
+WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "search", "viz")
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
@@ -81,7 +86,7 @@ def test_every_package_is_listed():
 
 @pytest.mark.parametrize("package", EDGES)
 def test_a_package_imports_exactly_what_is_listed(package):
-    assert imported_packages(package) == EDGES[package]
+    assert imported_packages(package) == EDGES[package] | LAZY_EDGES.get(package, set())
 
 
 @pytest.mark.parametrize("package", EDGES)
@@ -94,6 +99,11 @@ def test_imports_point_upward_in_the_list(package):
 def test_trees_texts_and_scores_never_import_torch(path):
     assert not {name.split(".")[0] for name in imported_names(path)} & HEAVY
     assert EDGES[package_of(path)] <= set(WITHOUT_TORCH)
+
+
+def test_trees_do_not_import_numpy():
+    code = "import sys, treecrf.tree; sys.exit('numpy' in sys.modules or 'treecrf.search' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_charts_never_see_a_tree_or_a_label():
