@@ -47,7 +47,7 @@ EDGES: dict[str, set[str]] = {
     "server": {"decoding", "parser", "text", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
-        *("reproduce", "server", "training", "treebank", "viz"),
+        *("reproduce", "search", "server", "training", "tree", "treebank", "viz"),
     },
 }
 # methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`

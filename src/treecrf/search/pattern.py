@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Match:
                 f"no node is named {name!r} in this match; the names are {', '.join(self.positions) or 'none'}"
             )
         return self.forest.subtree(self.positions[name])
+
+    @property
+    def tree(self) -> Tree:
+        """The whole tree of the match."""
+        return cast(Tree, self.forest.subtree(int(self.forest.starts[self.tree_number])))
 
     @property
     def tree_number(self) -> int:
