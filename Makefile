@@ -40,7 +40,7 @@ sanitize: $(DEVELOPMENT)
 		ASAN_OPTIONS=detect_leaks=0 build/compare_kernels scalar $$isa 700 || [ $$? -eq 3 ]; done
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		PYTHONPATH=build/sanitize/src $(PYTEST) -p no:cacheprovider \
-		tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py tests/runtime
+		tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py tests/runtime tests/search
 
 clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so

@@ -39,6 +39,7 @@ setup(
         extension(
             "treecrf.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
         ),
+        extension("treecrf.search._matcher", *sources("search", "*.c"), headers=sources("search", "*.h")),
         extension("treecrf.treebank._bracket_writer", "src/treecrf/treebank/bracket_writer.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},

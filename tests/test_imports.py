@@ -21,6 +21,7 @@ EDGES: dict[str, set[str]] = {
     "treebank": {"atomic_io", "tree"},
     "text": {"treebank"},
     "evalb": {"tree"},
+    "search": {"tree"},
     "viz": {"tree", "treebank"},
     "chart": set(),
     "data": {"text", "tree", "treebank"},
@@ -46,10 +47,9 @@ EDGES: dict[str, set[str]] = {
     "server": {"decoding", "parser", "text", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
-        *("reproduce", "server", "training", "treebank", "viz"),
+        *("reproduce", "search", "server", "training", "tree", "treebank", "viz"),
     },
 }
-WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "viz")
 # modules that need PyTorch, in packages that otherwise need NumPy only
 WITH_TORCH = {
     "chart": {
@@ -68,6 +68,9 @@ WITH_TORCH = {
     "runtime": set(),
 }
 TORCH = {"torch", "triton"}
+# methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
+LAZY_EDGES = {"tree": {"search"}}
+WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "search", "viz")
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"
@@ -101,7 +104,7 @@ def test_every_package_is_listed():
 
 @pytest.mark.parametrize("package", EDGES)
 def test_a_package_imports_exactly_what_is_listed(package):
-    assert imported_packages(package) == EDGES[package]
+    assert imported_packages(package) == EDGES[package] | LAZY_EDGES.get(package, set())
 
 
 @pytest.mark.parametrize("package", EDGES)
@@ -129,6 +132,11 @@ def test_charts_and_decoding_on_a_cpu_never_import_torch(path):
 def test_parsing_starts_without_torch(module):
     program = f"import sys, treecrf.{module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_trees_do_not_import_numpy():
+    code = "import sys, treecrf.tree; sys.exit('numpy' in sys.modules or 'treecrf.search' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_charts_never_see_a_tree_or_a_label():

@@ -280,3 +280,15 @@ def peak_memory(text: str) -> int:
 def test_memory_is_linear_in_the_text(text: Iterator[str]) -> None:
     small, large = text(10_000), text(80_000)
     assert peak_memory(large) < 9 * peak_memory(small) + 100_000
+
+
+def test_long_words_and_labels_are_not_remembered() -> None:
+    tracemalloc.start()
+    for number in range(50):
+        leaves = (Tree("T" * 100_000, (f"word{number}",)), Tree("T", ("w" * 100_000,)))
+        tree = Tree(f"{number}" + "S" * 100_000, leaves)
+        assert len(str(tree)) > 300_000
+    del leaves, tree
+    memory_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert memory_bytes < 2_000_000

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from treecrf.search import Match, Pattern
 
 # characters that end a word or that UTF-8 cannot encode, and backslashes that would start an escape
 _UNSAFE = re.compile(r"[\s()\ud800-\udfff]|\\(?=u\{[0-9a-f]*\})")
@@ -148,10 +151,11 @@ class Tree:
                 texts.append(")")
             elif isinstance(node.children[0], str):
                 word = node.children[0]
-                write_leaf = _cached_leaf_text if len(word) < _MAX_CACHED else _leaf_text
+                write_leaf = _cached_leaf_text if len(node.label) + len(word) < _MAX_CACHED else _leaf_text
                 texts.append(write_leaf(node.label, word))
             else:
-                texts.append(_cached_opening(node.label))
+                write_opening = _cached_opening if len(node.label) < _MAX_CACHED else _opening
+                texts.append(write_opening(node.label))
                 stack.append(None)
                 stack += node.children[::-1]
         return "".join(texts)[1:]
@@ -190,6 +194,17 @@ class Tree:
                 branch, trunk = ("└── ", "    ") if number == last else ("├── ", "│   ")
                 stack.append((node.subtrees[number], child_prefix + branch, child_prefix + trunk))
         return "\n".join(lines)
+
+    def search(self, pattern: "str | Pattern") -> "Iterator[Match]":
+        """Yields the matches of a Tregex pattern: each has its `node`, and the nodes with names by their names.
+
+        >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
+        >>> [(str(match.node), str(match["noun"])) for match in tree.search("NP > VP < /^NN/=noun")]
+        [('(NP (NNS trees))', '(NNS trees)')]
+        """
+        from treecrf.search.pattern import search_tree  # needs NumPy, which trees do not
+
+        return search_tree(self, pattern)
 
     def to_nltk(self) -> Any:
         """Converts the tree to an `nltk.Tree`."""

@@ -1,3 +1,4 @@
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -80,9 +81,20 @@ def test_clearing_the_cache_changes_nothing(batch_sentences):
     numericalizer = Numericalizer(VOCABULARY)
     before = numericalizer.collate(batch_sentences)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(treecrf.data.numericalize, "_CACHE_SIZE", 0)
+        patch.setattr(treecrf.data.numericalize, "_CACHE_BYTES", 0)
         after = numericalizer.collate(batch_sentences)
     assert np.array_equal(before.words, after.words) and np.array_equal(before.chars, after.chars)
+
+
+def test_the_memory_of_long_words_is_bounded():
+    numericalizer = Numericalizer(VOCABULARY)
+    numericalizer.collate([["warm", "up"]])
+    tracemalloc.start()
+    for number in range(200):
+        numericalizer.collate([[f"{number}-" + "long" * 250_000]])
+    memory_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert memory_bytes < 40_000_000
 
 
 def test_threads_may_share_a_numericalizer():

@@ -7,20 +7,20 @@ from treecrf.nn.lstm import BiLSTM, BiLSTMLayer, SharedDropout
 
 
 def step_by_step(layer, x, lengths, mask):
-    """One bidirectional layer, one sentence and one step at a time; mask (2, b, h) multiplies the hidden state."""
+    """One bidirectional layer, one sentence and one step at a time; mask (2, s, b, h) multiplies the hidden state."""
     rows = []
     for sentence, length in enumerate(lengths.tolist()):
         halves = []
         for direction, (w_ih, w_hh, b_ih, b_hh) in enumerate(zip(*layer.parameters(), strict=True)):
             h = c = x.new_zeros(layer.size)
-            steps = range(length) if direction == 0 else range(length - 1, -1, -1)
+            positions = range(length) if direction == 0 else range(length - 1, -1, -1)
             outputs = {}
-            for t in steps:
-                gates = w_ih @ x[sentence, t] + b_ih + w_hh @ (h * mask[direction, sentence]) + b_hh
-                i, f, g, o = gates.chunk(4)
+            for step, position in enumerate(positions):
+                masked = h * mask[direction, step, sentence]
+                i, f, g, o = (w_ih @ x[sentence, position] + b_ih + w_hh @ masked + b_hh).chunk(4)
                 c = f.sigmoid() * c + i.sigmoid() * g.tanh()
                 h = o.sigmoid() * c.tanh()
-                outputs[t] = h
+                outputs[position] = h
             halves.append(torch.stack([outputs[t] for t in range(length)]))
         rows.append(torch.cat(halves, -1))
     return rows
@@ -47,12 +47,13 @@ def assert_same_with_gradients(actual, expected, inputs):
     torch.testing.assert_close(ours, theirs)
 
 
-@pytest.mark.parametrize("shared", [True, False], ids=["one mask for the batch", "a mask for each sentence"])
-def test_a_recurrent_mask_applies_at_every_step(sequences, shared):
+@pytest.mark.parametrize("kind", ["one mask for the batch", "a mask for each sentence", "a mask for each step"])
+def test_a_recurrent_mask_applies_at_every_step(sequences, kind):
     batch, x, layer = sequences
-    mask = lstm.shared_mask(x, 2, 1 if shared else batch.size, 3, dropout=0.4)
+    steps = x.shape[1] if "step" in kind else 1
+    mask = lstm.shared_mask(x, 2, steps, 1 if "batch" in kind else batch.size, 3, dropout=0.4)
     out = layer(x, batch.positions, mask=mask).flatten(2)
-    expected = step_by_step(layer, x, batch.lengths + 2, mask.expand(-1, batch.size, -1))
+    expected = step_by_step(layer, x, batch.lengths + 2, mask.expand(-1, x.shape[1], batch.size, -1))
     assert_same_with_gradients(
         torch.cat(without_padding(out, batch.lengths + 2)), torch.cat(expected), [x, *layer.parameters()]
     )
@@ -60,8 +61,8 @@ def test_a_recurrent_mask_applies_at_every_step(sequences, shared):
 
 def test_equal_masks_for_all_sentences_equal_one_mask_for_the_batch(sequences):
     batch, x, layer = sequences
-    mask = lstm.shared_mask(x, 2, 1, 3, dropout=0.4)
-    one, each = (layer(x, batch.positions, mask=m).flatten(2) for m in (mask, mask.repeat(1, batch.size, 1)))
+    mask = lstm.shared_mask(x, 2, 1, 1, 3, dropout=0.4)
+    one, each = (layer(x, batch.positions, mask=m).flatten(2) for m in (mask, mask.repeat(1, 1, batch.size, 1)))
     assert_same_with_gradients(
         *(torch.cat(without_padding(out, batch.lengths + 2)) for out in (each, one)), [x, *layer.parameters()]
     )
@@ -98,9 +99,33 @@ def test_masks_have_the_shapes_of_the_recurrent_dropout(recurrent, rows):
     assert [tuple(input_mask.shape) for input_mask, _ in masks] == [(4, 1, 5), (4, 1, 12)]
     for input_mask, hidden_mask in masks:
         assert set(input_mask.flatten().tolist()) == {0.0, 2.0} and len(input_mask.unique(dim=0)) > 1
-        assert hidden_mask is None if rows is None else tuple(hidden_mask.shape) == (2, rows, 6)
+        assert hidden_mask is None if rows is None else tuple(hidden_mask.shape) == (2, 1, rows, 6)
         assert rows is None or len(hidden_mask.unique(dim=0)) == 2  # the directions have different masks
-    assert rows != 4 or len(masks[0][1].unique(dim=1)[0]) > 1
+    assert rows != 4 or masks[0][1].unique(dim=2).shape[2] > 1
+
+
+@pytest.mark.parametrize("recurrent", ["batch", "sentence"])
+def test_vanilla_dropout_draws_a_mask_for_every_step_of_inputs_and_hidden_states(recurrent):
+    torch.manual_seed(0)
+    model = BiLSTM(20, 30, 2, dropout=0.5, kind="vanilla", recurrent_dropout=recurrent)
+    for input_mask, hidden_mask in model._draw_masks(torch.randn(4, 9, 20)):
+        assert input_mask.unique(dim=0).shape[0] == 4 and input_mask.unique(dim=1).shape[1] == 9
+        assert hidden_mask.shape == (2, 9, 4, 30)
+        assert set(hidden_mask.flatten().tolist()) == {0.0, 2.0}
+        assert [hidden_mask.unique(dim=dim).shape[dim] for dim in range(3)] == [2, 9, 4]
+
+
+def test_vanilla_dropout_multiplies_the_states_of_each_layer_with_its_masks(sequences, monkeypatch):
+    batch, x, _ = sequences
+    model = BiLSTM(5, 3, 2, dropout=0.4, kind="vanilla").double()
+    masks = model._draw_masks(x)
+    monkeypatch.setattr(model, "_draw_masks", lambda _: masks)
+    lengths, expected = batch.lengths + 2, x
+    for layer, (input_mask, hidden_mask) in zip(model.layers, masks, strict=True):
+        rows = step_by_step(layer, expected * input_mask, lengths, hidden_mask)
+        expected = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+    actual = torch.cat(without_padding(model(x, batch.positions).flatten(2), lengths))
+    assert_same_with_gradients(actual, torch.cat(without_padding(expected, lengths)), [x, *model.parameters()])
 
 
 def test_padding_and_other_sentences_do_not_change_a_sentence():

@@ -12,18 +12,24 @@ from treecrf.nn.lstm import shared_mask
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def random_inputs(batch, steps, size, *, dtype=torch.float32, shared=False, device="cpu"):
+MASK_SHAPES = {"batch": lambda steps, batch: (1, 1), "sentence": lambda steps, batch: (1, batch)}
+MASK_SHAPES["step"] = lambda steps, batch: (steps, batch)
+
+
+def random_inputs(batch, steps, size, *, dtype=torch.float32, mask_per="sentence", device="cpu"):
     generator = torch.Generator().manual_seed(batch + steps + size)
     gates = torch.randn(batch, steps, 2, 4, size, generator=generator, dtype=dtype)
     weight = torch.randn(2, 4 * size, size, generator=generator, dtype=dtype) / size**0.5
-    mask = shared_mask(gates, 2, 1 if shared else batch, size, dropout=0.4).expand(2, batch, size)
+    mask = shared_mask(gates, 2, *MASK_SHAPES[mask_per](steps, batch), size, dropout=0.4)
+    mask = mask.expand(2, steps, batch, size)
     lengths = torch.randint(1, steps + 1, (batch,), generator=generator)
     lengths[0] = steps
     return gates.to(device), weight.to(device), mask.to(device), lengths.to(device)
 
 
-def test_the_gradient_equals_finite_differences():
-    gates, weight, mask, lengths = random_inputs(3, 4, 2, dtype=torch.float64)
+@pytest.mark.parametrize("mask_per", MASK_SHAPES)
+def test_the_gradient_equals_finite_differences(mask_per):
+    gates, weight, mask, lengths = random_inputs(3, 4, 2, dtype=torch.float64, mask_per=mask_per)
 
     def run(gates, weight):
         return lstm_recurrence.LSTMRecurrence.apply(gates.clone(), weight, mask, lengths)
@@ -41,15 +47,15 @@ def test_padding_is_zero_and_gets_no_gradient():
     assert hidden[~padding].all() and gates.grad[~padding].any()
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("mask_per", MASK_SHAPES)
 @pytest.mark.parametrize(
     ("batch", "steps", "size"),
     [(1, 1, 1), (2, 5, 3), (17, 4, 16), (5, 3, 20), (3, 2, 40)]
     + [(100, 30, 400), (7, 60, 50), (300, 9, 128), (2, 3, 800)] * torch.cuda.is_available(),
 )
-def test_kernels_equal_the_torch_implementation(batch, steps, size, shared):
+def test_kernels_equal_the_torch_implementation(batch, steps, size, mask_per):
     kernels = pytest.importorskip("treecrf.nn.triton_lstm", reason="Triton is not installed")
-    gates, weight, mask, lengths = random_inputs(batch, steps, size, shared=shared, device=DEVICE)
+    gates, weight, mask, lengths = random_inputs(batch, steps, size, mask_per=mask_per, device=DEVICE)
     activations = gates.clone()
     hidden, cells, masked = kernels.forward(activations, weight, mask, lengths)
     expected_activations = gates.clone()

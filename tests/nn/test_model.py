@@ -89,15 +89,15 @@ def test_one_stage_crf_loss_equals_enumeration(scorer):
     torch.testing.assert_close(loss.total(), expected / sum(len(tree.words) for tree in SHORT))
 
 
-@pytest.mark.parametrize("scorer", SCORERS)
-def test_margin_loss_equals_enumeration(scorer):
-    model, batch = small_model(loss="one-stage-margin", scorer=scorer), batch_of(SHORT)
+@pytest.mark.parametrize(("scorer", "margin"), [("biaffine", 1.0), ("biaffine", 0.5), ("minus", 1.0)])
+def test_margin_loss_equals_enumeration(scorer, margin):
+    model, batch = small_model(loss="one-stage-margin", scorer=scorer, margin=margin), batch_of(SHORT)
     scores = model(batch)
     expected = 0
     for sentence in range(batch.size):
         gold, by_span = gold_spans(batch, sentence), label_scores_by_span(scores, sentence)
         augmented = {
-            span: torch.stack([s + (gold.get(span) != label) for label, s in enumerate(values)]).max()
+            span: torch.stack([s + margin * (gold.get(span) != label) for label, s in enumerate(values)]).max()
             for span, values in by_span.items()
         }
         trees = trees_of(int(batch.lengths[sentence]))
@@ -285,6 +285,8 @@ def test_a_model_on_the_meta_device_loads_weights():
         ({"lstm_size": 0}, "lstm_size is 0; expected 1 or more"),
         ({"tag_size": -1}, "tag_size is -1; expected 0 or more"),
         ({"dropout": 1.0}, "dropout is 1.0; expected at least 0 and less than 1"),
+        ({"margin": -1.0}, "margin is -1.0; expected 0 or more"),
+        ({"encoder": "transformer", "transformer": "x", "boundary": "same-word"}, "the setting is for LSTMs"),
         ({"char_size": 7}, "char_size is 7; expected an even number"),
         ({"encoder": "transformer"}, "set it to a model's name or folder"),
     ],
@@ -292,6 +294,18 @@ def test_a_model_on_the_meta_device_loads_weights():
 def test_the_error_for_an_invalid_setting_names_it(changes, message):
     with pytest.raises(ValueError, match=message):
         ModelConfig(**changes)
+
+
+@pytest.mark.parametrize(("boundary", "word_after"), [("next-word", 1), ("same-word", 0)])
+def test_a_boundary_has_the_forward_state_of_a_word_and_the_backward_state_of_the_next_or_same_word(
+    boundary, word_after
+):
+    words = torch.randn(2, 6, 20)  # BOS, four words and EOS; states of both directions
+    boundaries = small_model(boundary=boundary)._fenceposts(words)
+    assert boundaries.shape == (2, 5, 20)
+    for i in range(5):
+        expected = torch.cat([words[:, i, :10], words[:, i + word_after, 10:]], -1)
+        assert torch.equal(boundaries[:, i], expected)
 
 
 def test_losses_need_gold_trees():

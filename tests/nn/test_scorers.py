@@ -67,6 +67,19 @@ def test_dropout_before_the_activation_of_minus_equals_dropout_after_it():
     torch.testing.assert_close(scorer(left, right)[0, 0, 1], scorer.out(hidden * mask))
 
 
+def test_vanilla_dropout_of_minus_has_one_mask_for_each_difference():
+    torch.manual_seed(0)
+    scorer = randomized(Minus(6, 40, 3, dropout=0.5, kind="vanilla"))
+    x = torch.randn(2, 4, 6, dtype=torch.float64)
+    torch.manual_seed(1)
+    chart = scorer(*scorer.project(x))
+    torch.manual_seed(1)
+    masks = F.dropout(torch.ones(2, 4, 4, 40, dtype=torch.float64), 0.5)
+    for b, i, j in torch.cartesian_prod(torch.arange(2), torch.arange(4), torch.arange(4)):
+        hidden = F.leaky_relu(scorer.linear.weight @ (x[b, i] - x[b, j]) + scorer.bias, 0.1)
+        torch.testing.assert_close(chart[b, i, j], scorer.out(hidden * masks[b, i, j]))
+
+
 def test_each_part_of_an_mlp_is_orthogonal():
     for weight in MLP(30, 5, parts=2).linear.weight.split(5):
         torch.testing.assert_close(weight @ weight.T, torch.eye(5), atol=1e-5, rtol=0)

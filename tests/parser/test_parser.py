@@ -383,7 +383,7 @@ def test_batches_change_no_tree(model: dict[str, object]) -> None:
 
 
 def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.data.numericalize._CACHE_SIZE", 20)  # so that the cache is cleared often
+    monkeypatch.setattr("treecrf.data.numericalize._CACHE_BYTES", 5000)  # so that the cache is cleared often
     parser = random_parser(TREES, tag_head=True)
     sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
     expected = list(parser.parse_many(sentences))

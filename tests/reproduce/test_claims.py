@@ -1,7 +1,8 @@
 import pytest
 
 from treecrf.evalb.bootstrap import Comparison, Interval
-from treecrf.reproduce.claims import CLAIMS, paper_differences, verdict
+from treecrf.reproduce.ablations import BY_NAME
+from treecrf.reproduce.claims import CLAIMS, REMARKS, paper_differences, verdict
 
 BETTER, SAME = CLAIMS[0], CLAIMS[-1]
 
@@ -27,3 +28,8 @@ def test_the_papers_own_differences_agree_with_its_claims():
         differences = paper_differences(claim).values()
         assert len(differences) == 3
         assert all(difference > 0.4 if claim.expects_gain else difference > -0.2 for difference in differences)
+
+
+def test_remarks_are_about_rows_and_have_no_published_differences():
+    for claim in REMARKS:
+        assert {claim.row, claim.other} <= BY_NAME.keys() and not paper_differences(claim)

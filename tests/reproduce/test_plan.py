@@ -42,7 +42,7 @@ def test_two_training_files_are_an_error(tmp_path):
 def test_tables_share_runs(treebank, tmp_path):
     plan = make_plan(treebank, tmp_path, tables=("dev", "test", "speed", "calibration"), seeds=(1, 2))
     names = [run.name for run in plan.runs()]
-    assert len(set(names)) == len(names) == 2 * 5
+    assert len(set(names)) == len(names) == 2 * 6
     assert not any(name.startswith(("frozen", "vectors", "no-mbr")) for name in names)
     larger_plan = make_plan(treebank, tmp_path, vectors="v.txt", encoder="e", seeds=(1,))
     assert {"vectors-1", "frozen-1", "fine-tuned-1"} <= {run.name for run in larger_plan.runs()}
@@ -56,6 +56,21 @@ def test_settings_of_one_row_override_settings_of_all_rows(treebank, tmp_path):
     assert tuned.train.betas == (0.9, 0.999) and tuned.train.epochs == 3 and tuned.model.transformer == "e"
     assert main.train.epochs == 1000 and main.model.lstm_size == 24
     assert main.data.test == tuple(map(str, treebank.files["test"]))
+
+
+def test_remarks_are_planned_with_their_settings(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path, seeds=(1,))
+    models = {run.row.name: plan.recipe(run).model for run in plan.runs()}
+    assert models["same-word"].boundary == "same-word" and models["two-stage"].boundary == "next-word"
+    assert models["gold-tags"].tag_size == 100 and not models["two-stage"].tag_size
+    assert [models[name].margin for name in ("margin-0.5", "one-stage-margin", "margin-2")] == [0.5, 1.0, 2.0]
+    both = models["minus-vanilla-dropout"]
+    assert (both.scorer, both.dropout_kind) == ("minus", "vanilla")
+
+
+def test_a_plan_can_be_limited_to_some_rows(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path, rows=("two-stage", "minus"), seeds=(1, 2))
+    assert [run.name for run in plan.runs()] == ["two-stage-1", "minus-1", "two-stage-2", "minus-2"]
 
 
 def test_epochs_limit_every_run(treebank, tmp_path):
@@ -84,6 +99,7 @@ def test_smaller_shares_of_the_training_trees_are_subsets(treebank, tmp_path):
     ("options", "message"),
     [
         ({"tables": ("dve",)}, "no table 'dve'; expected dev"),
+        ({"rows": ("minus", "frozne")}, "no trained row 'frozne'; expected fine-tuned, frozen, gold-tags"),
         ({"seeds": (1, 1)}, "different seeds"),
         ({"seeds": ()}, "one or more"),
         ({"corpus": "negra"}, "no treebank 'negra'"),

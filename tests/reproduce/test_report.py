@@ -5,6 +5,7 @@ import pytest
 
 from reproduce.tiny_treebank import TINY, make_treebank, make_vectors
 from treecrf.reproduce import speed
+from treecrf.reproduce.ablations import TABLES
 from treecrf.reproduce.plan import Plan, Treebank
 from treecrf.reproduce.report import JSON, MARKDOWN, write_report
 from treecrf.reproduce.runner import is_finished
@@ -18,7 +19,7 @@ def plan(tmp_path_factory):
     plan = Plan(
         treebank=Treebank.find(make_treebank(folder / "treebank")),
         out=folder / "out",
-        tables=("dev", "test", "speed", "calibration", "analysis"),
+        tables=TABLES,
         seeds=(1, 2),
         epochs=2,
         vectors=str(make_vectors(folder / "vectors.txt")),
@@ -52,8 +53,19 @@ def test_dev_table_has_every_row_and_the_published_scores(report):
     assert len(report["tables"]["dev"]["claims"]) == 5
 
 
+def test_remarks_are_compared_with_the_paper(report):
+    content = report["tables"]["remarks"]
+    assert [line["name"] for line in content["lines"]] == [
+        "two-stage", "same-word", "gold-tags", "minus-vanilla-dropout", "one-stage-margin", "margin-0.5", "margin-2",
+    ]  # fmt: skip
+    assert [(claim["row"], claim["other"]) for claim in content["claims"]][:2] == [
+        ("two-stage", "same-word"), ("gold-tags", "two-stage"),
+    ]  # fmt: skip
+
+
 def test_rows_without_their_inputs_are_left_out_of_the_test_table(report):
-    assert [line["name"] for line in report["tables"]["test"]["lines"]] == ["random", "vectors"]
+    names = [line["name"] for line in report["tables"]["test"]["lines"]]
+    assert names == ["random", "gold-tags", "vectors", "vectors-gold-tags"]
     assert report["left_out"] == ["frozen encoder: needs --encoder", "fine-tuned encoder: needs --encoder"]
 
 
@@ -89,7 +101,8 @@ def test_report_is_written_as_json_and_as_markdown(report, plan):
     assert facts["sentences"] == {"train": 40, "dev": 15, "test": 10}
     page = (plan.out / MARKDOWN).read_text()
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
-        "## Dev", "## Test", "## Speed", "## Calibration", "## Analysis", "## Left out",
+        "## Dev", "## Remarks of the paper outside its tables, on dev", "## Test", "## Speed", "## Calibration",
+        "## Analysis", "## Left out",
     ]  # fmt: skip
     tables = re.findall(r"(?:^\|.*\|$\n)+", page, re.MULTILINE)
     assert all(len({line.count("|") for line in table.splitlines()}) == 1 for table in tables)

@@ -60,7 +60,7 @@ def test_a_killed_and_restarted_reproduction_gives_the_same_report(treebank, tmp
     assert uninterrupted.communicate(timeout=200) and uninterrupted.returncode == 0
     one, other = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("uninterrupted", "killed"))
     assert one["tables"] == other["tables"]
-    assert len(one["tables"]["test"]["lines"]) == 1
+    assert len(one["tables"]["test"]["lines"]) == 2
 
 
 def test_finished_runs_are_not_repeated(treebank, tmp_path):

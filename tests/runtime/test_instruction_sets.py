@@ -84,7 +84,9 @@ def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
         kernels.select(name)
         results[name] = linear(x)
     for name in names:
-        assert np.array_equal(results[name], results["scalar8" if name in EIGHT_BITS else "scalar"]) or name == "scalar8"
+        assert (
+            np.array_equal(results[name], results["scalar8" if name in EIGHT_BITS else "scalar"]) or name == "scalar8"
+        )
     with pytest.raises(ValueError, match="does not have the instruction set 'mmx'"):
         kernels.select("mmx")
 

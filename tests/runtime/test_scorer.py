@@ -24,6 +24,7 @@ CHANGES = {
     "lstm without characters": {"char_size": 0},
     "lstm with tags": {"tag_head": True},
     "lstm that reads tags": {"tag_size": 4},
+    "lstm states of the same word": {"boundary": "same-word"},
     "minus": {"scorer": "minus"},
     "one-stage": {"loss": "one-stage-crf"},
     "one-stage margin": {"loss": "one-stage-margin"},

@@ -74,6 +74,8 @@ def test_undecodable_bytes_are_reported_by_line() -> None:
         ("(NN é) (NN è) (NN ü) (NN ñ) (NN ç)".encode() + b"\xff", "utf-8"),
         (TEXT.encode("gb18030"), "gb18030"),
         (TEXT.encode("gb18030") + b"\xff", "gb18030"),
+        ("(NN 㐀)".encode("gb18030"), "gb18030"),
+        ("(TOP (NP (NR 㐀㑇) (NN 树)) (VP (VV 𠮷)))".encode("gb18030"), "gb18030"),
         (("(NN tree)\n" * 5000 + TEXT).encode("gb18030"), "gb18030"),
         ("(NN café) (NN naïve)".encode("latin-1"), "utf-8"),
         ("(NN 樹木) (VH 美麗) (NN 電腦)".encode("big5"), "utf-8"),

@@ -20,6 +20,7 @@ COMMANDS = {
     "plot": "plot loss and dev F of training runs",
     "prepare": "make clean train, dev and test files from a treebank release",
     "reproduce": "run the paper's experiments on a treebank and write a report",
+    "search": "search trees with Tregex patterns, or change them with Tsurgeon operations",
     "serve": "start an HTTP server with a web page for trees",
     "train": "train a parser from a recipe",
 }
@@ -37,10 +38,12 @@ def main(argv: Sequence[str] | None = None) -> None:
             module.add_arguments(verb)
             verb.set_defaults(run=module.run)
     args, unparsed = parser.parse_known_args(argv)
-    if unparsed and (not hasattr(args, "settings") or any(word.startswith("-") for word in unparsed)):
+    # argparse does not accept a list of positional arguments with options in between
+    positional = next((getattr(args, name) for name in ("settings", "files") if hasattr(args, name)), None)
+    if unparsed and (positional is None or any(word.startswith("-") for word in unparsed)):
         parser.error(f"unrecognized arguments: {' '.join(unparsed)}")
-    if unparsed:
-        args.settings += unparsed  # argparse does not accept a list of positional arguments with options in between
+    if positional is not None:
+        positional += unparsed
     try:
         sys.exit(args.run(args))
     except BrokenPipeError:

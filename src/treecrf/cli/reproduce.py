@@ -12,7 +12,9 @@ continues; finished runs are kept. The tables are in OUT/report.md and OUT/repor
 
 tables:
   dev          one-stage max-margin, one-stage CRF, two-stage CRF, without MBR, minus features, vanilla dropout
-  test         random vectors, pretrained vectors (--vectors), a frozen and a fine-tuned encoder (--encoder)
+  remarks      remarks outside the tables: f_i + b_i at a boundary, gold tags, minus with vanilla dropout, margins
+  test         random vectors, pretrained vectors (--vectors), each with gold tags as input too, a frozen and a
+               fine-tuned encoder (--encoder)
   speed        two-stage and one-stage, with and without MBR, per part, and other parsers if they are installed
   calibration  reliability of probabilities before and after temperature scaling, selective prediction
   analysis     F by length, label, width and genre; learning curve; binarization, masks, bf16
@@ -31,10 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder for the runs and the report")
     add(
         "--tables",
-        default="dev,test",
+        default="dev,remarks,test",
         metavar="NAMES",
-        help="tables, separated by commas, or all (default: dev,test)",
+        help="tables, separated by commas, or all (default: %(default)s)",
     )
+    add("--rows", default="", metavar="NAMES", help="train only these rows of the tables, such as two-stage,minus")
     add("--seeds", default="1,2,3", metavar="N,N", help="random seeds; each row has a run per seed (default: 1,2,3)")
     add(
         "--jobs",
@@ -75,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         treebank=Treebank.find(args.folder),
         out=args.output,
         tables=TABLES if args.tables == "all" else tuple(filter(None, args.tables.split(","))),
+        rows=tuple(filter(None, args.rows.split(","))),
         seeds=_seeds(args.seeds),
         epochs=args.epochs,
         vectors=_absolute(args.vectors),

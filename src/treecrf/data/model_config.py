@@ -18,6 +18,7 @@ class ModelConfig:
     """The shape of the network; a size of 0 omits that part."""
 
     loss: LossKind = "two-stage"
+    margin: float = 1.0  # cost of a wrong labeled span in the loss one-stage-margin
     scorer: Literal["biaffine", "minus"] = "biaffine"
     encoder: Literal["lstm", "transformer"] = "lstm"
     word_size: int = 100
@@ -26,6 +27,7 @@ class ModelConfig:
     tag_size: int = 0  # of part-of-speech tags as input
     lstm_size: int = 400
     lstm_layers: int = 3
+    boundary: Literal["next-word", "same-word"] = "next-word"  # the word of the backward LSTM state at a boundary
     transformer: str = ""  # name or folder; the encoder itself, or an input feature of the LSTM
     transformer_tuned: bool = False  # as a feature: fine-tuned instead of frozen; the encoder is always fine-tuned
     add_word_inputs: bool = False  # as the encoder: add word and character vectors to its piece embeddings
@@ -48,6 +50,10 @@ class ModelConfig:
                 raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
+        if not self.margin >= 0:
+            raise ValueError(f"margin is {self.margin}; expected 0 or more")
+        if self.encoder == "transformer" and self.boundary != "next-word":
+            raise ValueError(f"boundary is {self.boundary!r} and encoder is 'transformer'; the setting is for LSTMs")
         if self.char_size % 2:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.encoder == "transformer" and not self.transformer:

@@ -3,6 +3,7 @@
 Features are computed once per distinct word and cached. The rest is array arithmetic.
 """
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -15,7 +16,7 @@ from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
 
 _CHARS_PER_WORD = 20  # further characters of a word are dropped
-_CACHE_SIZE = 200_000  # distinct words; a long stream has ever more of them, and the later ones rarely recur
+_CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, of any length, and the later ones rarely recur
 
 
 class Numericalizer:
@@ -53,6 +54,7 @@ class Numericalizer:
     def _clear_cache(self) -> None:
         self._cache_rows: dict[str, int] = {}
         self._cache: dict[str, Ints] = {}  # feature name to the values of all cached words, by row
+        self._cache_word_bytes = 0
 
     def collate(
         self,
@@ -93,7 +95,7 @@ class Numericalizer:
     def _look_up(self, words: list[str]) -> tuple[Ints, dict[str, Ints]]:
         """The row of each word among the distinct words, and their features; start, end and padding come last."""
         with self._lock:
-            if len(self._cache_rows) > _CACHE_SIZE:
+            if self._cache_bytes() > _CACHE_BYTES:
                 self._clear_cache()
             try:
                 cache_rows = self._find_cache_rows(words)
@@ -121,6 +123,11 @@ class Numericalizer:
         for name, values in features.items():
             self._cache[name] = _append_rows(self._cache.get(name), used, values)
         self._cache_rows.update(zip(words, range(used, used + len(words)), strict=True))
+        self._cache_word_bytes += sum(map(sys.getsizeof, words))
+
+    def _cache_bytes(self) -> int:
+        columns = sum(column.nbytes for column in self._cache.values())
+        return self._cache_word_bytes + sys.getsizeof(self._cache_rows) + columns
 
     def _collate_tags(self, tags: Sequence[Sequence[str]], lengths: Ints) -> Ints:
         for number, (sentence_tags, length) in enumerate(zip(tags, lengths, strict=True)):

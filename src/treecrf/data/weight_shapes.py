@@ -7,10 +7,14 @@ Shapes = dict[str, tuple[int, ...]]
 
 
 def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None) -> Shapes:
-    """The shape of each weight of a network; without an `encoder`, those of its pretrained encoder are left out."""
+    """The shape of each weight of a network; `encoder` is the shape of its BERT, if it has one."""
+    if bool(config.transformer) != (encoder is not None):
+        raise ValueError(
+            f"transformer is {config.transformer!r} and encoder is {encoder}; expected both or neither"
+        )
     shapes: Shapes = {}
     hidden_size = 0 if encoder is None else encoder.hidden_size
-    if config.transformer and encoder is not None:
+    if encoder is not None:
         shapes |= _below("transformer", _transformer_shapes(config, encoder))
     if config.reads_words:
         shapes |= _below("inputs", _input_shapes(config, sizes))

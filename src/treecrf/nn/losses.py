@@ -37,10 +37,12 @@ class Loss:
         return per_word + self.labels / (max(1, self.label_count) if label_count is None else label_count)
 
 
-def compute_loss(kind: LossKind, scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> Loss:
-    """The losses of a batch with gold trees; soft targets do not affect the margin loss."""
+def compute_loss(
+    kind: LossKind, scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None, *, margin: float = 1.0
+) -> Loss:
+    """The losses of a batch with gold trees; soft targets do not affect the margin loss, which alone has a margin."""
     if kind == "one-stage-margin":
-        spans, labels = _margin_loss(scores, batch), scores.spans.new_zeros(())
+        spans, labels = _margin_loss(scores, batch, margin), scores.spans.new_zeros(())
     else:
         spans, labels = _crf_losses(scores, batch, soft_targets)
     if kind == "one-stage-crf":
@@ -76,14 +78,14 @@ def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
     return -crf.log_prob(trees).sum()
 
 
-def _margin_loss(scores: TensorScores, batch: TensorBatch) -> Tensor:
+def _margin_loss(scores: TensorScores, batch: TensorBatch, margin: float) -> Tensor:
     """The max-margin loss, summed over sentences; the best label replaces a gold label without an id."""
     gold = batch.spans
     assert scores.labels is not None and batch.labels is not None
     labels = torch.where(batch.labels == IGNORED, scores.labels_at(gold).detach().argmax(-1), batch.labels)
     label_chart = torch.full_like(scores.spans, -1, dtype=torch.int64)
     label_chart.view(-1).index_copy_(0, gold.cells, labels)
-    return margin_loss(scores.labels, scores.lengths, label_chart).sum()
+    return margin_loss(scores.labels, scores.lengths, label_chart, margin=margin).sum()
 
 
 def _tag_loss(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> Tensor:

@@ -1,9 +1,9 @@
-"""A bidirectional LSTM whose dropout masks are shared over time (variational dropout).
+"""A bidirectional LSTM with dropout masks that are shared over time (variational dropout) or drawn for every step.
 
-Input masks multiply the inputs of each layer. Recurrent masks multiply the hidden state before every step; there is one
-for the batch or one for each sentence. Our Triton kernels apply both kinds. Without them, a mask for the batch is
-multiplied into the columns of the recurrent weights, so that torch's LSTM can run, and masks for each sentence need a
-loop over time.
+Input masks multiply the inputs of each layer. Recurrent masks multiply the hidden state before every step. A shared
+recurrent mask is drawn for the batch or for each sentence, a vanilla one for each step of each sentence. Our Triton
+kernels apply all kinds. Without them, a mask for the batch is multiplied into the columns of the recurrent weights, so
+that torch's LSTM can run, and other masks need a loop over time.
 """
 
 from collections.abc import Iterable
@@ -63,9 +63,10 @@ class BiLSTMLayer(nn.Module):
     def forward(self, x: Tensor, lengths: SequenceLengths, *, mask: Tensor | None = None) -> Tensor:
         """Runs both directions over padded sequences, (b, s, d) to (b, s, 2, h).
 
-        `mask`, (2, b, h) or (2, 1, h), multiplies the hidden state before every step of each direction.
+        `mask` multiplies the hidden state before each step. Its shape is (2, s, b, h): directions, steps in the order
+        of the direction, sequences, units. A mask of size 1 in s or b is for all steps or all sequences.
         """
-        if find_triton_kernels(x, self.size) is not None or (mask is not None and mask.shape[1] > 1):
+        if find_triton_kernels(x, self.size) is not None or (mask is not None and mask.shape[1:3] != (1, 1)):
             return self._run_recurrence(x, lengths.on_device, mask)
         return self._run_torch(x, lengths, mask)
 
@@ -75,8 +76,8 @@ class BiLSTMLayer(nn.Module):
         bias = (self.bias_input + self.bias_hidden).flatten()
         gates = F.linear(x, self.weight_input.flatten(0, 1), bias)
         gates = gates.to(torch.promote_types(x.dtype, torch.float32)).view(batch, steps, 2, 4, self.size)
-        mask = gates.new_ones(2, 1, self.size) if mask is None else mask.to(gates.dtype)
-        args = (gates, self.weight_hidden, mask.expand(2, batch, self.size), lengths)
+        mask = gates.new_ones(2, 1, 1, self.size) if mask is None else mask.to(gates.dtype)
+        args = (gates, self.weight_hidden, mask.expand(2, steps, batch, self.size), lengths)
         return LSTMRecurrence.apply(*args)  # type: ignore[no-untyped-call, no-any-return]
 
     def _run_torch(self, x: Tensor, lengths: SequenceLengths, mask: Tensor | None) -> Tensor:
@@ -97,7 +98,7 @@ class BiLSTMLayer(nn.Module):
 
     def _masked_weights(self, mask: Tensor | None) -> list[Tensor]:
         """Input weights, recurrent weights and both biases of the forward direction, then of the backward direction."""
-        hidden = self.weight_hidden if mask is None else self.weight_hidden * mask
+        hidden = self.weight_hidden if mask is None else self.weight_hidden * mask[:, 0]
         both = (self.weight_input.unbind(), hidden.unbind(), self.bias_input.unbind(), self.bias_hidden.unbind())
         return [weight for direction in zip(*both, strict=True) for weight in direction]
 
@@ -139,19 +140,21 @@ class BiLSTM(nn.Module):
         for layer, (input_mask, hidden_mask) in zip(self.layers, masks, strict=True):
             if input_mask is not None:
                 x = x * input_mask
-            elif self.training and self.dropout:
-                x = F.dropout(x, self.dropout)
             x = layer(x, lengths, mask=hidden_mask).flatten(2)
         return x.view(*x.shape[:2], 2, self.size)
 
     def _draw_masks(self, x: Tensor) -> list[tuple[Tensor | None, Tensor | None]]:
-        """Draws the masks of all layers at once: per layer, of inputs (b, 1, d) and hidden states (2, b or 1, h)."""
-        if not self.training or not self.dropout or self.kind == "vanilla":
+        """Draws the masks of all layers at once: per layer, of inputs (b, s or 1, d) and hidden states.
+
+        Masks of hidden states are (2, s or 1, b or 1, h). A vanilla mask is never shared by the sentences of a batch.
+        """
+        if not self.training or not self.dropout:
             return [(None, None)] * len(self.layers)
-        batch = len(x)
-        rows = {"sentence": batch, "batch": 1, "none": 0}[self.recurrent_dropout]  # of the hidden masks
-        shapes = [(batch, 1, layer.weight_input.shape[2]) for layer in cast("Iterable[BiLSTMLayer]", self.layers)]
-        shapes += [(2, rows, self.size)] * len(self.layers)
+        batch, steps = len(x), x.shape[1] if self.kind == "vanilla" else 1
+        rows = {"sentence": batch, "batch": batch if self.kind == "vanilla" else 1, "none": 0}[self.recurrent_dropout]
+        shapes: list[tuple[int, ...]]
+        shapes = [(batch, steps, layer.weight_input.shape[2]) for layer in cast("Iterable[BiLSTMLayer]", self.layers)]
+        shapes += [(2, steps, rows, self.size)] * len(self.layers)
         sizes = list(map(prod, shapes))
         chunks = torch.split(shared_mask(x, sum(sizes), dropout=self.dropout), sizes)
         masks = [chunk.view(shape) for chunk, shape in zip(chunks, shapes, strict=True)]

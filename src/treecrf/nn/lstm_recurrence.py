@@ -6,7 +6,8 @@ most s positions and h hidden units:
 
     gates    (b, s, 2, 4, h)   inputs of the gates i, f, g, o of each unit; `forward` overwrites them with their values
     weight   (2, 4h, h)        recurrent weights
-    mask     (2, b, h)         multiplies the previous hidden state; may be an expanded row for all sequences
+    mask     (2, s, b, h)      multiplies the previous hidden state of each step; may be expanded over steps and
+                               sequences. Step 0 of the backward direction is the last position of a sequence
     hidden, cells              (b, s, 2, h): hidden states and cell states
     masked                     (b, s, 2, h): the masked previous hidden state of each step
 """
@@ -66,7 +67,7 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
     cells, masked = torch.zeros_like(hidden), torch.zeros_like(hidden)
     h = c = torch.zeros_like(hidden[:, 0])
     for t in range(steps.shape[1]):
-        masked[:, t] = h * mask
+        masked[:, t] = h * mask[:, t]
         inputs = steps[:, t] + (masked[:, t] @ weight.mT).view_as(steps[:, t])
         i, f, g, o = inputs.unbind(-2)
         i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
@@ -97,7 +98,7 @@ def backward(
         grad_o = grad_h * tanh_c * o * (1 - o)
         grad_gates[:, t] = torch.stack([grad_i, grad_f, grad_g, grad_o], -2)
         grad_c = grad_c * f
-        grad_h_next = grad_gates[:, t].flatten(2) @ weight * mask
+        grad_h_next = grad_gates[:, t].flatten(2) @ weight * mask[:, t]
     return _unalign(grad_gates, lengths)
 
 

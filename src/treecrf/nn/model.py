@@ -88,11 +88,13 @@ class SpanModel(nn.Module):
     def _fenceposts(self, words: Tensor) -> Tensor:
         """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width).
 
-        With an LSTM, the forward state before the boundary and the backward state after it; with a transformer, the
-        vectors of both neighbors.
+        With an LSTM, the forward state of the word before the boundary and the backward state of the word after it, or
+        of the same word; with a transformer, the vectors of both neighbors.
         """
         size = words.shape[-1] // 2 if self.lstm else words.shape[-1]
-        return torch.cat([words[:, :-1, :size], words[:, 1:, -size:]], -1)
+        before, after = words[:, :-1], words[:, 1:]
+        backward = before if self.config.boundary == "same-word" else after
+        return torch.cat([before[..., :size], backward[..., -size:]], -1)
 
     def _context(self, batch: TensorBatch) -> Tensor:
         """Context vectors of all positions, (b, n + 2, d)."""
@@ -106,7 +108,7 @@ class SpanModel(nn.Module):
 
     def loss(self, batch: TensorBatch, soft_targets: SoftTargets | None = None) -> Loss:
         """The losses of the gold trees and of soft targets, if there are any."""
-        return compute_loss(self.config.loss, self(batch), batch, soft_targets)
+        return compute_loss(self.config.loss, self(batch), batch, soft_targets, margin=self.config.margin)
 
 
 def _to_float32(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:

@@ -95,8 +95,9 @@ class Biaffine(nn.Module):
 class Minus(nn.Module):
     """An MLP over the difference of two context vectors.
 
-    Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is dropout: masks
-    are not negative, and leaky ReLU commutes with multiplication by such numbers.
+    Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is a dropout mask
+    that is shared by the sentence: masks are not negative, and leaky ReLU commutes with multiplication by such numbers.
+    Vanilla dropout has one mask for each difference.
     """
 
     def __init__(
@@ -114,6 +115,8 @@ class Minus(nn.Module):
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
         right = self.linear(x)
+        if self.dropout.kind == "vanilla":
+            return right + self.bias, right
         both = torch.cat([right + self.bias, right], 1)  # along the positions, so that both share a mask
         left, right = self.dropout(both).chunk(2, 1)
         return left, right
@@ -127,4 +130,5 @@ class Minus(nn.Module):
         return self._score(*spans.boundary_vectors(left, right))
 
     def _score(self, left: Tensor, right: Tensor) -> Tensor:
-        return self.out(F.leaky_relu(left - right, LEAKY_SLOPE))  # type: ignore[no-any-return]
+        hidden = F.leaky_relu(left - right, LEAKY_SLOPE)
+        return self.out(self.dropout(hidden) if self.dropout.kind == "vanilla" else hidden)  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from triton.runtime import driver
 from treecrf.chart.grid_sync import INTERPRETED, grid_barrier
 
 # one compilation serves all shapes of batches
-SHAPES = ["first_group", "first_step", "end_step", "batch", "steps", "stride_direction", "stride_row"]
+SHAPES = ["first_group", "first_step", "end_step", "batch", "steps", "stride_direction", "stride_step", "stride_row"]
 # gradients are scaled so that the largest incoming one has this value, far from both limits of half precision
 GRAD_SCALE = tl.constexpr(256.0)
 MAX_HALF = tl.constexpr(60000.0)
@@ -158,12 +158,14 @@ def recurrence_fwd_kernel(
     batch,
     steps,
     stride_direction,
+    stride_step,
     stride_row,
     SIZE: tl.constexpr,
     TERMS: tl.constexpr,
     PROGRAMS: tl.constexpr,
     UNITS: tl.constexpr,
     ROWS: tl.constexpr,
+    MASK_PER_STEP: tl.constexpr,
 ):
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
@@ -174,11 +176,8 @@ def recurrence_fwd_kernel(
     is_column = column_unit < SIZE
     term = tl.arange(0, TERMS)
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
-    mask_values = tl.load(
-        mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :],
-        mask=(rows < batch)[:, None] & is_unit[None, :],
-        other=0.0,
-    )
+    at_mask = mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :]
+    mask_values = tl.load(at_mask, mask=(rows < batch)[:, None] & is_unit[None, :], other=0.0)
     weights = tl.load(
         weight + direction * SIZE * 4 * SIZE + column[None, :] * SIZE + term[:, None],
         mask=is_column[None, :] & (term < SIZE)[:, None],
@@ -210,9 +209,10 @@ def recurrence_fwd_kernel(
         h = o * _tanh(c)
         if t == 0:
             tl.store(masked + at_unit, 0.0, mask=unit_mask)
-        tl.store(
-            masked + at_unit - to_previous, (h * mask_values).to(tl.float16), mask=unit_mask & (t + 1 < length)[:, None]
-        )
+        has_next = unit_mask & (t + 1 < length)[:, None]
+        if MASK_PER_STEP:
+            mask_values = tl.load(at_mask + stride_step.to(tl.int64) * (t + 1), mask=has_next, other=0.0)
+        tl.store(masked + at_unit - to_previous, (h * mask_values).to(tl.float16), mask=has_next)
         tl.store(gates + at_gate, _join_gates(i, f, g, o, ROWS, UNITS), mask=gate_mask)
         tl.store(cells + at_unit, c, mask=unit_mask)
         tl.store(hidden + at_unit, h, mask=unit_mask)
@@ -244,12 +244,14 @@ def recurrence_bwd_kernel(
     batch,
     steps,
     stride_direction,
+    stride_step,
     stride_row,
     SIZE: tl.constexpr,
     TERMS: tl.constexpr,
     PROGRAMS: tl.constexpr,
     UNITS: tl.constexpr,
     ROWS: tl.constexpr,
+    MASK_PER_STEP: tl.constexpr,
     CARRY: tl.constexpr,
 ):
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
@@ -263,9 +265,8 @@ def recurrence_bwd_kernel(
     in_batch = (rows < batch)[:, None]
     at_row = (rows.to(tl.int64) * 2 + direction)[:, None]
     row_mask = in_batch & is_unit[None, :]
-    mask_values = tl.load(
-        mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :], mask=row_mask, other=0.0
-    )
+    at_mask = mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :]
+    mask_values = tl.load(at_mask, mask=row_mask, other=0.0)
     largest = tl.load(largest_grad)
     scale = GRAD_SCALE / tl.where(largest > 0, largest, GRAD_SCALE)
     grad_c = tl.zeros((ROWS, UNITS), tl.float32)
@@ -299,6 +300,9 @@ def recurrence_bwd_kernel(
                     other=0.0,
                 )
                 recurrent_grad = tl.dot(grads_after, weights, recurrent_grad)
+            if MASK_PER_STEP:
+                has_next = unit_mask & (t + 1 < length)[:, None]
+                mask_values = tl.load(at_mask + stride_step.to(tl.int64) * (t + 1), mask=has_next, other=0.0)
             grad_h += recurrent_grad * mask_values / scale
         i, f, g, o = _split_gates(tl.load(gates + at_gate, mask=gate_mask, other=0.0), ROWS, UNITS)
         tanh_c = _tanh(tl.load(cells + at_unit, mask=unit_mask, other=0.0))
@@ -356,12 +360,13 @@ def _launch(
             end_step,
             batch,
             steps,
-            *mask.stride()[:2],
+            *mask.stride()[:3],
             SIZE=size,
             TERMS=terms,
             PROGRAMS=programs,
             UNITS=config.units,
             ROWS=config.rows,
+            MASK_PER_STEP=mask.stride(1) > 0,
             num_warps=config.warps,
             launch_cooperative_grid=programs > 1,
             **constants,

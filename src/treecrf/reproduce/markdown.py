@@ -10,7 +10,14 @@ _MAX_LABELS = 20  # the most frequent labels; report.json has all
 
 def to_markdown(report: dict[str, Any]) -> str:
     """The report as Markdown; some details are only in the JSON."""
-    sections = {"dev": _dev, "test": _test, "speed": _speed, "calibration": _calibration, "analysis": _analysis}
+    sections = {
+        "dev": _dev,
+        "remarks": _remarks,
+        "test": _test,
+        "speed": _speed,
+        "calibration": _calibration,
+        "analysis": _analysis,
+    }
     lines = list(_head(report["facts"]))
     for name, content in report["tables"].items():
         lines += ["", *sections[name](content)] if content else []
@@ -42,21 +49,33 @@ def _dev(content: dict[str, Any]) -> Iterator[str]:
     yield "## Dev"
     yield ""
     yield from _score_table(content["lines"], "two-stage")
-    if content["claims"]:
-        yield ""
-        yield "The paper's claims about its dev table, and the results here, as differences in F1:"
-        yield ""
-        rows = [
-            (
-                claim["claim"],
-                f"{claim['found']['difference']:+.2f} ({_interval(claim['found'])})",
-                f"{claim['found']['p_value']:.3f}",
-                ", ".join(f"{name} {difference:+.2f}" for name, difference in claim["paper"].items()),
-                claim["verdict"],
-            )
-            for claim in content["claims"]
-        ]
-        yield from _table(["claim", "here (95%)", "p", "in the paper", "verdict"], rows)
+    yield from _claims(content["claims"], "The paper's claims about its dev table")
+
+
+def _remarks(content: dict[str, Any]) -> Iterator[str]:
+    yield "## Remarks of the paper outside its tables, on dev"
+    yield ""
+    yield from _score_table(content["lines"], "two-stage")
+    yield from _claims(content["claims"], "Remarks of the paper")
+
+
+def _claims(claims: Sequence[dict[str, Any]], title: str) -> Iterator[str]:
+    if not claims:
+        return
+    yield ""
+    yield f"{title}, and the results here, as differences in F1:"
+    yield ""
+    rows = [
+        (
+            claim["claim"],
+            f"{claim['found']['difference']:+.2f} ({_interval(claim['found'])})",
+            f"{claim['found']['p_value']:.3f}",
+            ", ".join(f"{name} {difference:+.2f}" for name, difference in claim["paper"].items()),
+            claim["verdict"],
+        )
+        for claim in claims
+    ]
+    yield from _table(["claim", "here (95%)", "p", "in the paper", "verdict"], rows)
 
 
 def _test(content: dict[str, Any]) -> Iterator[str]:

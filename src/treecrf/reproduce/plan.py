@@ -8,7 +8,7 @@ from pathlib import Path
 
 from treecrf.config import read_config
 from treecrf.reproduce import paper
-from treecrf.reproduce.ablations import BY_NAME, TABLES, Row, rows_of
+from treecrf.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row, rows_of
 from treecrf.training import Recipe
 from treecrf.training.data_loader import mix_seed
 from treecrf.tree import Tree
@@ -81,7 +81,8 @@ class Plan:
 
     treebank: Treebank
     out: Path
-    tables: tuple[str, ...] = ("dev", "test")
+    tables: tuple[str, ...] = DEFAULT_TABLES
+    rows: tuple[str, ...] = ()  # the rows of the tables to train; empty for all
     seeds: tuple[int, ...] = (1, 2, 3)
     epochs: int | None = None  # limits the epochs of every run
     vectors: str = ""
@@ -98,10 +99,14 @@ class Plan:
             raise ValueError(f"the paper has no treebank '{self.corpus}'; expected one of {', '.join(paper.TITLES)}")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds are {list(self.seeds)}; expected one or more different seeds")
+        trained = {row.trained_name for row in BY_NAME.values()}
         for setting in self.settings:
             row = setting.partition("=")[0].rpartition(":")[0]
-            if row and row not in {row.trained_name for row in BY_NAME.values()}:
+            if row and row not in trained:
                 raise ValueError(f"'{setting}' is for a row that is not trained; expected a trained row before ':'")
+        planned = {row.trained_name for table in self.tables for row in rows_of(table)}
+        if missing := [row for row in self.rows if row not in planned]:
+            raise ValueError(f"the tables have no trained row '{missing[0]}'; expected {', '.join(sorted(planned))}")
 
     @cached_property
     def paper_corpus(self) -> str:
@@ -116,6 +121,8 @@ class Plan:
         """The runs that the tables need, each once, ordered by seed."""
         rows = [row for table in self.tables for row in rows_of(table) if self.has_inputs_of(row)]
         trained = {row.trained_name: BY_NAME[row.trained_name] for row in rows}
+        if self.rows:
+            trained = {name: row for name, row in trained.items() if name in self.rows}
         return [self.run(row, seed) for seed in self.seeds for row in trained.values()]
 
     def run(self, row: Row, seed: int) -> Run:

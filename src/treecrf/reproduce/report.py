@@ -10,7 +10,7 @@ from typing import Any
 from treecrf.atomic_io import write_file
 from treecrf.export.pack import source_commit
 from treecrf.parser import Parser
-from treecrf.reproduce import ablations, breakdown, paper
+from treecrf.reproduce import ablations, breakdown, claims, paper
 from treecrf.reproduce.ablations import MAIN
 from treecrf.reproduce.calibration_table import calibration_table
 from treecrf.reproduce.markdown import to_markdown
@@ -74,7 +74,12 @@ def _missing_rows(plan: Plan) -> Iterator[str]:
 def _dev(results: Results, device: str | None) -> dict[str, Any]:
     published = paper.published_scores("dev", results.plan.paper_corpus)
     rows = score_rows(results, ablations.DEV, "dev", main=MAIN, published=published)
-    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results)}
+    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.CLAIMS)}
+
+
+def _remarks(results: Results, device: str | None) -> dict[str, Any]:
+    rows = score_rows(results, ablations.REMARKS, "dev", main=MAIN, published={})
+    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.REMARKS)}
 
 
 def _test(results: Results, device: str | None) -> dict[str, Any]:
@@ -121,4 +126,11 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
 
 
-_TABLES = {"dev": _dev, "test": _test, "speed": _speed, "calibration": _calibration, "analysis": _analysis}
+_TABLES = {
+    "dev": _dev,
+    "remarks": _remarks,
+    "test": _test,
+    "speed": _speed,
+    "calibration": _calibration,
+    "analysis": _analysis,
+}

@@ -43,10 +43,7 @@ class Scorer:
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch."""
         words = self._context(batch)
-        # the vectors of boundaries: with an LSTM, the forward state before and the backward state after the boundary;
-        # with a transformer, the vectors of both neighbors
-        size = words.shape[-1] // 2 if self._has_lstm else words.shape[-1]
-        fenceposts = np.concatenate([words[:, :-1, :size], words[:, 1:, -size:]], -1)
+        fenceposts = self._fenceposts(words)
         label_boundaries = self._label_scorer.project(fenceposts)
 
         def score_labels(cells: Ints) -> Floats:
@@ -66,6 +63,13 @@ class Scorer:
             labels=labels,
             tags=None if self._tagger is None else self._tagger(words[:, 1:-1]),
         )
+
+    def _fenceposts(self, words: Floats) -> Floats:
+        """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width); see `nn.SpanModel`."""
+        size = words.shape[-1] // 2 if self._has_lstm else words.shape[-1]
+        before, after = words[:, :-1], words[:, 1:]
+        backward = before if self.config.boundary == "same-word" else after
+        return np.concatenate([before[..., :size], backward[..., -size:]], -1)
 
     def _context(self, batch: Batch) -> Floats:
         """Context vectors of all positions, (b, n + 2, d)."""

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 _SAMPLE = 1 << 20  # bytes for the detection of the encoding
+# characters of GB18030 with two high bytes: four-byte characters, and those of GB2312. Accented letters of Latin-1 are
+# rarely pairs; further two-byte characters are left out because their bytes could be Latin-1 or Big5
+_GB18030_CHARACTER = re.compile(rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\xa1-\xf7][\xa1-\xfe]")
 _GZIP_MAGIC = b"\x1f\x8b"
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
@@ -99,5 +102,5 @@ def detect_encoding(sample: bytes) -> str:
         return "utf-8"
     decoded = len(re.findall(r"[^\x00-\x7f\ufffd]", text))
     high_bytes = len(re.findall(rb"[\x80-\xff]", sample))
-    pairs = len(re.findall(rb"[\xa1-\xf7][\xa1-\xfe]", sample))  # Chinese characters; accented letters are rarely pairs
-    return "gb18030" if errors >= decoded and 2 * pairs > 0.8 * high_bytes else "utf-8"
+    characters = len(_GB18030_CHARACTER.findall(sample))
+    return "gb18030" if errors >= decoded and 2 * characters > 0.8 * high_bytes else "utf-8"

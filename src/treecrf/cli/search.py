@@ -1,0 +1,148 @@
+"""`treecrf search`: searches trees with a Tregex pattern, or changes them with Tsurgeon's operations."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from treecrf.search import CHINESE, COLLINS, Counts, Forest, Match, Pattern, apply_surgeries, read_surgeries
+from treecrf.search.surgery import Surgery
+from treecrf.tree import Tree
+from treecrf.treebank import read_trees
+
+_STDIN = "-"
+_BATCH = 2000  # trees in memory
+_HEADS = {"collins": COLLINS, "chinese": CHINESE}
+_NOTES = """\
+The files have trees in brackets, plain or gzipped; without a file, or for -, standard input is read. A line of the
+output has the file, the number of the tree and the constituent or word that matches. A node that matches in several
+ways has a line for each, as in Tregex; --nodes prints it once.
+
+With --surgery there is no pattern: SCRIPT has pairs of a pattern and its Tsurgeon operations, with an empty line after
+each, and the changed trees are printed.
+
+examples:
+  treecrf search 'NP < (SBAR < WHNP)' trees.mrg
+  treecrf search 'S < (@NP=subject $++ VP)' trees.mrg --show json
+  treecrf search 'VP < CC' train.mrg dev.mrg --show counts
+  treecrf search --surgery script.txt trees.mrg > changed.mrg
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `treecrf search`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.usage = "treecrf search [options] PATTERN [FILE ...]\n       treecrf search --surgery SCRIPT [FILE ...]"
+    parser.epilog = _NOTES
+    add = parser.add_argument
+    add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")
+    add("files", nargs="*", metavar="FILE", help="files of trees (default: -)")
+    add(
+        "--show",
+        choices=["brackets", "words", "trees", "json", "counts"],
+        help="print the match in brackets (default) or its words, its whole tree, JSON, or only counts",
+    )
+    add("--nodes", action="store_true", help="print each matching node once")
+    add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
+    add("--surgery", metavar="SCRIPT", help="change the trees by a script of Tsurgeon operations, and print them")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Prints the matches, or the changed trees."""
+    if args.surgery is not None:
+        if args.show or args.nodes:
+            raise ValueError("--surgery prints trees; --show and --nodes need a pattern")
+        _print_changed(read_surgeries(_read_script(args.surgery)), [args.pattern, *args.files])
+        return
+    if args.pattern is None:
+        raise ValueError("expected a pattern, such as 'NP < PP'")
+    pattern = Pattern(args.pattern)
+    files = args.files or [_STDIN]
+    if args.show == "counts":
+        _print_counts(pattern, files, args)
+        return
+    show = {"json": _json_line, "words": _words_line, "trees": _tree_line}.get(args.show, _bracket_line)
+    for file in files:
+        for first_number, forest in _read_forests(file, args):
+            for match in _matches(pattern, forest, is_once=args.nodes):
+                print(show(file, first_number + match.tree_number, match))
+
+
+def _read_script(path: str) -> str:
+    return sys.stdin.read() if path == _STDIN else Path(path).read_text(encoding="utf-8")
+
+
+def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) -> None:
+    deleted = 0
+    for file in [file for file in files if file is not None] or [_STDIN]:
+        for number, tree in enumerate(read_trees(file), 1):
+            try:
+                changed = apply_surgeries(tree, surgeries)
+            except ValueError as error:
+                raise ValueError(f"{file}, tree {number}: {error}") from error
+            if changed is None:
+                deleted += 1
+            else:
+                print(changed)
+    if deleted:
+        print(f"treecrf search: the surgery deleted {deleted} whole tree{'s' * (deleted > 1)}", file=sys.stderr)
+
+
+def _read_forests(file: str, args: argparse.Namespace) -> Iterator[tuple[int, Forest]]:
+    """Reads batches of trees, each with the number of its first tree, from 1."""
+    trees = iter(read_trees(file))
+    first_number = 1
+    while batch := list(islice(trees, _BATCH)):
+        yield first_number, Forest(batch, head_rules=_HEADS[args.heads])
+        first_number += len(batch)
+
+
+def _matches(pattern: Pattern, forest: Forest, *, is_once: bool) -> Iterator[Match]:
+    last_position = -1
+    for match in pattern.find(forest):
+        if not is_once or match.position != last_position:
+            yield match
+        last_position = match.position
+
+
+def _print_counts(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
+    print("file\tmatches\tnodes\ttrees")
+    for file in files:
+        batches = [pattern.count(forest) for _, forest in _read_forests(file, args)]
+        counts = Counts(*map(sum, zip(*batches, strict=True))) if batches else Counts(0, 0, 0)
+        print(file, *counts, sep="\t")
+
+
+def _bracket_line(file: str, number: int, match: Match) -> str:
+    return f"{file}:{number}\t{match.node}"
+
+
+def _words_line(file: str, number: int, match: Match) -> str:
+    return f"{file}:{number}\t{' '.join(_words(match.node))}"
+
+
+def _tree_line(file: str, number: int, match: Match) -> str:
+    return f"{file}:{number}\t{match.tree}"
+
+
+def _json_line(file: str, number: int, match: Match) -> str:
+    record: dict[str, Any] = {"file": file, "tree": number, **_json_node(match, match.position)}
+    record["names"] = {name: _json_node(match, position) for name, position in match.positions.items()}
+    if match.variables:
+        record["variables"] = match.variables
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _json_node(match: Match, position: int) -> dict[str, Any]:
+    """A node with its label, its words, their range in the tree, and its brackets."""
+    node = match.forest.subtree(position)
+    label = node if isinstance(node, str) else node.label
+    span = list(match.forest.words(position))
+    return {"label": label, "span": span, "words": _words(node), "node": str(node)}
+
+
+def _words(node: Tree | str) -> list[str]:
+    return [node] if isinstance(node, str) else node.words

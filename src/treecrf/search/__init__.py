@@ -1,0 +1,23 @@
+"""Search in trees with Tregex's patterns, and changes of trees with Tsurgeon's operations."""
+
+from treecrf.search.errors import PatternError, SurgeryError
+from treecrf.search.forest import Forest
+from treecrf.search.heads import CHINESE, COLLINS, HeadRules, head_positions
+from treecrf.search.pattern import Counts, Match, Pattern
+from treecrf.search.surgery import Surgery, apply_surgeries, read_surgeries
+
+__all__ = [
+    "CHINESE",
+    "COLLINS",
+    "Counts",
+    "Forest",
+    "HeadRules",
+    "Match",
+    "Pattern",
+    "PatternError",
+    "Surgery",
+    "SurgeryError",
+    "apply_surgeries",
+    "head_positions",
+    "read_surgeries",
+]

@@ -1,0 +1,241 @@
+r"""Regular expressions with Java's meaning, translated for Python's `re`.
+
+`\w`, `\d`, `\s`, `\b` and case-insensitive matches mean ASCII characters, as in Java. The translation covers what
+Python writes differently or lacks: flags in the middle, `\Q...\E`, `\p{...}`, named groups, `\z`, and unions and
+intersections of character classes. Possessive quantifiers and atomic groups need Python 3.11.
+"""
+
+import re
+import sys
+import unicodedata
+from functools import lru_cache
+
+_ASCII_CLASSES = {
+    "Lower": "a-z",
+    "Upper": "A-Z",
+    "ASCII": r"\x00-\x7f",
+    "Alpha": "a-zA-Z",
+    "Digit": "0-9",
+    "Alnum": "a-zA-Z0-9",
+    "Punct": r"!-/:-@\[-`{-~",
+    "Graph": "!-~",
+    "Print": " -~",
+    "Blank": r" \t",
+    "Cntrl": r"\x00-\x1f\x7f",
+    "XDigit": "0-9a-fA-F",
+    "Space": r" \t\n\x0b\f\r",
+}
+_UNICODE_NAMES = {"IsAlphabetic": "L", "IsLetter": "L", "IsDigit": "Nd", "IsUppercase": "Lu", "IsLowercase": "Ll"}
+_UNICODE_NAMES |= {"IsPunctuation": "P", "javaUpperCase": "Lu", "javaLowerCase": "Ll", "javaLetter": "L"}
+_FLAGS = re.compile(r"\(\?([imsxudU]*)(?:-([imsxudU]+))?(\)|:)")
+_PYTHON_FLAGS = str.maketrans("", "", "udU")  # Unicode case and line modes change nothing in labels
+_NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")
+_REFERENCE = re.compile(r"\\k<([a-zA-Z][a-zA-Z0-9]*)>")
+_PROPERTY = re.compile(r"\\([pP])(?:\{(\^?)([A-Za-z_=]+)\}|([A-Z]))")
+_HEX = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
+_SPECIAL = {"z": r"\Z", "Z": r"(?=\n?\Z)", "R": r"(?:\r\n|[\n-\r\x85\u2028\u2029])", "h": r"[ \t\xa0]", "e": r"\x1b"}
+
+
+class RegexError(ValueError):
+    """A regular expression that Java would refuse, or that cannot be translated: the `reason` and the `offset`."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.offset = offset
+
+
+@lru_cache(maxsize=1024)
+def compile_regex(text: str) -> re.Pattern[str]:
+    r"""Compiles a regular expression that is written for Java.
+
+    >>> bool(compile_regex(r"^\p{Lu}(?i)nn|x$").search("VNN"))
+    True
+    """
+    try:
+        return re.compile(_Translator(text).translate(), re.ASCII)
+    except re.error as error:
+        raise RegexError(error.msg, min(error.pos or 0, max(len(text) - 1, 0))) from None
+
+
+class _Translator:
+    """Reads a Java expression from left to right and writes Python's."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.offset = 0
+        self.scopes = [""]  # flags that were set in each open group
+
+    def translate(self) -> str:
+        pieces = []
+        while self.offset < len(self.text):
+            pieces.append(self.piece())
+        return "".join(pieces) + self.close_scope()
+
+    def close_scope(self) -> str:
+        return ")" if self.scopes[-1] else ""
+
+    def piece(self) -> str:
+        character = self.text[self.offset]
+        if character == "\\":
+            return self.escape()
+        if character == "[":
+            return self.character_class()
+        if character == "(":
+            return self.group()
+        self.offset += 1
+        if character == ")":
+            closing = self.close_scope()
+            if len(self.scopes) > 1:
+                self.scopes.pop()
+            return closing + character
+        if character == "|" and self.scopes[-1]:
+            return f")|{self.scopes[-1]}"  # flags in the middle also hold in the next alternatives
+        return character
+
+    def group(self) -> str:
+        if named := _NAMED_GROUP.match(self.text, self.offset):
+            self.offset = named.end()
+            self.scopes.append("")
+            return f"(?P<{named[1]}>"
+        flags = _FLAGS.match(self.text, self.offset)
+        if flags is None or flags[0] == "(?:":
+            self.offset += 1
+            self.scopes.append("")
+            return "("
+        self.offset = flags.end()
+        minus = (flags[2] or "").translate(_PYTHON_FLAGS)
+        opening = f"(?{flags[1].translate(_PYTHON_FLAGS)}{'-' if minus else ''}{minus}:"
+        if flags[3] == ":":
+            self.scopes.append("")
+            return opening
+        closing = self.close_scope()
+        self.scopes[-1] = opening
+        return closing + opening
+
+    def escape(self) -> str:
+        if self.text.startswith(r"\Q", self.offset):
+            end = self.text.find(r"\E", self.offset)
+            quoted = self.text[self.offset + 2 : end if end >= 0 else None]
+            self.offset = end + 2 if end >= 0 else len(self.text)
+            return re.escape(quoted)
+        if reference := _REFERENCE.match(self.text, self.offset):
+            self.offset = reference.end()
+            return f"(?P={reference[1]})"
+        if _PROPERTY.match(self.text, self.offset):
+            return f"[{self.property_()}]"
+        return self.character_escape()
+
+    def character_escape(self) -> str:
+        if hexadecimal := _HEX.match(self.text, self.offset):
+            self.offset = hexadecimal.end()
+            return re.escape(chr(min(int(hexadecimal[1], 16), sys.maxunicode)))
+        if self.offset + 1 == len(self.text):
+            raise RegexError("a backslash at the end", self.offset)
+        letter = self.text[self.offset + 1]
+        self.offset += 2
+        return _SPECIAL.get(letter, "\\" + letter)
+
+    def property_(self) -> str:
+        r"""Reads `\p{...}` and returns the inside of a character class."""
+        match = _PROPERTY.match(self.text, self.offset)
+        assert match
+        name = match[3] or match[4]
+        is_negated = (match[1] == "P") != bool(match[2])
+        if name in _ASCII_CLASSES and not is_negated:
+            ranges = _ASCII_CLASSES[name]
+        elif name in _ASCII_CLASSES:
+            ranges = _complement(f"[{_ASCII_CLASSES[name]}]")
+        else:
+            ranges = _category_ranges(_UNICODE_NAMES.get(name, name.removeprefix("Is")), is_negated)
+        if not ranges:
+            raise RegexError(f"the property {match[0]} is not known", self.offset)
+        self.offset = match.end()
+        return ranges
+
+    def character_class(self) -> str:
+        """Translates `[...]` with its nested classes: a union becomes alternatives, an intersection a lookahead."""
+        start = self.offset
+        self.offset += 1
+        is_negated = self.text.startswith("^", self.offset)
+        self.offset += is_negated
+        parts = [_ClassPart()]  # of an intersection
+        is_first = True
+        while not self.text.startswith("]", self.offset) or is_first:
+            if self.offset >= len(self.text):
+                raise RegexError("a character class without its ']'", start)
+            if self.text.startswith("&&", self.offset):
+                self.offset += 2
+                parts.append(_ClassPart())
+            elif self.text[self.offset] == "[":
+                parts[-1].nested.append(self.character_class())
+            elif self.text[self.offset] == "\\":
+                parts[-1].members += self.class_escape()
+            else:
+                character = self.text[self.offset]
+                parts[-1].members += "\\" + character if character in "&~|[]" else character
+                self.offset += 1
+            is_first = False
+        self.offset += 1
+        if is_negated and (len(parts) > 1 or parts[0].nested):
+            return f"(?:(?!{_intersection(parts)})(?s:.))"
+        return f"[^{parts[0].members}]" if is_negated else _intersection(parts)
+
+    def class_escape(self) -> str:
+        if _PROPERTY.match(self.text, self.offset):
+            return self.property_()
+        escaped = self.escape()
+        return escaped[1:-1] if escaped.startswith("[") else escaped
+
+
+class _ClassPart:
+    """One side of `&&` in a character class."""
+
+    def __init__(self) -> None:
+        self.members = ""
+        self.nested: list[str] = []
+
+    def expression(self) -> str:
+        classes = [f"[{self.members}]"] * bool(self.members) + self.nested
+        return classes[0] if len(classes) == 1 else f"(?:{'|'.join(classes)})"
+
+
+def _intersection(parts: list[_ClassPart]) -> str:
+    *others, last = [part.expression() for part in parts]
+    if not others:
+        return last
+    return f"(?:{''.join(f'(?={other})' for other in others)}{last})"
+
+
+@lru_cache(maxsize=1)
+def _categories() -> list[str]:
+    """The Unicode category of every character."""
+    return [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
+
+
+@lru_cache(maxsize=64)
+def _category_ranges(name: str, is_negated: bool) -> str:
+    """The characters of a Unicode category such as L or Lu, as the inside of a character class; "" if it is unknown."""
+    codes = [code for code, category in enumerate(_categories()) if category.startswith(name)]
+    if not codes or not is_negated:
+        return _ranges(codes)
+    return _ranges(sorted(set(range(sys.maxunicode + 1)).difference(codes)))
+
+
+@lru_cache(maxsize=64)
+def _complement(character_class: str) -> str:
+    regex = re.compile(character_class)
+    return _ranges([code for code in range(sys.maxunicode + 1) if not regex.match(chr(code))])
+
+
+def _ranges(codes: list[int]) -> str:
+    pieces: list[str] = []
+    start = previous = None
+    for code in [*codes, -1]:
+        if previous is not None and code == previous + 1:
+            previous = code
+            continue
+        if start is not None and previous is not None:
+            pieces.append(f"\\U{start:08x}-\\U{previous:08x}")
+        start = previous = code
+    return "".join(pieces)

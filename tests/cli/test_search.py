@@ -1,0 +1,108 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from treecrf.cli import main
+
+TREES = """\
+(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NP (NN Kim)) (CC and) (NP (NN me))))))
+(TOP (NP (NN dog)))
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "trees.mrg"
+    path.write_text(TREES)
+    return str(path)
+
+
+@pytest.fixture
+def search(capsys):
+    def run(*args: str) -> tuple[object, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(["search", *args])
+        return ended.value.code, *capsys.readouterr()
+
+    return run
+
+
+def test_each_match_is_a_line_with_file_tree_and_node(search, file):
+    status, output, _ = search("NP < NN", file)
+    assert status is None
+    assert output.splitlines() == [
+        f"{file}:1\t(NP (DT the) (NN cat))",
+        f"{file}:1\t(NP (NN Kim))",
+        f"{file}:1\t(NP (NN me))",
+        f"{file}:2\t(NP (NN dog))",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (["VP", "--show", "words"], ["saw Kim and me"]),
+        (["CC", "--show", "trees"], [TREES.splitlines()[0]]),
+        (["NP < NP"], ["(NP (NP (NN Kim)) (CC and) (NP (NN me)))"] * 2),
+        (["NP < NP", "--nodes"], ["(NP (NP (NN Kim)) (CC and) (NP (NN me)))"]),
+        (["and", "--show", "words"], ["and"]),
+        (["NP <# NP"], ["(NP (NP (NN Kim)) (CC and) (NP (NN me)))"]),
+        (["NP <# (NP < (NN < Kim))", "--heads", "chinese"], []),
+    ],
+)
+def test_options_choose_what_is_printed(search, file, options, lines):
+    _, output, _ = search(*options, file)
+    assert output.splitlines() == [f"{file}:1\t{line}" for line in lines]
+
+
+def test_json_has_spans_names_and_variables(search, file):
+    _, output, _ = search("NN=noun > (/^(N)P/#1%x=phrase < DT)", file, "--show", "json")
+    record = json.loads(output)
+    assert record == {
+        "file": file,
+        "tree": 1,
+        "label": "NN",
+        "span": [1, 2],
+        "words": ["cat"],
+        "node": "(NN cat)",
+        "names": {
+            "noun": {"label": "NN", "span": [1, 2], "words": ["cat"], "node": "(NN cat)"},
+            "phrase": {"label": "NP", "span": [0, 2], "words": ["the", "cat"], "node": "(NP (DT the) (NN cat))"},
+        },
+        "variables": {"x": "N"},
+    }
+
+
+def test_counts_have_one_line_per_file(search, file, monkeypatch, tmp_path):
+    monkeypatch.setattr("treecrf.cli.search._BATCH", 1)
+    (tmp_path / "empty.mrg").write_text("")
+    _, output, _ = search("NP << NN", file, str(tmp_path / "empty.mrg"), "--show", "counts")
+    assert output.splitlines() == ["file\tmatches\tnodes\ttrees", f"{file}\t6\t5\t2", f"{tmp_path}/empty.mrg\t0\t0\t0"]
+
+
+def test_standard_input_is_the_default(search, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TREES.encode())))
+    assert search("TOP < NP")[1] == "-:2\t(TOP (NP (NN dog)))\n"
+
+
+def test_surgery_prints_the_changed_trees(search, file, tmp_path):
+    script = tmp_path / "script.txt"
+    script.write_text("NP < (NN=n < dog)\n\ndelete n\ninsert (NN cat) >1 np\n")
+    assert "the pattern names no node 'np'" in search("--surgery", str(script), file)[0]
+    script.write_text("DT=d\n\ndelete d\n\nTOP=t < NP\n\ndelete t\n")
+    status, output, errors = search("--surgery", str(script), file)
+    assert status is None
+    assert output == TREES.splitlines()[0].replace("(DT the) ", "") + "\n"
+    assert errors == "treecrf search: the surgery deleted 1 whole tree\n"
+
+
+def test_problems_are_messages(search, file, tmp_path):
+    assert search("NP <", file)[0].endswith("\n  NP <\n      ^")
+    assert "expected a pattern" in search()[0]
+    script = tmp_path / "script.txt"
+    script.write_text("NN=n\n\ndelete n\n")
+    assert "--surgery prints trees" in search("--surgery", str(script), "--nodes", file)[0]
+    script.write_text("NN=n < dog\n\ndelete n\n")
+    assert f"{file}, tree 2: surgery at 'NN=n < dog': 'NP' has no children" in search("--surgery", str(script), file)[0]

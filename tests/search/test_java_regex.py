@@ -1,0 +1,71 @@
+import warnings
+
+import pytest
+
+from treecrf.search.java_regex import RegexError, compile_regex
+from treecrf.search.labels import basic_category
+
+
+@pytest.mark.parametrize(
+    ("regex", "matches", "others"),
+    [
+        (r"^\w+$", ["NP_1"], ["né", "树"]),  # ASCII, as in Java
+        (r"^\d$", ["5"], ["٥"]),
+        (r"(?i)^É$", ["É"], ["é"]),
+        (r"^N(?i)p|vp$", ["NP", "xVP"], ["np"]),  # flags in the middle hold to the end, also in other alternatives
+        (r"^(N(?i)p|x)y$", ["NPy", "Xy"], ["npy", "NPY"]),  # or to the end of the group
+        (r"^(?i:np)X$", ["NpX"], ["npx"]),
+        (r"^(?i)a(?-i)b$", ["Ab"], ["AB"]),
+        (r"^\Qa.b|\E$", ["a.b|"], ["axb|"]),
+        (r"^[a-z&&[^aeiou]]+$", ["xyz"], ["xaz"]),
+        (r"^[ab[xy]]+$", ["axby"], ["c"]),
+        (r"^[^a[xy]]$", ["b"], ["a", "x"]),
+        (r"^[\p{Alpha}\d-]+$", ["N-1"], ["N.1"]),
+        (r"^\p{L}+$", ["é树"], ["a1"]),
+        (r"^\P{L}$", ["1"], ["a"]),
+        (r"^[\P{Punct}]$", ["a"], ["."]),
+        (r"^\p{IsUppercase}\p{javaLowerCase}$", ["Éé"], ["éÉ"]),
+        (r"^(?<first>.)\k<first>$", ["aa"], ["ab"]),
+        (r"^[]a]$", ["]", "a"], ["b"]),
+        (r"^[[a]&|~]$", ["a", "&", "|", "~"], ["["]),
+        (r"\.\z", ["a."], ["." + "a"]),
+        (r"^\x{41}\x42$", ["AB"], ["ab"]),
+        (r"^a(?=b)b(?!c)", ["ab"], ["abc"]),
+        (r"^(?:a)++b$", ["aab"], ["b"]),
+        ("^" + "".join(["a"] * 3) + "$", ["aaa"], ["aa"]),
+    ],
+)
+def test_regular_expressions_have_the_meaning_of_java(regex, matches, others):
+    if "++" in regex:
+        pytest.importorskip("tomllib", reason="possessive quantifiers need Python 3.11")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pattern = compile_regex(regex)
+    assert all(pattern.search(text) for text in matches)
+    assert not any(pattern.search(text) for text in others)
+
+
+@pytest.mark.parametrize(("regex", "offset"), [("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0)])
+def test_wrong_expressions_have_a_reason_and_a_place(regex, offset):
+    with pytest.raises(RegexError) as raised:
+        compile_regex(regex)
+    assert raised.value.offset == offset and raised.value.reason
+
+
+@pytest.mark.parametrize(
+    ("label", "category"),
+    [
+        *[("NP-SBJ-1", "NP"), ("NP=2", "NP"), ("NP", "NP"), ("-LRB-", "-LRB-"), ("-NONE-", "-NONE-"), ("-", "-")],
+        *[
+            ("--", "-"),
+            ("-LRB-X-1", "-LRB-X"),
+            ("S^TOP", "S"),
+            ("NP[nn]", "NP"),
+            ("", ""),
+            ("#", "#"),
+            ("PRP$", "PRP$"),
+        ],
+    ],
+)
+def test_basic_category_ends_before_the_first_annotation(label, category):
+    assert basic_category(label) == category
