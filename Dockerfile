@@ -14,8 +14,6 @@ ENV PATH=/opt/treecrf/bin:$PATH
 
 WORKDIR /build
 COPY constraints.txt ./
-# its own layer, since it is large and seldom changes; this index has torch without CUDA
-RUN pip install --no-cache-dir --constraint constraints.txt --index-url https://download.pytorch.org/whl/cpu torch
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src ./src
 RUN pip install --no-cache-dir --constraint constraints.txt '.[server,zh]'

@@ -14,6 +14,7 @@ demo: $(PARSING)
 
 test: $(DEVELOPMENT)
 	$(PYTEST) --numprocesses 2 --dist worksteal
+	PYTHONPATH=tests/without_torch $(PYTEST) --quiet tests/without_torch
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check

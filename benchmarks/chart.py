@@ -43,7 +43,7 @@ def measure(run: Callable[[], object], device: str, *, repeats: int, budget: flo
     """The median time of one run, in milliseconds; the repeats are limited to `budget` seconds."""
 
     def time_once() -> float:
-        return 1000 * time_call(run, torch.device(device))
+        return 1000 * time_call(run, device)
 
     warm_up = min(time_once() for _ in range(3))
     count = max(3, min(repeats, int(1000 * budget / max(warm_up, 1e-3))))

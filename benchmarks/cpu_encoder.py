@@ -19,20 +19,25 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from treecrf.chart.threads import set_num_threads
 from treecrf.data.batch import Batch
+from treecrf.data.model_config import BertConfig
 from treecrf.data.numericalize import Numericalizer
+from treecrf.data.scores import Floats
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn.transformer import load_encoder
-from treecrf.runtime.int8 import Int8Bert, why_encoder_unsupported
+from treecrf.runtime.int8 import Bert, why_unsupported
+from treecrf.runtime.weights import Weights
 from treecrf.treebank import read_trees
 
 BATCH = 50
-LAYER_WEIGHTS = torch.full((4,), 0.25)
-Encode = Callable[[Batch], Tensor]
+LAYER_WEIGHTS = np.full(4, 0.25, np.float32)
+Encode = Callable[[Batch], Floats]
 
 
 def minilm_folder() -> str:
@@ -52,18 +57,20 @@ def read_batches(path: str, folder: str, sentences: int) -> list[Batch]:
 
 
 def mean_of_last_layers(bert: nn.Module) -> Encode:
-    def encode(batch: Batch) -> Tensor:
-        hidden = bert(batch.pieces, batch.segment_lengths)
-        return sum(hidden[-4:]) / 4  # type: ignore[return-value]
+    def encode(batch: Batch) -> Floats:
+        hidden = bert(torch.from_numpy(batch.pieces), torch.from_numpy(batch.segment_lengths))
+        return sum(hidden[-4:]).numpy() / 4  # type: ignore[union-attr]
 
     return encode
 
 
 def load_encoders(folder: str) -> dict[str, Encode]:
     bert = load_encoder(folder).eval()
-    if reason := why_encoder_unsupported(bert):
+    config = bert.config
+    assert isinstance(config, BertConfig)
+    if reason := why_unsupported(config):
         raise SystemExit(f"the encoder cannot run on 8-bit integers: {reason}")
-    int8_bert = Int8Bert(bert)  # type: ignore[arg-type]
+    int8_bert = Bert(config, Weights({name: tensor.numpy() for name, tensor in bert.state_dict().items()}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dynamic = torch.ao.quantization.quantize_dynamic(copy.deepcopy(bert), {nn.Linear}, dtype=torch.qint8)
@@ -77,10 +84,10 @@ def load_encoders(folder: str) -> dict[str, Encode]:
 def relative_error(encode: Encode, reference: Encode, batches: list[Batch]) -> float:
     squared_error, squared_norm = 0.0, 0.0
     for batch in batches:
-        is_piece = torch.arange(batch.pieces.shape[1]) < batch.segment_lengths[:, None]  # type: ignore[union-attr]
+        is_piece = np.arange(batch.pieces.shape[1]) < batch.segment_lengths[:, None]  # type: ignore[union-attr]
         hidden, expected = encode(batch)[is_piece], reference(batch)[is_piece]
-        squared_error += float((hidden - expected).square().sum())
-        squared_norm += float(expected.square().sum())
+        squared_error += float(np.square(hidden - expected).sum())
+        squared_norm += float(np.square(expected).sum())
     return (squared_error / squared_norm) ** 0.5
 
 
@@ -109,6 +116,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    set_num_threads(args.threads)
     folder = args.encoder or minilm_folder()
     batches = read_batches(args.treebank, folder, args.sentences)
     encoders = load_encoders(folder)

@@ -91,7 +91,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_arguments()
-    count, supar_count = SENTENCES.get(torch.device(args.device).type, SENTENCES["cpu"])
+    count, supar_count = SENTENCES["cpu" if args.device == "cpu" else "cuda"]
     count = count if args.sentences is None else args.sentences
     supar_count = supar_count if args.supar_sentences is None else args.supar_sentences
     treebank = list(read_trees(args.treebank))
@@ -99,8 +99,9 @@ def main() -> None:
     words = sum(len(tree.words) for tree in trees) / len(trees)
     parser = Parser.load(args.model, args.device)
     batching = {name: getattr(args, name) for name in BATCHING_OPTIONS if getattr(args, name) is not None}
-    DEFAULT_BATCHING[parser.device.type] = replace(DEFAULT_BATCHING[parser.device.type], **batching)
-    device = torch.cuda.get_device_name() if parser.device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    kind = "cpu" if parser.device == "cpu" else "cuda"
+    DEFAULT_BATCHING[kind] = replace(DEFAULT_BATCHING[kind], **batching)
+    device = parser if kind == "cpu" else torch.cuda.get_device_name()
     print(f"{device}, torch {torch.__version__}, {args.model}: {len(trees):,} sentences of {words:.1f} words")
     print(parser.batching)
     with tempfile.TemporaryDirectory() as temporary:
@@ -110,7 +111,7 @@ def main() -> None:
         speed = print_speed(parser, trees, source, target, args.repeats)
         if supar_count:
             repeats = max(1, args.repeats // 2)
-            supar = supar_speed(sample(treebank, supar_count), treebank, folder, parser.device.type, repeats)
+            supar = supar_speed(sample(treebank, supar_count), treebank, folder, kind, repeats)
             ratio = (
                 f"{supar:10,.0f} sentences/s; treecrf is {speed / supar:.1f}x" if isinstance(supar, float) else supar
             )

@@ -67,7 +67,7 @@ def measure_parts(recipe: Recipe, device: torch.device) -> tuple[dict[str, float
     budget = Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells)
     corpus = Corpus.from_trees(trees, parser.vocabulary)
     loader = DataLoader(corpus=corpus, numericalizer=parser.numericalizer, budget=budget, seed=1)
-    timer = ModuleTimer(device)
+    timer = ModuleTimer(str(device))
     for module, part in ((model, "forward"), (model.inputs, "inputs"), (model.lstm, "lstm")):
         if module is not None:
             timer.time_module(module, part)
@@ -96,7 +96,7 @@ def run_step(
         step_batch = loader.collate(indices)
     with timer.measure("copy to the device"):
         batch = step_batch.parts[0][1].to(timer.device)
-    autocast = torch.autocast(timer.device.type, torch.bfloat16, enabled=recipe.train.precision == "bf16")
+    autocast = torch.autocast(torch.device(timer.device).type, torch.bfloat16, enabled=recipe.train.precision == "bf16")
     optimizer.zero_grad()
     with timer.measure("loss"), autocast:
         loss = model.loss(batch).total()  # type: ignore[operator]

@@ -13,6 +13,7 @@ import pytest
 
 from small import random_bert_parser, random_parser
 from toygrammar import toy_trees
+from treecrf.chart.threads import num_threads
 from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.tree import Tree
@@ -179,7 +180,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(model: Path, tmp_path: Path) -> 
     assert parse(model, "--tokens", tmp_path / "in.txt", "-o", tmp_path / "whole.mrg") is None
     command = [sys.executable, "-m", "treecrf", "parse", "--tokens", "--device", "cpu", "--model", str(model)]
     command += [str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.mrg"), "--resume"]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(_threads())}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(num_threads())}
     running = subprocess.Popen(command, env=environment)
     while running.poll() is None and not any(path.stat().st_size for path in tmp_path.glob(".out.mrg*")):
         time.sleep(0.005)
@@ -187,12 +188,6 @@ def test_a_killed_run_resumes_to_the_same_bytes(model: Path, tmp_path: Path) -> 
     running.wait()
     assert subprocess.run(command, env=environment, check=False).returncode == 0
     assert (tmp_path / "out.mrg").read_bytes() == (tmp_path / "whole.mrg").read_bytes()
-
-
-def _threads() -> int:
-    import torch
-
-    return torch.get_num_threads()
 
 
 def test_the_error_names_a_missing_package(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from small import random_parser
 from toygrammar import toy_trees
@@ -21,6 +20,7 @@ from treecrf.bulk.line_parser import LineOptions
 from treecrf.bulk.manifest import FILE_NAME
 from treecrf.bulk.shards import SHARD_STEP, Shard
 from treecrf.bulk.worker import PARTIAL_FOLDER, Worker, model_digest
+from treecrf.chart.threads import num_threads, set_num_threads
 from treecrf.cli import main
 
 TREES = toy_trees(60, seed=3, max_words=8)
@@ -77,15 +77,15 @@ def parse(model: Path, address: str, tmp_path: Path) -> Callable[..., subprocess
 
 def parse_in_one_process(path: Path, model: Path, target: Path, *options: str) -> bytes:
     """The output of `treecrf parse` without Ray."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+    threads = num_threads()
+    set_num_threads(1)
     try:
         with pytest.raises(SystemExit) as ended:
             main(
                 ["parse", "--tokens", str(path), "--model", str(model), "--device", "cpu", "-o", str(target), *options]
             )
     finally:
-        torch.set_num_threads(threads)
+        set_num_threads(threads)
     assert not ended.value.code
     return target.read_bytes()
 
@@ -163,10 +163,10 @@ def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp
     assert "all machines need to see the same files" in without_manifest.problem
     other_model = Worker().load(options, "cpu", out, {"model_sha256": ""}, threads=1)
     assert "this machine has another version of the model" in other_model.problem
-    threads = torch.get_num_threads()
+    threads = num_threads()
     worker = Worker()
     assert not worker.load(options, "cpu", out, settings, threads=1).problem
-    torch.set_num_threads(threads)
+    set_num_threads(threads)
     (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
     result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
     assert not result.problem and len(result.warnings) == 1

@@ -21,7 +21,7 @@ def test_a_call_is_timed():
 
 
 def test_times_of_a_part_add_up():
-    timer = PartTimer(torch.device("cpu"))
+    timer = PartTimer("cpu")
     for _ in range(2):
         with timer.measure("sleep"):
             time.sleep(0.02)
@@ -33,6 +33,6 @@ def test_times_of_a_part_add_up():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_completes_its_work_within_the_measured_time():
-    device = torch.device("cuda")
+    device = "cuda"
     x = torch.rand(4096, 4096, device=device)
     assert time_call(lambda: x @ x, device) > 0 and torch.cuda.current_stream().query()

@@ -14,7 +14,7 @@ import pytest
 from treecrf import Constraints, Parser, Tree, models
 
 HERE = Path(__file__).parent
-WORDS = "The cat sat on the mat .".split()
+WORDS = ["The", "cat", "sat", "on", "the", "mat", "."]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])}
 needs_models = pytest.mark.skipif(not models.names(), reason="this checkout has no embedded models")
 
@@ -38,7 +38,7 @@ def test_torch_is_hidden() -> None:
 def test_the_same_sentence_has_the_same_tree_in_all_ways(parser: Parser) -> None:
     tree = parser.parse(WORDS)
     assert tree.words == WORDS and len(tree.spans()) > 3
-    assert list(parser.parse_many([WORDS, WORDS[:3]]))[0] == tree == Tree.parse(next(parser.brackets_many([WORDS])))
+    assert next(parser.parse_many([WORDS, WORDS[:3]])) == tree == Tree.parse(next(parser.brackets_many([WORDS])))
     analysis = parser.analyze(WORDS, k=3)
     assert analysis.tree == tree and len(analysis.alternatives) == 3 and analysis.log_prob <= 0
     assert all(0 <= constituent.probability <= 1 for constituent in analysis.constituents)
