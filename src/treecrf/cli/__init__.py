@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 
 COMMANDS = {
     "bench": "measure how fast a model parses on this machine",
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     for name, summary in COMMANDS.items():
         verb = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if argv and argv[0] == name:
-            module = import_module(f"treecrf.cli.{name}")
+            module = _import_verb(name)
             module.add_arguments(verb)
             verb.set_defaults(run=module.run)
     args, unparsed = parser.parse_known_args(argv)
@@ -51,4 +52,18 @@ def main(argv: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except (ValueError, OSError, ImportError) as error:
-        sys.exit(f"treecrf {args.command}: {error}")
+        sys.exit(f"treecrf {args.command}: {_explain(error)}")
+
+
+def _import_verb(name: str) -> ModuleType:
+    try:
+        return import_module(f"treecrf.cli.{name}")
+    except ModuleNotFoundError as error:
+        sys.exit(f"treecrf {name}: {_explain(error)}")
+
+
+def _explain(error: Exception) -> str:
+    """The message of an error; if PyTorch is missing, the command that installs it."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        return "this needs PyTorch: pip install 'treecrf[torch]'"
+    return str(error)

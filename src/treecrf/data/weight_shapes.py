@@ -9,9 +9,7 @@ Shapes = dict[str, tuple[int, ...]]
 def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None) -> Shapes:
     """The shape of each weight of a network; `encoder` is the shape of its BERT, if it has one."""
     if bool(config.transformer) != (encoder is not None):
-        raise ValueError(
-            f"transformer is {config.transformer!r} and encoder is {encoder}; expected both or neither"
-        )
+        raise ValueError(f"transformer is {config.transformer!r} and encoder is {encoder}; expected both or neither")
     shapes: Shapes = {}
     hidden_size = 0 if encoder is None else encoder.hidden_size
     if encoder is not None:
