@@ -69,22 +69,22 @@ def leaves_of(length: int) -> list[Tree]:
     return [Tree("_", (f"w{number}",)) for number in range(length)]
 
 
-def derivations(scores: Scores, labels: Sequence[str], *, sentence: int = 0, root: str = "TOP") -> Derivations:
+def derivations(scores: Scores, labels: Sequence[str], *, leaves: Sequence[Tree] | None = None) -> Derivations:
     """Every labeled binary tree of a sentence by its scores, grouped by tree."""
-    length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
-    cells = np.arange(size * size) + sentence * size * size
+    length, size = int(scores.lengths[0]), scores.spans.shape[1]
+    cells = np.arange(size * size)
     label_scores = scores.labels_at(cells).reshape(size, size, -1).astype(np.float64)
     bracket_scores = np.zeros((size, size))
     if scores.labels is None:
-        bracket_scores = scores.spans[sentence] - logsumexp(label_scores)
-    leaves = leaves_of(length)
+        bracket_scores = scores.spans[0] - logsumexp(label_scores)
+    leaves = leaves or leaves_of(length)
     by_tree: Derivations = defaultdict(list)
     for spans in brackets(0, length):
         base = sum(float(bracket_scores[span]) for span in spans)
         for ids in product(range(len(labels)), repeat=len(spans)):
             total = base + sum(float(label_scores[i, j, id_]) for (i, j), id_ in zip(spans, ids, strict=True))
             named = [Span(i, j, labels[id_]) for (i, j), id_ in zip(spans, ids, strict=True)]
-            by_tree[from_spans(named, leaves, root)].append(total)
+            by_tree[from_spans(named, leaves)].append(total)
     return by_tree
 
 

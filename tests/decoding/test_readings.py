@@ -26,6 +26,19 @@ def test_equal_labels_are_told_apart_by_their_words() -> None:
     assert differences(low, high) == ['"of c" attaches to NP "a in b" instead of NP "b"']
 
 
+def test_a_phrase_that_loses_its_end_keeps_its_other_phrases() -> None:
+    inside = "(TOP (S (NP (N a)) (VP (V b) (NP (N c)) (PP (P d) (NP (N e))))))"
+    outside = "(TOP (S (NP (N a)) (VP (V b) (NP (N c))) (PP (P d) (NP (N e)))))"
+    assert differences(inside, outside) == ['"d e" attaches to S instead of VP']
+    assert differences(outside, inside) == ['"d e" attaches to VP instead of S']
+
+
+def test_a_new_phrase_around_a_word_is_a_constituent() -> None:
+    flat = "(TOP (VP (V b) (NP (N c)) (PP (P d) (NP (N e)))))"
+    deep = "(TOP (VP (VP (V b) (NP (N c))) (PP (P d) (NP (N e)))))"
+    assert differences(flat, deep) == ['"b c" is a constituent (VP)']
+
+
 def test_other_labels_and_other_constituents_are_named() -> None:
     tree = "(TOP (S (NP (N a) (N b)) (VP (V c))))"
     assert differences(tree, tree) == []

@@ -1,6 +1,6 @@
 """Readings of a sentence: labels that only repeat a constituent, and the differences between two trees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -31,7 +31,8 @@ def describe_difference(first: Tree, other: Tree) -> list[str]:
         raise ValueError(f"the trees have the words {words!r:.80} and {other.words!r:.80}; expected the same words")
     common = sorted(old.labels.keys() & new.labels.keys())
     relabeled = [position for position in common if old.labels[position] != new.labels[position]]
-    moved = [position for position in common if _is_moved(position, old, new)]
+    resized = _resized(old, new)
+    moved = [position for position in common if _is_moved(position, old, new, resized)]
     changes = [_describe_labels(words, position, old, new) for position in relabeled]
     changes += [_describe_attachment(words, position, old, new) for position in moved]
     for position in sorted(old.labels.keys() ^ new.labels.keys()):
@@ -71,14 +72,34 @@ class _Phrases:
         return next(iter(alike + at_start), None)
 
 
-def _is_moved(position: Position, old: _Phrases, new: _Phrases) -> bool:
-    """Whether a phrase of both trees is attached elsewhere: to a phrase that only one of the trees has."""
+def _resized(old: _Phrases, new: _Phrases) -> dict[Position, Position]:
+    """The phrases that end or start elsewhere in the new tree: with the same label and the same start or end."""
+    pairs: dict[Position, Position] = {}
+    for lost in sorted(old.labels.keys() - new.labels.keys()):
+        candidates = [
+            position
+            for position in new.labels.keys() - old.labels.keys() - {*pairs.values()}
+            if new.labels[position][-1] == old.labels[lost][-1] and (position[0] == lost[0] or position[1] == lost[1])
+        ]
+        if candidates:
+            pairs[lost] = min(candidates, key=lambda position: (abs(position[0] - lost[0]), abs(position[1] - lost[1])))
+    return pairs
+
+
+def _is_moved(position: Position, old: _Phrases, new: _Phrases, resized: Mapping[Position, Position]) -> bool:
+    """Whether a phrase of both trees is attached to another phrase.
+
+    The head of a phrase is not attached to it. A phrase that only one tree has and that has no head is not named as a
+    place of attachment.
+    """
     before, after = old.parents.get(position), new.parents.get(position)
-    if before is None or after is None or before == after:
+    if before is None or after is None or after in (before, resized.get(before)):
         return False
-    if before not in new.labels and _contains(after, before):
-        return old.head(before) != position
-    return after not in old.labels and _contains(before, after) and new.head(after) != position
+    if after not in old.labels and after not in resized.values():
+        return new.head(after) not in (None, position)
+    if before not in new.labels and before not in resized:
+        return _contains(after, before) and old.head(before) not in (None, position)
+    return True
 
 
 def _contains(outer: Position, inner: Position) -> bool:

@@ -17,7 +17,9 @@ from treecrf.decoding.analysis import Analysis, analyze_batch
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
+from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
+from treecrf.decoding.tree_probability import tree_log_probs
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences, Tags, Words
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
 from treecrf.parser.pipeline import (
@@ -61,6 +63,7 @@ class Parser(OldParserNames):
         normalization: Normalization = "as-is",
         calibration: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
         f1_threshold: float = 0.0,
+        same_label_unaries: bool = True,
         subwords: SubwordTokenizer | None = None,
         folder: Path | None = None,
     ) -> None:
@@ -72,6 +75,7 @@ class Parser(OldParserNames):
         self.normalization = normalization
         self.calibration = calibration
         self.f1_threshold = f1_threshold
+        self.same_label_unaries = same_label_unaries
         self.subwords = subwords
         reads_characters = scorer.config.reads_words and scorer.config.char_size > 0
         self.numericalizer = Numericalizer(
@@ -138,6 +142,7 @@ class Parser(OldParserNames):
             normalization=config.normalization,
             calibration=BetaCalibration(*config.calibration),
             f1_threshold=config.f1_threshold,
+            same_label_unaries=config.same_label_unaries,
             subwords=state.subwords,
             folder=find_folder(source),
         )
@@ -153,6 +158,7 @@ class Parser(OldParserNames):
             normalization=self.normalization,
             calibration=(*self.calibration,),
             f1_threshold=self.f1_threshold,
+            same_label_unaries=self.same_label_unaries,
             model=self.model_config,
         )
         if self.scorer.precision != "float32" and self._folder is not None:
@@ -259,16 +265,32 @@ class Parser(OldParserNames):
         constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
+        should_stop: Callable[[], bool] | None = None,
     ) -> Iterator[Analysis]:
-        """The analysis of each sentence, in input order; sentences are read as in `parse_many`."""
+        """The analysis of each sentence, in input order; sentences are read as in `parse_many`.
+
+        The search for alternatives calls `should_stop` often. It ends when that returns true, with the best trees
+        that it has found.
+        """
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         for window in self.reader.windows(sentences, tags, constraints, size=batching.window):
             analyses: dict[int, Analysis] = {}
             for indices in window.batches(batching.budget):
-                analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr), strict=True))
+                analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr, should_stop), strict=True))
             yield from (analyses[index] for index in range(len(window)))
+
+    def log_prob(self, tree: Tree, *, constraints: Constraints | None = None) -> float:
+        """The log-probability of a tree, given its words; -inf for a tree that the parser never gives.
+
+        It is the sum over all labeled binary trees that give this tree. The tags of the tree are not part of it; they
+        are the input of a model that reads tags.
+        """
+        (window,) = self.reader.windows([tree.words], [tree.tags], _one(constraints), size=1)
+        scores = self.batch_scorer(window)
+        (log_prob,) = tree_log_probs(scores, BracketDistribution.of(scores), [tree], self._labels, root=self.root)
+        return float(log_prob)
 
     def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> "SpanCRF":
         """The distribution over a sentence's binary trees, labels summed out: a batch of one. It needs PyTorch."""
@@ -351,12 +373,24 @@ class Parser(OldParserNames):
         writer = self.tree_builder.bracket_writer(exact=exact)
         return lambda sentences, decoded: write_brackets(writer, sentences.words, sentences.tags, decoded)
 
-    def _analyze(self, sentences: Sentences, k: int, mbr: bool) -> list[Analysis]:
+    def _analyze(
+        self, sentences: Sentences, k: int, mbr: bool, should_stop: Callable[[], bool] | None
+    ) -> list[Analysis]:
         scores = self.batch_scorer(sentences)
         distribution = BracketDistribution.of(scores)
         decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=distribution)
         leaves = list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded))
-        analyses = analyze_batch(scores, distribution, decoded, leaves, self._labels, root=self.root, k=k)
+        analyses = analyze_batch(
+            scores,
+            distribution,
+            decoded,
+            leaves,
+            self._labels,
+            root=self.root,
+            k=k,
+            excluded=() if self.same_label_unaries else repeating_labels(self._labels),
+            should_stop=should_stop,
+        )
         return list(map(self.calibration.apply, analyses))
 
 

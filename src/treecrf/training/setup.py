@@ -28,6 +28,8 @@ from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.binarize import from_spans, to_spans
 
+_MAX_EXCEPTIONS = 0.02  # of constituents
+
 
 @dataclass(frozen=True, kw_only=True)
 class TreebankPart:
@@ -169,6 +171,7 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
         root=_most_common_root(trees),
         language=data.language,
         normalization=data.normalization,
+        same_label_unaries=_has_same_label_unaries(trees),
         subwords=subwords,
     )
 
@@ -197,6 +200,17 @@ def _read_vectors(config: DataConfig) -> Vectors | None:
 
 def _most_common_root(trees: Iterable[Tree]) -> str:
     return Counter(tree.label for tree in trees if not tree.is_leaf).most_common(1)[0][0]
+
+
+def _has_same_label_unaries(trees: Iterable[Tree]) -> bool:
+    """Whether constituents over a constituent of the same label and words are more than exceptions in a treebank.
+
+    Exceptions remain where a trace was removed: they are less than one constituent in a hundred.
+    """
+    nodes = [node for tree in trees for node in tree.walk() if not node.is_leaf]
+    unaries = [node for node in nodes if len(node.subtrees) == 1 and not node.subtrees[0].is_leaf]
+    repeated = [node for node in unaries if node.label == node.subtrees[0].label]
+    return len(repeated) > _MAX_EXCEPTIONS * len(nodes)
 
 
 def describe_unseen_labels(part: TreebankPart, vocabulary: Vocabulary) -> list[str]:
