@@ -21,7 +21,7 @@ EDGES: dict[str, set[str]] = {
     "treebank": {"atomic_io", "tree"},
     "text": {"treebank"},
     "evalb": {"tree"},
-    "search": {"tree"},
+    "search": {"tree", "treebank"},
     "viz": {"tree", "treebank"},
     "chart": set(),
     "data": {"text", "tree", "treebank"},

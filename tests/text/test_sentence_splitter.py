@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.text import Token, chinese, sentence_splitter, sentences, tokenize
+from gold_text import Counts, GoldText, read_cases, rebuild
+from treecrf.text import Token, chinese, english_sentences, sentence_splitter, sentences, tokenize
 from treecrf.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
@@ -173,6 +174,51 @@ def test_sentences_end_as_in_treebanks(text, expected):
     assert surfaces(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is at 5 p.m. EST on Friday.", "It is at 5 p.m. EST on Friday ."),
+        ("Add 3 tbsp. of flour.", "Add 3 tbsp. of flour ."),
+        ("By Eq. (2), it holds.", "By Eq. ( 2 ) , it holds ."),
+        ("Mgr. Novak left.", "Mgr. Novak left ."),
+        ("1. Preheat the oven.\n2. Grease a pan.", "1 . Preheat the oven . | 2 . Grease a pan ."),
+        ("It ended in 1648.¹ Peace came.", "It ended in 1648 . ¹ | Peace came ."),
+        ("She left.Then he cried.", "She left . | Then he cried ."),
+        ("make && test", "make && test"),
+        ("Ha 😂😂😂 🎉👍👍", "Ha 😂😂😂 🎉 👍👍"),
+    ],
+)
+def test_text_as_people_write_it(text, expected):
+    assert surfaces(text) == expected
+
+
+def predicted(gold: GoldText) -> GoldText:
+    return GoldText(gold.text, [[(token.start, token.end) for token in sentence] for sentence in sentences(gold.text)])
+
+
+def test_hard_cases_have_few_errors():
+    """More cases may be wrong one day, but not many: the rules were written with these cases in view."""
+    boundaries, tokens = Counts(), Counts()
+    cases = read_cases()
+    for gold in cases:
+        boundaries = boundaries.plus(gold.ends, predicted(gold).ends)
+        tokens = tokens.plus(gold.tokens, predicted(gold).tokens)
+    assert sum(len(gold.sentences) for gold in cases) > 300
+    assert min(boundaries.precision, boundaries.recall) > 0.985
+    assert min(tokens.precision, tokens.recall) > 0.99
+
+
+def test_line_breaks_are_read_once(monkeypatch):
+    """The rules are applied once for each stop, however many line breaks follow it."""
+    text = "One. Two.\n" + "\n" * 450_000 + "Three."
+    assert surfaces(text) == "One . | Two . | Three ."
+    calls: list[int] = []
+    end_after = english_sentences._end_after
+    monkeypatch.setattr(english_sentences, "_end_after", lambda *args: calls.append(1) or end_after(*args))
+    list(sentences(text))
+    assert len(calls) < 10
+
+
 def test_words_are_escaped_as_in_the_penn_treebank():
     (sentence,) = words('"It’s (so) [very] {odd}" “he” said, ‘no’')
     assert " ".join(sentence) == "`` It 's -LRB- so -RRB- -LSB- very -RSB- -LCB- odd -RCB- '' `` he '' said , ` no '"
@@ -285,3 +331,16 @@ def test_words_of_a_treebank_are_not_split(name):
     # a second word follows, so that a final period does not end the sentence
     cut = [word for word in vocabulary if tokenize(f"{word} x")[0].text != word]
     assert len(cut) < 0.005 * len(vocabulary), cut
+
+
+# F1 of sentence boundaries and tokens before the rules of `english_sentences`, in percent
+_EARLIER_SCORES = {"masc": (90.92, 99.88), "ptb_sample": (99.63, 99.98), "mctb": (93.19, 98.96), "gum": (96.85, 99.93)}
+
+
+@pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
+@pytest.mark.parametrize("name", _EARLIER_SCORES)
+def test_a_rebuilt_treebank_is_split_at_least_as_well_as_before(name):
+    gold = rebuild(read_trees(TREEBANKS / name / "dev.mrg.gz"))
+    split = predicted(gold)
+    scores = (Counts().plus(gold.ends, split.ends).f1, Counts().plus(gold.tokens, split.tokens).f1)
+    assert all(100 * score >= earlier - 0.01 for score, earlier in zip(scores, _EARLIER_SCORES[name], strict=True))

@@ -4,11 +4,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from treecrf.search import CHINESE, COLLINS, Counts, Forest, Match, Pattern, apply_surgeries, read_surgeries
+from treecrf.search.forest import read_forests
 from treecrf.search.surgery import Surgery
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
@@ -93,11 +93,10 @@ def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) ->
 
 def _read_forests(file: str, args: argparse.Namespace) -> Iterator[tuple[int, Forest]]:
     """Reads batches of trees, each with the number of its first tree, from 1."""
-    trees = iter(read_trees(file))
     first_number = 1
-    while batch := list(islice(trees, _BATCH)):
-        yield first_number, Forest(batch, head_rules=_HEADS[args.heads])
-        first_number += len(batch)
+    for forest in read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads]):
+        yield first_number, forest
+        first_number += len(forest)
 
 
 def _matches(pattern: Pattern, forest: Forest, *, is_once: bool) -> Iterator[Match]:

@@ -9,6 +9,7 @@ def search(forest: _Forest, program: _Program, tables: bytes, group_texts: bytes
 def flatten(
     trees: list[Tree], tree_type: type[Tree], /
 ) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, list[str]]: ...
+def parse(text: bytes, /) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, list[str]] | None: ...
 
 # the arrays are addresses of int32; see `find_heads` in heads.py
 def find_heads(

@@ -1,4 +1,7 @@
-/* Flattens trees into the columns of a forest. */
+/* Flattens trees, or their text, into the columns of a forest. */
+
+#ifndef TREECRF_SEARCH_FLATTEN_H
+#define TREECRF_SEARCH_FLATTEN_H
 
 typedef struct {
     i32 *values;
@@ -21,7 +24,7 @@ static int push(Numbers *numbers, i32 value) {
 }
 
 typedef struct {
-    PyObject *children; /* a tuple */
+    PyObject *children; /* a tuple; NULL if the tree is read from text */
     Py_ssize_t next;
     i32 position, last_child;
 } OpenNode;
@@ -47,8 +50,7 @@ static long label_number(Flattener *f, PyObject *label) {
 }
 
 /* Appends a row for a node below the innermost open node. */
-static int push_row(Flattener *f, PyObject *label) {
-    long id = label_number(f, label);
+static int push_row(Flattener *f, long id) {
     if (id < 0) return 0;
     if (f->columns[ENDS].count >= INT32_MAX - 1) {
         PyErr_SetString(PyExc_ValueError, "a forest has at most 2**31 - 2 nodes; search fewer trees at a time");
@@ -74,21 +76,38 @@ static int open_node(Flattener *f, PyObject *children) {
         f->stack = stack;
         f->capacity = capacity;
     }
-    Py_INCREF(children);
+    Py_XINCREF(children);
     f->stack[f->depth++] = (OpenNode){children, 0, (i32)f->columns[ENDS].count - 1, -1};
     return 1;
 }
 
+static void close_node(Flattener *f) {
+    OpenNode *top = f->stack + --f->depth;
+    f->columns[ENDS].values[top->position] = (i32)f->columns[ENDS].count;
+    f->columns[LAST_CHILDREN].values[top->position] = top->last_child;
+    Py_XDECREF(top->children);
+}
+
+static void free_flattener(Flattener *f) {
+    while (f->depth > 0) Py_XDECREF(f->stack[--f->depth].children);
+    Py_XDECREF(f->ids);
+    Py_XDECREF(f->labels);
+    Py_XDECREF(f->label_name);
+    Py_XDECREF(f->children_name);
+    for (int c = 0; c < COLUMNS; c++) free(f->columns[c].values);
+    free(f->stack);
+}
+
 /* Appends a word or a constituent, whose children follow. */
 static int push_node(Flattener *f, PyObject *node) {
-    if (PyUnicode_Check(node)) return push_row(f, node);
+    if (PyUnicode_Check(node)) return push_row(f, label_number(f, node));
     if ((PyObject *)Py_TYPE(node) != f->tree_type) {
         PyErr_Format(PyExc_TypeError, "found %R, expected a Tree", node);
         return 0;
     }
     PyObject *label = PyObject_GetAttr(node, f->label_name);
     PyObject *children = label ? PyObject_GetAttr(node, f->children_name) : NULL;
-    int is_open = children && PyTuple_Check(children) && push_row(f, label) && open_node(f, children);
+    int is_open = children && PyTuple_Check(children) && push_row(f, label_number(f, label)) && open_node(f, children);
     Py_XDECREF(label);
     Py_XDECREF(children);
     return is_open;
@@ -102,10 +121,7 @@ static int flatten_tree(Flattener *f, PyObject *tree) {
             if (!push_node(f, PyTuple_GetItem(top->children, top->next++))) return 0;
             continue;
         }
-        f->columns[ENDS].values[top->position] = (i32)f->columns[ENDS].count;
-        f->columns[LAST_CHILDREN].values[top->position] = top->last_child;
-        Py_DECREF(top->children);
-        f->depth--;
+        close_node(f);
     }
     return push(&f->columns[STARTS], (i32)f->columns[ENDS].count);
 }
@@ -142,12 +158,8 @@ static PyObject *py_flatten(PyObject *self, PyObject *args) {
     int is_flat = f.ids && f.labels && f.label_name && f.children_name && push(&f.columns[STARTS], 0);
     for (Py_ssize_t t = 0; is_flat && t < PyList_Size(trees); t++) is_flat = flatten_tree(&f, PyList_GetItem(trees, t));
     PyObject *result = is_flat ? flat_arrays(&f) : NULL;
-    while (f.depth > 0) Py_DECREF(f.stack[--f.depth].children);
-    Py_XDECREF(f.ids);
-    Py_XDECREF(f.labels);
-    Py_XDECREF(f.label_name);
-    Py_XDECREF(f.children_name);
-    for (int c = 0; c < COLUMNS; c++) free(f.columns[c].values);
-    free(f.stack);
+    free_flattener(&f);
     return result;
 }
+
+#endif

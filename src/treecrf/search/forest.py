@@ -3,15 +3,18 @@
 The words are nodes below their preterminals, with their text as label, as in Tregex.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from treecrf.search.heads import COLLINS, HeadRules, find_heads
 from treecrf.search.labels import Label, basic_category
-from treecrf.tree import Tree, build_unchecked
+from treecrf.tree import Tree, build_unchecked, parse_trees, unescape
+from treecrf.treebank import read_trees
+from treecrf.treebank.lines import Source
 
 try:
     from treecrf.search import _matcher
@@ -40,8 +43,30 @@ class Forest:
 
     def __init__(self, trees: Iterable[Tree] | Tree, *, head_rules: HeadRules = COLLINS) -> None:
         trees = [trees] if isinstance(trees, Tree) else list(trees)
-        *columns, self.labels = flatten(trees)
-        arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in columns]
+        self._set_columns(flatten(trees), head_rules)
+
+    @classmethod
+    def parse(cls, text: str, *, head_rules: HeadRules = COLLINS) -> "Forest":
+        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects.
+
+        >>> len(Forest.parse("(S (NN a)) (S (NN b))"))
+        2
+        """
+        columns = parse_columns(text)
+        if columns is None:
+            return cls(parse_trees(text), head_rules=head_rules)  # raises if the text has an error
+        return cls.from_columns(columns, head_rules)
+
+    @classmethod
+    def from_columns(cls, columns: FlatArrays, head_rules: HeadRules) -> "Forest":
+        """Makes a forest from flat arrays."""
+        forest = cls.__new__(cls)
+        forest._set_columns(columns, head_rules)
+        return forest
+
+    def _set_columns(self, columns: FlatArrays, head_rules: HeadRules) -> None:
+        *column_bytes, self.labels = columns
+        arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in column_bytes]
         self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts = arrays
         self.head_rules = head_rules
         self.label_tables: dict[Label, bytes] = {}  # of the patterns that searched the forest
@@ -104,6 +129,34 @@ class Forest:
 def flatten(trees: list[Tree]) -> FlatArrays:
     """Flattens trees into the arrays of a forest."""
     return _matcher.flatten(trees, Tree) if available else flatten_in_python(trees)
+
+
+def parse_columns(text: str) -> FlatArrays | None:
+    """Reads brackets into the arrays of a forest; None without compiled code, and if the text has an error."""
+    columns = _matcher.parse(text.encode("utf-8", "surrogatepass")) if available else None
+    if columns is None or not any("\\u{" in label for label in columns[-1]):
+        return columns
+    # two spellings of a label get one id
+    label_ids, *others, labels = columns
+    ids: dict[str, int] = {}
+    new_ids = np.array([ids.setdefault(unescape(label), len(ids)) for label in labels], dtype=np.int32)
+    a, b, c, d, e = others
+    return new_ids[np.frombuffer(label_ids, dtype=np.int32)].tobytes(), a, b, c, d, e, list(ids)
+
+
+def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRules = COLLINS) -> Iterator[Forest]:
+    """Reads the trees of a file in batches: a path, an open stream, or "-" for standard input.
+
+    The formats and errors are those of `read_trees`.
+    """
+    reader = read_trees(source)
+    texts = reader.texts()
+    while batch := list(islice(texts, batch_trees)):
+        columns = parse_columns("".join(text for _, text in batch))
+        if columns is None:
+            yield Forest((tree for first, text in batch for tree in reader.parse(first, text)), head_rules=head_rules)
+        else:
+            yield Forest.from_columns(columns, head_rules)
 
 
 def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:

@@ -1,4 +1,4 @@
-/* The extension module: searches flat trees, flattens trees, and finds heads. */
+/* The extension module: searches flat trees, flattens and reads trees, and finds heads. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -7,6 +7,7 @@
 
 #include "matcher.h"
 
+#include "bracket_reader.h"
 #include "flatten.h"
 #include "head_finder.h"
 
@@ -73,6 +74,7 @@ static PyObject *py_search(PyObject *self, PyObject *args) {
 static PyMethodDef METHODS[] = {
     {"search", py_search, METH_VARARGS, NULL},
     {"flatten", py_flatten, METH_VARARGS, NULL},
+    {"parse", py_parse, METH_VARARGS, NULL},
     {"find_heads", py_find_heads, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

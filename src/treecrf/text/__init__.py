@@ -1,5 +1,26 @@
-"""Raw text: sentences, tokens and the normalization of words."""
+"""Raw text: paragraphs, sentences, tokens, the normalization of words and a guess of the language."""
 
-from treecrf.text.sentence_splitter import Token, sentences, tokenize
+from treecrf.text.language_guess import LanguageGuess, guess_language, language_warning
+from treecrf.text.paragraphs import Paragraph, paragraphs
+from treecrf.text.sentence_splitter import (
+    Sentence,
+    Token,
+    sentence_count_warning,
+    sentences,
+    sentences_with_offsets,
+    tokenize,
+)
 
-__all__ = ["Token", "sentences", "tokenize"]
+__all__ = [
+    "LanguageGuess",
+    "Paragraph",
+    "Sentence",
+    "Token",
+    "guess_language",
+    "language_warning",
+    "paragraphs",
+    "sentence_count_warning",
+    "sentences",
+    "sentences_with_offsets",
+    "tokenize",
+]

@@ -5,6 +5,7 @@ Tokens are separated by white space or adjacent; every other character of the te
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from treecrf.text import chinese, english
@@ -19,12 +20,22 @@ class Token(NamedTuple):
     word: str
 
 
+class Sentence(NamedTuple):
+    """A sentence: the text from `start` to `end`, and its tokens, whose offsets are in the whole text as well."""
+
+    start: int
+    end: int
+    tokens: list[Token]
+
+
 _LANGUAGES = {"en": english, "zh": chinese}
 _WINDOW = 1 << 14  # characters to split at a time: the time is linear in the length of the text
 _CHUNK = re.compile(r"\S+")
 _LETTER = re.compile(r"\w")
+_LIST_NUMBER = re.compile(r"\d{1,3}\.")
+_CITATION = re.compile(r"(?:\[\d{1,3}\])+")
 _SPACE = re.compile(r"\s")
-_EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]")
+_EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]\s*")
 
 
 def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
@@ -40,6 +51,24 @@ def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
     if language not in _LANGUAGES:
         raise ValueError(f"no tokenizer for language {language!r}; expected one of {', '.join(map(repr, _LANGUAGES))}")
     return _sentences(text, language)
+
+
+def sentences_with_offsets(text: str, *, language: str = "en") -> Iterator[Sentence]:
+    """The sentences of a text with their character offsets, split on demand.
+
+    >>> [(start, end) for start, end, _ in sentences_with_offsets("Why? We do not know.")]
+    [(0, 4), (5, 20)]
+    """
+    return (Sentence(tokens[0].start, tokens[-1].end, tokens) for tokens in sentences(text, language=language))
+
+
+def sentence_count_warning(text: str, *, language: str = "en") -> str | None:
+    """A message if a text that becomes one tree has several sentences."""
+    count = sum(1 for _ in islice(sentences(text, language=language), 3))
+    if count < 2:
+        return None
+    number = "two" if count == 2 else "more than two"
+    return f"the string has {number} sentences and becomes one tree; parse_text() returns a tree for each sentence"
 
 
 def tokenize(text: str, *, language: str = "en") -> list[Token]:
@@ -64,17 +93,22 @@ def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
     """The tokens of the sentence `text[start:end]`."""
     split_chunk = _LANGUAGES[language].split_chunk
     chunks = list(_CHUNK.finditer(text, start, end))
-    last = next((number for number in reversed(range(len(chunks))) if _LETTER.search(chunks[number][0])), 0)
+    last = next((number for number in reversed(range(len(chunks))) if _has_word(chunks[number][0])), 0)
     tokens: list[Token] = []
     is_open = False
     for number, chunk in enumerate(chunks):
         base = chunk.start()
-        for first, stop, word in split_chunk(chunk[0], number >= last):
+        is_list_number = number == 0 and _LIST_NUMBER.fullmatch(chunk[0]) is not None
+        for first, stop, word in split_chunk(chunk[0], number >= last or is_list_number):
             if word == '"':  # between spaces, a mark opens and closes quotations alternately
                 word = "''" if is_open else "``"
             is_open = word == "``" or (is_open and word != "''")
             tokens.append(Token(text[base + first : base + stop], base + first, base + stop, word))
     return tokens
+
+
+def _has_word(chunk: str) -> bool:
+    return _LETTER.search(chunk) is not None and not _CITATION.fullmatch(chunk)
 
 
 def _ends(text: str, language: str) -> Iterator[int]:

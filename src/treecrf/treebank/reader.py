@@ -37,22 +37,31 @@ class TreeReader(Iterator[Tree]):
         self.name = source_name(source)
         self.skipped = 0
         self._on_error = on_error
-        self._trees = self._read(read_lines(source, encoding and check_encoding(encoding)))
+        self._lines = read_lines(source, encoding and check_encoding(encoding))
+        self._trees = self._read()
 
     def __next__(self) -> Tree:
         return next(self._trees)
 
-    def _read(self, lines: Iterator[Line]) -> Iterator[Tree]:
-        for first, text, problem in split_trees(self._wrap_errors(lines)):
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yields the text of each tree, or of several that share a line, with the number of its first line."""
+        for first, text, problem in split_trees(self._wrap_errors(self._lines)):
             if problem:
                 self._fail(*problem)
-                continue
-            try:
-                trees = list(parse_trees(text))
-            except BracketError as error:
-                self._fail(first + error.line - 1, error.reason)
-                continue
-            yield from trees
+            else:
+                yield first, text
+
+    def parse(self, first: int, text: str) -> list[Tree]:
+        """Parses the text of trees that starts at a line; an unreadable one raises an error or is skipped."""
+        try:
+            return list(parse_trees(text))
+        except BracketError as error:
+            self._fail(first + error.line - 1, error.reason)
+            return []
+
+    def _read(self) -> Iterator[Tree]:
+        for first, text in self.texts():
+            yield from self.parse(first, text)
 
     def _wrap_errors(self, lines: Iterator[Line]) -> Iterator[Line]:
         """Passes lines on; damaged compressed data is a `TreebankError`, which cannot be skipped."""

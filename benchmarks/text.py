@@ -1,0 +1,110 @@
+"""Benchmark of the sentence splitter and the tokenizer, beside those of spaCy and NLTK.
+
+    python benchmarks/text.py [TREEBANK.mrg[.gz] ...]
+
+Prints precision, recall and F1 of sentence boundaries and of tokens: on the hard cases in tests/samples/hard_text.txt,
+and on treebanks rebuilt as raw text. The peers are spaCy's sentencizer and NLTK's Punkt and Treebank tokenizer. Punkt
+has no trained parameters here: `untrained` has none, `unsupervised` learns them from the text itself.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from nltk.tokenize.destructive import NLTKWordTokenizer
+from nltk.tokenize.punkt import PunktSentenceTokenizer
+from spacy.lang.en import English
+
+from treecrf.text import sentences
+from treecrf.treebank import read_trees
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from gold_text import Counts, GoldText, Offsets, read_cases, rebuild
+
+Splitter = Callable[[str], Iterator[list[Offsets]]]  # from a text to the tokens of each sentence
+SEPARATORS = {"spaces": " ", "line breaks": "\n"}
+
+
+def split_with_treecrf(text: str) -> Iterator[list[Offsets]]:
+    return ([(token.start, token.end) for token in sentence] for sentence in sentences(text))
+
+
+def spacy_splitter() -> Splitter:
+    pipeline = English()
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 1 << 30
+
+    def split(text: str) -> Iterator[list[Offsets]]:
+        for sentence in pipeline(text).sents:
+            yield [(token.idx, token.idx + len(token)) for token in sentence if not token.is_space]
+
+    return split
+
+
+def nltk_splitter(*, is_trained: bool) -> Splitter:
+    tokenizer = NLTKWordTokenizer()
+
+    def split(text: str) -> Iterator[list[Offsets]]:
+        punkt = PunktSentenceTokenizer(text if is_trained else None)
+        for start, end in punkt.span_tokenize(text):
+            sentence = text[start:end]
+            # raises on some quotation marks; white space is the tokenizer's own fallback
+            try:
+                yield [(start + first, start + last) for first, last in tokenizer.span_tokenize(sentence)]
+            except ValueError:
+                yield list(spaced_offsets(sentence, start))
+
+    return split
+
+
+def spaced_offsets(sentence: str, start: int) -> Iterator[Offsets]:
+    position = 0
+    for word in sentence.split():
+        position = sentence.index(word, position)
+        yield start + position, start + position + len(word)
+        position += len(word)
+
+
+def score(texts: Sequence[GoldText], split: Splitter) -> tuple[Counts, Counts]:
+    """The counts of sentence boundaries and of tokens."""
+    boundaries, tokens = Counts(), Counts()
+    for gold in texts:
+        predicted = GoldText(gold.text, [sentence for sentence in split(gold.text) if sentence])
+        boundaries = boundaries.plus(gold.ends, predicted.ends)
+        tokens = tokens.plus(gold.tokens, predicted.tokens)
+    return boundaries, tokens
+
+
+def print_table(name: str, texts: Sequence[GoldText], splitters: dict[str, Splitter]) -> None:
+    sentence_count = sum(len(gold.sentences) for gold in texts)
+    print(f"\n{name}: {sentence_count:,} sentences, {sum(len(gold.tokens) for gold in texts):,} tokens\n")
+    print("| | boundaries P | R | F1 | tokens P | R | F1 |\n|---|---|---|---|---|---|---|")
+    for splitter_name, split in splitters.items():
+        cells = [
+            f"{100 * value:.2f}"
+            for counts in score(texts, split)
+            for value in (counts.precision, counts.recall, counts.f1)
+        ]
+        print(f"| {splitter_name} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("treebanks", nargs="*", type=Path, metavar="TREEBANK")
+    parser.add_argument("--only-treecrf", action="store_true", help="leave out spaCy and NLTK")
+    args = parser.parse_args()
+    splitters: dict[str, Splitter] = {"treecrf": split_with_treecrf}
+    if not args.only_treecrf:
+        splitters["spaCy sentencizer"] = spacy_splitter()
+        splitters["NLTK, Punkt untrained"] = nltk_splitter(is_trained=False)
+        splitters["NLTK, Punkt unsupervised"] = nltk_splitter(is_trained=True)
+    print_table("hard cases", read_cases(), splitters)
+    for path in args.treebanks:
+        trees = list(read_trees(path))
+        for name, separator in SEPARATORS.items():
+            print_table(f"{path.parent.name}/{path.name}, {name}", [rebuild(trees, separator)], splitters)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Guesses the language of words by their script and by frequent words, to warn if a model does not know it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}  # languages of the embedded models, which have the same names
+
+_SCRIPTS = {
+    "Latin": "A-Za-zÀ-ɏḀ-ỿ",
+    "Chinese": "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
+    "Japanese": "\u3041-\u30ff\u31f0-\u31ff",
+    "Korean": "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3",
+    "Cyrillic": "\u0400-\u052f",
+    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "Hebrew": "\u0590-\u05ff",
+    "Arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff",
+    "Devanagari": "\u0900-\u097f",
+    "Bengali": "\u0980-\u09ff",
+    "Tamil": "\u0b80-\u0bff",
+    "Thai": "\u0e00-\u0e7f",
+    "Georgian": "\u10a0-\u10ff",
+    "Armenian": "\u0530-\u058f",
+}
+_SCRIPT_PATTERNS = {name: re.compile(f"[{characters}]") for name, characters in _SCRIPTS.items()}
+_LATIN = _SCRIPT_PATTERNS["Latin"]
+# words that are frequent in one language and rare in the others
+_FREQUENT_WORDS = {
+    "English": "the of and to is that it for was with as his her they be at this have from or by not are but what i my",
+    "Spanish": "el los las una del que y por con para es su al como pero más sus le ya está muy fue son cuando ser",
+    "Portuguese": "o os uma do da dos das que não em com para por é seu sua ao mais foi são pelo pela também ou quando",
+    "French": "le les une des du et est que qui dans pour pas sur avec au aux ce cette il elle sont nous vous mais",
+    "German": "der die das und ist nicht ein eine mit den dem auf für von zu im sich auch es wird sind war wie bei ich",
+    "Italian": "il gli una del della che di non per con è sono alla dei delle nel nella più anche come ma questo era",
+    "Dutch": "de het een van en is niet dat op te voor met zijn aan er ook als maar bij om door naar hij ze wordt",
+    "Swedish": "och att det som en är på av för med den till inte har ett var jag han hon vi om de från ska",
+    "Icelandic": "og að er sem það til var hann ekki við um með hún þá þessi þetta voru eftir frá hafa verið",
+    "Indonesian": "yang dan di itu dengan untuk tidak ini dari dalam akan pada juga ke karena ada oleh mereka telah",
+    "Polish": "w nie na się że jest z jak oraz ale po co tak za od czy przez był być może są jego",
+    "Turkish": "ve bir bu için ile de da ne çok daha gibi olarak değil ama sonra kadar olan var her",
+}
+_LANGUAGES_OF_WORDS: dict[str, list[str]] = {}
+for _language, _words in _FREQUENT_WORDS.items():
+    for _word in _words.split():
+        _LANGUAGES_OF_WORDS.setdefault(_word, []).append(_language)
+
+_MIN_WORDS = 6  # fewer words are names or titles as often as sentences of a language
+_MIN_FREQUENT_SHARE = 0.2
+
+
+class LanguageGuess(NamedTuple):
+    """The name of a language or a script, and the embedded model that reads it, if there is one."""
+
+    name: str
+    model: str | None
+
+
+def guess_language(words: Iterable[str]) -> LanguageGuess | None:
+    """The language of words, or their script if that has several languages; None if it is not clear.
+
+    >>> guess_language("图书馆 在 哪里 ？".split())
+    LanguageGuess(name='Chinese', model='zh')
+    >>> guess_language("Das ist nicht die Bibliothek , die ich mit dir besucht habe .".split())
+    LanguageGuess(name='German', model=None)
+    """
+    words = list(words)
+    text = "".join(words)
+    if text.isascii():
+        counts = Counter({"Latin": len(_LATIN.findall(text))})
+    else:
+        counts = Counter({name: len(pattern.findall(text)) for name, pattern in _SCRIPT_PATTERNS.items()})
+    if counts["Japanese"] * 10 > counts["Chinese"]:  # Japanese has both Chinese characters and its own
+        counts["Japanese"] += counts.pop("Chinese", 0)
+    script, letters = max(counts.items(), key=lambda item: item[1])
+    if 2 * letters <= counts.total() or not letters:
+        return None
+    name = _latin_language(words) if script == "Latin" else script
+    return LanguageGuess(name, _model_of(name)) if name else None
+
+
+def language_warning(words: Sequence[str], language: str) -> str | None:
+    """A message if words are not of the model's language, which names the model that reads them if there is one."""
+    guess = guess_language(words)
+    expected = LANGUAGE_NAMES.get(language, language)
+    if guess is None or guess.name == expected:
+        return None
+    advice = f"use the model {guess.model}" if guess.model else "no embedded model reads it"
+    return f"the text looks {guess.name} and the model reads {expected}: {advice}"
+
+
+def _latin_language(words: Sequence[str]) -> str | None:
+    lower_case = [word.lower() for word in words if word[:1].isalpha()]
+    counts = Counter(name for word in lower_case for name in _LANGUAGES_OF_WORDS.get(word, ()))
+    if len(lower_case) < _MIN_WORDS or not counts:
+        return None
+    (name, count), (_, second_count) = [*counts.most_common(2), ("", 0)][:2]
+    is_clear = count > max(2, 1.5 * second_count) and count > _MIN_FREQUENT_SHARE * len(lower_case)
+    return name if is_clear else None
+
+
+def _model_of(name: str) -> str | None:
+    return next((code for code, language in LANGUAGE_NAMES.items() if language == name), None)

@@ -1,0 +1,65 @@
+"""Guesses of languages: clear cases are named, and unclear ones are not."""
+
+from pathlib import Path
+
+import pytest
+
+from treecrf.text import guess_language, language_warning
+from treecrf.treebank import read_trees
+
+TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "model"),
+    [
+        ("我 喜欢 北京", "Chinese", "zh"),
+        ("東京 に 行き ました", "Japanese", None),
+        ("나는 학교에 갔다", "Korean", None),
+        ("Он пошёл домой .", "Cyrillic", None),
+        ("ذهب إلى البيت", "Arabic", None),
+        ("El perro que vive en la casa no es muy grande .", "Spanish", None),
+        ("Le chien qui est dans la maison ne mange pas .", "French", None),
+        ("Der Hund ist nicht im Haus , und die Katze auch nicht .", "German", None),
+        ("The dog is not in the house , and the cat is not here .", "English", "en"),
+    ],
+)
+def test_a_sentence_has_a_language(text, name, model):
+    assert guess_language(text.split()) == (name, model)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "42 %", "Hasta la vista , baby", "Goethe", "ok", "😀", "Москва Paris London Rome"]
+)
+def test_few_words_have_no_language_of_their_own(text):
+    assert guess_language(text.split()) is None
+
+
+def test_a_warning_names_the_fitting_model():
+    assert (
+        language_warning(["我", "喜欢", "北京"], "en")
+        == "the text looks Chinese and the model reads English: use the model zh"
+    )
+    assert "no embedded model reads it" in (language_warning(["Он", "пошёл", "домой"], "en") or "")
+
+
+def test_words_of_the_models_language_get_no_warning():
+    assert (
+        language_warning(
+            ["The", "time", "for", "action", "is", "now", ",", "and", "you", "know", "that", "it", "is", "."], "en"
+        )
+        is None
+    )
+    assert language_warning(["我", "喜欢", "Python"], "zh") is None
+
+
+@pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
+@pytest.mark.parametrize(
+    ("treebank", "language", "name"),
+    [("masc", "en", "English"), ("sinica", "zh", "Chinese"), ("cess_esp", "es", "Spanish")],
+)
+def test_sentences_of_a_treebank_are_guessed_right(treebank, language, name):
+    guesses = [guess_language(tree.words) for tree in read_trees(TREEBANKS / treebank / "dev.mrg.gz")]
+    names = [guess.name for guess in guesses if guess]
+    assert names.count(name) > 0.98 * len(names)
+    assert len(names) > 0.4 * len(guesses)
