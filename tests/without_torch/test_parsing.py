@@ -74,7 +74,7 @@ def test_the_command_line(options: list[str]) -> None:
     lines = done.stdout.splitlines()
     assert len(lines) == 2
     if "--format" in options:
-        assert len(json.loads(lines[0])["kbest"]) == 3
+        assert len(json.loads(lines[0])["sentences"][0]["kbest"]) == 3
 
 
 @needs_models
