@@ -51,11 +51,18 @@ def test_sorted_batches_contain_every_sentence_once_within_the_budget(sizes, bud
         assert len(batch) == 1 or sum(sizes[member] for member in batch) <= budget.words
 
 
-@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 2), (300, 6)])
-def test_threads_get_similar_batches_even_of_few_sentences(count, batches):
-    sizes = [10] * count
-    result = sorted_batches(sizes, budget=Budget(words=500).shared(sizes, 2))
-    assert len(result) == batches and len(result[0]) <= len(result[-1]) + 2
+@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 10), (300, 14)])
+def test_threads_get_smaller_batches_towards_the_end(count, batches):
+    result = sorted_batches([10] * count, budget=Budget(words=500), threads=2)
+    sizes = [len(batch) for batch in result]
+    assert len(result) == batches and sizes == sorted(sizes, reverse=True) and sizes[-1] <= 6
+
+
+@given(lengths, budgets, st.integers(1, 5))
+def test_batches_for_threads_contain_every_sentence_once_within_the_budget(sizes, budget, threads):
+    batches = sorted_batches(sizes, budget=budget, threads=threads)
+    assert sorted(member for batch in batches for member in batch) == list(range(len(sizes)))
+    assert all(len(batch) == 1 or sum(sizes[member] for member in batch) <= budget.words for batch in batches)
 
 
 def test_batches_of_a_bucket_fill_the_word_budget_on_average():

@@ -1,4 +1,6 @@
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, repeat
 
 import pytest
 from hypothesis import given
@@ -30,7 +32,7 @@ def test_prefetch_keeps_the_order_and_runs_ahead(number: int, count: int) -> Non
 
 def test_windows_are_read_on_demand() -> None:
     source = iter([["a"], ["b", "c"], ["d"], ["e"], ["f"]])
-    windows = READER.windows(source, None, None, size=2)
+    windows = READER.windows(source, None, None, sizes=repeat(2))
     first = next(windows)
     assert list(first.words) == [["a"], ["b", "c"]] and next(source) == ["d"]
     assert list(next(windows).numbers) == [2, 3]
@@ -39,7 +41,7 @@ def test_windows_are_read_on_demand() -> None:
 
 def test_columns_stay_together() -> None:
     tags = [["A"], None, ["C"]]
-    (window,) = READER.windows([["a"], ["b", "c"], ["d"]], tags, [None, None, None], size=5)
+    (window,) = READER.windows([["a"], ["b", "c"], ["d"]], tags, [None, None, None], sizes=[5])
     selected = window.select([2, 1])
     assert selected == Sentences([2, 1], [["d"], ["b", "c"]], [["d"], ["b", "c"]], [["C"], None], [None, None])
     assert window.batches(Budget(words=2)) == [[1], [0, 2]]
@@ -66,6 +68,12 @@ def test_a_window_has_several_batches(device: str) -> None:
     assert batching.batch_cells > (batching.batch_words // 24) * 25**2
 
 
+def test_the_first_windows_are_small() -> None:
+    batching = BatchingConfig(window=100, first_window=3, batch_words=1, batch_cells=1, prefetch=0)
+    assert list(islice(batching.window_sizes, 6)) == [3, 12, 48, 100, 100, 100]
+    assert next(replace(batching, window=2).window_sizes) == 2
+
+
 def test_an_empty_window_is_refused() -> None:
     with pytest.raises(ValueError, match="window is 0 sentences"):
-        BatchingConfig(window=0, batch_words=1, batch_cells=1, prefetch=0)
+        BatchingConfig(window=0, first_window=1, batch_words=1, batch_cells=1, prefetch=0)

@@ -5,13 +5,16 @@ the longest one. Both are bounded, so that one long sentence does not multiply t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from treecrf.data.batch import Ints
 
 Indices = Ints  # of sentences
+
+_THREAD_WORDS = 60  # of the smallest batches that are made for threads: they take some times as long as their overhead
+_BATCHES_LEFT = 2  # batches for each thread into which the remaining words could still be split
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +29,6 @@ class Budget:
             raise ValueError(
                 f"a batch of {self.words} words and {self.cells} chart cells holds nothing; expected 1 or more"
             )
-
-    def shared(self, lengths: Sequence[int], threads: int) -> "Budget":
-        """A smaller budget, if needed, with which all threads get about the same number of words."""
-        return replace(self, words=min(self.words, sum(lengths) // threads + max(lengths, default=1)))
 
 
 def buckets(lengths: Sequence[int], *, count: int = 32) -> list[Indices]:
@@ -82,19 +81,27 @@ def _split_by_cells(members: Indices, sizes: Indices, cells: int) -> list[list[i
     )
 
 
-def sorted_batches(lengths: Sequence[int], *, budget: Budget) -> list[list[int]]:
-    """Batches of all sentences, longest first; for parsing, which needs no randomness."""
+def sorted_batches(lengths: Sequence[int], *, budget: Budget, threads: int = 1) -> list[list[int]]:
+    """Batches of all sentences, longest first; for parsing, which needs no randomness.
+
+    Several threads take one batch after the other. The last batches are smaller than the budget, so that all threads
+    end at about the same time, even if one of them shares its processor with another program.
+    """
     sizes = np.asarray(lengths, dtype=np.int64)
-    return _split_by_budget(np.argsort(-sizes, kind="stable"), sizes, budget)
+    return _split_by_budget(np.argsort(-sizes, kind="stable"), sizes, budget, threads)
 
 
-def _split_by_budget(members: Indices, sizes: Indices, budget: Budget) -> list[list[int]]:
+def _split_by_budget(members: Indices, sizes: Indices, budget: Budget, threads: int = 1) -> list[list[int]]:
     """Splits members, sorted by length with the longest first, into batches as large as the budget allows."""
     ends = np.concatenate([[0], np.cumsum(sizes[members])])  # words before each member, then all words
     batches: list[list[int]] = []
     start = 0
     while start < len(members):
-        end_by_words = int(np.searchsorted(ends, ends[start] + budget.words, side="right")) - 1
+        words = budget.words
+        if threads > 1:
+            share = int(ends[-1] - ends[start]) // (_BATCHES_LEFT * threads)
+            words = min(words, max(share, _THREAD_WORDS))
+        end_by_words = int(np.searchsorted(ends, ends[start] + words, side="right")) - 1
         end_by_cells = start + budget.cells // (int(sizes[members[start]]) + 1) ** 2
         end = max(start + 1, min(end_by_words, end_by_cells))
         batches.append(members[start:end].tolist())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, cast
 
 from treecrf.data.bucketing import Budget, sorted_batches
@@ -20,6 +20,7 @@ class BatchingConfig:
     """How many sentences are read, batched and scored at once."""
 
     window: int  # sentences read ahead and sorted by length before they are cut into batches
+    first_window: int  # the first windows are smaller, so that the first trees come soon
     batch_words: int
     batch_cells: int  # cells of padded charts
     prefetch: int  # batches started before the trees of the first one are waited for
@@ -27,6 +28,15 @@ class BatchingConfig:
     def __post_init__(self) -> None:
         if self.window < 1:
             raise ValueError(f"window is {self.window} sentences; expected 1 or more")
+
+    @property
+    def window_sizes(self) -> Iterator[int]:
+        """The number of sentences in each window: the first ones grow until they have `window` sentences."""
+        size = self.first_window
+        while size < self.window:
+            yield size
+            size *= 4
+        yield from repeat(self.window)
 
     @property
     def budget(self) -> Budget:
@@ -37,8 +47,8 @@ class BatchingConfig:
 # waits for the first window. On a CPU each thread has its own batch, whose activations should stay in the cache.
 # benchmarks/parse.py measures other values.
 DEFAULT_BATCHING = {
-    "cpu": BatchingConfig(window=4096, batch_words=1200, batch_cells=1_000_000, prefetch=0),
-    "cuda": BatchingConfig(window=8192, batch_words=40_000, batch_cells=4_000_000, prefetch=2),
+    "cpu": BatchingConfig(window=4096, first_window=64, batch_words=600, batch_cells=1_000_000, prefetch=0),
+    "cuda": BatchingConfig(window=8192, first_window=8192, batch_words=40_000, batch_cells=4_000_000, prefetch=2),
 }
 
 
@@ -61,9 +71,9 @@ class Sentences:
         return self.constraints is not None and any(self.constraints)
 
     def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
-        """The indices of the sentences in each batch, for threads that have one batch each."""
+        """The indices of the sentences in each batch, for threads that take one batch after the other."""
         lengths = list(map(len, self.words))
-        return sorted_batches(lengths, budget=budget.shared(lengths, threads))
+        return sorted_batches(lengths, budget=budget, threads=threads)
 
     def select(self, indices: Sequence[int]) -> "Sentences":
         """The sentences at some indices."""
@@ -89,14 +99,17 @@ class SentenceReader:
         tags: Iterable[Tags | None] | None,
         constraints: Iterable[Constraints | None] | None,
         *,
-        size: int,
+        sizes: Iterable[int],
     ) -> Iterator[Sentences]:
-        """Windows of `size` sentences, read on demand."""
+        """Windows of these numbers of sentences, read on demand."""
         optional = {"tags": tags, "constraints": constraints}
         columns = {name: column for name, column in optional.items() if column is not None}
         rows = zip(sentences, *columns.values(), strict=True)
         first = 0
-        while window := list(islice(rows, size)):
+        for size in sizes:
+            window = list(islice(rows, size))
+            if not window:
+                return
             words, *others = zip(*window, strict=True)
             yield self.window(words, first, **dict(zip(columns, others, strict=True)))
             first += len(window)

@@ -202,7 +202,7 @@ class Parser(OldParserNames):
         tag is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
         """
         batching = self._batching(window, batch_words)
-        windows = self.reader.windows(sentences, tags, constraints, size=batching.window)
+        windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
         for _, trees in self._parse_windows(enumerate(windows), self._build_trees, batching, mbr=mbr):
             yield from trees
 
@@ -222,7 +222,7 @@ class Parser(OldParserNames):
         This is much faster. A line equals `str(tree)`; without `exact`, parentheses in words are -LRB- and -RRB-.
         """
         batching = self._batching(window, batch_words)
-        windows = self.reader.windows(sentences, tags, constraints, size=batching.window)
+        windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
         build = self._bracket_builder(exact=exact)
         for _, lines in self._parse_windows(enumerate(windows), build, batching, mbr=mbr):
             yield from lines
@@ -275,7 +275,7 @@ class Parser(OldParserNames):
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
-        for window in self.reader.windows(sentences, tags, constraints, size=batching.window):
+        for window in self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes):
             analyses: dict[int, Analysis] = {}
             for indices in window.batches(batching.budget):
                 analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr, should_stop), strict=True))
@@ -287,7 +287,7 @@ class Parser(OldParserNames):
         It is the sum over all labeled binary trees that give this tree. The tags of the tree are not part of it; they
         are the input of a model that reads tags.
         """
-        (window,) = self.reader.windows([tree.words], [tree.tags], _one(constraints), size=1)
+        (window,) = self.reader.windows([tree.words], [tree.tags], _one(constraints), sizes=[1])
         scores = self.batch_scorer(window)
         (log_prob,) = tree_log_probs(scores, BracketDistribution.of(scores), [tree], self._labels, root=self.root)
         return float(log_prob)
@@ -297,7 +297,7 @@ class Parser(OldParserNames):
         require_torch("the distribution over trees as tensors")
         from treecrf.parser.network import to_span_crf
 
-        (window,) = self.reader.windows([words], _one(tags), _one(constraints), size=1)
+        (window,) = self.reader.windows([words], _one(tags), _one(constraints), sizes=[1])
         return to_span_crf(BracketDistribution.of(self.batch_scorer(window)), self.device)
 
     @property
