@@ -70,7 +70,7 @@ def test_every_old_module_has_a_new_one(old):
     assert find_spec(f"treecrf.{MODULES.get(old) or PACKAGES[old]}")
 
 
-@pytest.mark.parametrize("old", ["cnf", "draw", "draw.svg", "draw.colours", "train.recipe", "nn.batch"])
+@pytest.mark.parametrize("old", ["cnf", "draw", "draw.svg", "draw.colours", "train.recipe", "nn.embed"])
 def test_importing_an_old_module_warns(old):
     with pytest.warns(DeprecationWarning, match=rf"treecrf\.{old} is now treecrf\.[\w.]+; the old name goes in 0\.3"):
         import_module(f"treecrf.{old}")

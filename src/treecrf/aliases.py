@@ -8,7 +8,6 @@ import sys
 import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -65,7 +64,7 @@ MODULES = {
     "nn.embed": "nn.embeddings",
     "nn.int8": "runtime.int8",
     "nn.kernels": "nn.triton_lstm",
-    "nn.precision": "runtime.quantized_model",
+    "nn.precision": "runtime.scorer",
     "nn.recurrence": "nn.lstm_recurrence",
     "nn.scorer": "nn.scorers",
     "nn.scores": "nn.outputs",
@@ -131,14 +130,16 @@ class _OldModule(ModuleType):
             super().__setattr__(name, value)
 
 
-class _OldModuleFinder(MetaPathFinder, Loader):
-    """Imports modules by their old names."""
+class _OldModuleFinder:
+    """Imports modules by their old names. It has no base class of importlib.abc, whose import takes long."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         old = name.removeprefix("treecrf.")
-        return ModuleSpec(name, self, is_package=old in PACKAGES) if old != name and _new_name(old) else None
+        if old == name or not _new_name(old):
+            return None
+        return ModuleSpec(name, self, is_package=old in PACKAGES)  # type: ignore[arg-type]  # it has a loader's methods
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         new = f"treecrf.{_new_name(spec.name.removeprefix('treecrf.'))}"

@@ -7,7 +7,7 @@ from treecrf.data.batch import Sizes
 from treecrf.data.model_config import BertConfig, ModelConfig
 from treecrf.data.weight_shapes import weight_shapes
 from treecrf.runtime.int8 import why_unsupported
-from treecrf.runtime.weights import Weights
+from treecrf.runtime.weights import Matrix, Weights
 
 BERT = BertConfig(
     vocab_size=150,
@@ -46,9 +46,10 @@ def random_bert_weights(config=BERT, seed=0):
 def random_lstm_weights(inputs, size, seed=0, scale=2.0):
     """Input weights, recurrent weights and biases of a bidirectional LSTM layer."""
     shapes = (2, 4 * size, inputs), (2, 4 * size, size), (2, 4 * size)
-    return [
+    inputs, hidden, bias = (
         random_array(*shape, seed=seed + number, scale=0.5 * scale * size**-0.5) for number, shape in enumerate(shapes)
-    ]
+    )
+    return Matrix(inputs), Matrix(hidden), bias
 
 
 def ragged_pieces(rows=9, width=37, vocab_size=150):

@@ -16,6 +16,7 @@ from toygrammar import toy_trees
 from treecrf.parser import Parser
 from treecrf.runtime import int8
 from treecrf.runtime.int8 import Linear, instruction_set
+from treecrf.runtime.weights import Matrix
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "treecrf" / "runtime"
@@ -78,7 +79,7 @@ def kernels():
 def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
     names = kernels.instruction_sets()
     assert names[-2:] == ["scalar", "scalar8"] and instruction_set() == os.environ.get("TREECRF_ISA", names[0])
-    x, linear = random_array(9, 40), Linear(random_array(70, 40, seed=1))
+    x, linear = random_array(9, 40), Linear(Matrix(random_array(70, 40, seed=1)))
     results = {}
     for name in names:
         kernels.select(name)

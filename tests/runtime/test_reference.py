@@ -19,6 +19,7 @@ from treecrf.nn.bert import Bert
 from treecrf.nn.lstm import BiLSTMLayer
 from treecrf.nn.scorers import Biaffine
 from treecrf.runtime import reference
+from treecrf.runtime.weights import Matrix
 
 
 def assert_close(values, expected):
@@ -29,14 +30,19 @@ def assert_close(values, expected):
 def test_linear_layers(slope):
     x, weight, bias = random_array(3, 5, 7), random_array(11, 7, seed=1), random_array(11, seed=2)
     expected = F.leaky_relu(F.linear(*map(torch.from_numpy, (x, weight, bias))), slope)
-    assert_close(reference.Linear(weight, bias, slope=slope)(x), expected)
+    assert_close(reference.Linear(Matrix(weight), bias, slope=slope)(x), expected)
 
 
 @pytest.mark.parametrize(("rows", "width", "size"), [(1, 1, 1), (7, 7, 5), (12, 9, 16)])
 def test_lstm_layers(rows, width, size):
     inputs, hidden, bias = random_lstm_weights(6, size)
     layer = BiLSTMLayer(6, size).eval()
-    parameters = {"weight_input": inputs, "weight_hidden": hidden, "bias_input": bias, "bias_hidden": 0 * bias}
+    parameters = {
+        "weight_input": inputs.rows,
+        "weight_hidden": hidden.rows,
+        "bias_input": bias,
+        "bias_hidden": 0 * bias,
+    }
     layer.load_state_dict({name: torch.from_numpy(array) for name, array in parameters.items()})
     x, lengths = random_array(rows, width, 6), shuffled_lengths(rows, width)
     states = reference.Lstm(inputs, hidden, bias)(x, lengths)

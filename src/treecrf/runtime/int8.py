@@ -8,6 +8,7 @@ VNNI, up to 14 otherwise. `reference.py` has the same layers in float32.
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.data.batch import Ints
 from treecrf.data.model_config import BertConfig
 from treecrf.data.scores import Floats
-from treecrf.runtime.weights import Weights
+from treecrf.runtime.weights import Matrix, Weights
 
 try:
     from treecrf.runtime import _kernels
@@ -69,8 +70,9 @@ def why_unsupported(encoder: BertConfig | None = None) -> str | None:
 class Linear:
     """A linear layer, followed by a leaky ReLU with the given slope."""
 
-    def __init__(self, weight: Floats, bias: Floats | None = None, *, slope: float = 1.0) -> None:
-        self._sizes = weight.shape[1], len(weight)
+    def __init__(self, weight: Matrix, bias: Floats | None = None, *, slope: float = 1.0) -> None:
+        outputs, inputs = weight.rows.shape
+        self._sizes = inputs, outputs
         self._slope = slope
         self._parameters = _ParameterTable(_pack(weight, bias))
 
@@ -90,7 +92,8 @@ class Chart:
     """
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
-        self._right_product = Linear(np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]]))
+        rows, biases = np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]])
+        self._right_product = Linear(Matrix(rows), biases)
 
     def __call__(self, left: Floats, right: Floats) -> Floats:
         """Scores (b, n, n) for boundary vectors (b, n, size)."""
@@ -115,10 +118,8 @@ class Labels:
         padding = (0, -classes % _LANES)
         weights = np.concatenate([weight.transpose(2, 0, 1), left[None]])  # (size + 1, classes, size)
         biases = np.concatenate([right.T, bias[None]])
-        packed = _pack(
-            np.pad(weights, ((0, 0), padding, (0, 0))).reshape(-1, size), np.pad(biases, ((0, 0), padding)).ravel()
-        )
-        self._parameters = _ParameterTable(packed)
+        rows = np.pad(weights, ((0, 0), padding, (0, 0))).reshape(-1, size)
+        self._parameters = _ParameterTable(_pack(Matrix(rows), np.pad(biases, ((0, 0), padding)).ravel()))
 
     def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
         """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
@@ -136,12 +137,13 @@ class Labels:
 class Lstm:
     """A bidirectional LSTM layer, from weights and biases (2, 4 * size, ...) with the gates in PyTorch's order."""
 
-    def __init__(self, inputs: Floats, hidden: Floats, bias: Floats) -> None:
-        self._sizes = inputs.shape[2], hidden.shape[2]
+    def __init__(self, inputs: Matrix, hidden: Matrix, bias: Floats) -> None:
+        self._sizes = inputs.rows.shape[2], hidden.rows.shape[2]
         packed: list[npt.NDArray[Any]] = []
-        for input_weight, hidden_weight, biases in zip(inputs, hidden, bias, strict=True):
-            packed += _pack(_tile_gates(input_weight), _tile_gates(biases[:, None])[:, 0])
-            packed += _pack(_tile_gates(hidden_weight))
+        for direction in range(2):
+            select = itemgetter(direction)
+            packed += _pack(inputs.map(select).map(_tile_gates), _tile_gates(bias[direction][:, None])[:, 0])
+            packed += _pack(hidden.map(select).map(_tile_gates))
         self._parameters = _ParameterTable(packed)
 
     def __call__(self, x: Floats, lengths: Ints) -> Floats:
@@ -165,18 +167,20 @@ class Bert:
             config.hidden_size,
             config.num_attention_heads,
             config.intermediate_size,
-            config.vocab_size,
-            config.max_position_embeddings,
         )
+        self._positions = config.max_position_embeddings
         self._epsilon = config.layer_norm_eps
         embeddings = weights.below("embeddings")
         positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
-        parameters = [embeddings["word_embeddings.weight"], positions, *_norm(embeddings.below("LayerNorm"))]
+        self._words = embeddings.table("word_embeddings.weight")
+        # the first place is for the vectors of the pieces that a batch has
+        parameters = [np.empty(0), positions, *_norm(embeddings.below("LayerNorm"))]
         for number in range(config.num_hidden_layers):
             layer = weights.below(f"encoder.layer.{number}")
             attention = layer.below("attention")
             qkv = [attention.below(f"self.{name}") for name in ("query", "key", "value")]
-            parameters += _pack(*(np.concatenate([linear[name] for linear in qkv]) for name in ("weight", "bias")))
+            weight = Matrix.concatenate([linear.matrix("weight") for linear in qkv])
+            parameters += _pack(weight, np.concatenate([linear["bias"] for linear in qkv]))
             parameters += _linear(attention.below("output.dense")) + _norm(attention.below("output.LayerNorm"))
             parameters += _linear(layer.below("intermediate.dense"))
             parameters += _linear(layer.below("output.dense")) + _norm(layer.below("output.LayerNorm"))
@@ -191,11 +195,15 @@ class Bert:
         """
         layer_weights = np.pad(layer_weights, (self._sizes[0] + 1 - len(layer_weights), 0))
         inputs = None if piece_inputs is None else np.ascontiguousarray(piece_inputs)
-        arrays = np.ascontiguousarray(pieces), np.ascontiguousarray(lengths), layer_weights, inputs
+        distinct, rows = np.unique(pieces, return_inverse=True)
+        vectors = np.ascontiguousarray(self._words[distinct])
+        parameters = self._parameters.addresses.copy()
+        parameters[0] = _address(vectors)
+        arrays = rows.reshape(pieces.shape), np.ascontiguousarray(lengths), layer_weights, inputs
         out = np.empty((*pieces.shape, self._sizes[1]), np.float32)
-        settings = (*pieces.shape, *self._sizes, self._epsilon)
+        settings = (*pieces.shape, *self._sizes, len(vectors), self._positions, self._epsilon)
         work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a segment runs on one thread
-        run_kernel(_kernels.encode, work, *settings, arrays=(self._parameters.addresses, *arrays), out=out)
+        run_kernel(_kernels.encode, work, *settings, arrays=(parameters, *arrays), out=out)
         return out
 
 
@@ -244,19 +252,26 @@ def _stride(rows: Floats) -> int:
     return int(rows.strides[0] // rows.itemsize) if len(rows) > 1 else int(rows.shape[1])
 
 
-def _pack(weight: Floats, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
+def _pack(weight: Matrix, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
     """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
-    weight = np.ascontiguousarray(weight, np.float32)
-    outputs, inputs = len(weight) + -len(weight) % _TILE_COLUMNS, weight.shape[1] + -weight.shape[1] % _LANES
-    tiles = np.zeros((outputs // _TILE_COLUMNS, inputs // 4, _TILE_COLUMNS, 4), np.int8)
+    rows = weight.rows
+    outputs, inputs = len(rows) + -len(rows) % _TILE_COLUMNS, rows.shape[1] + -rows.shape[1] % _LANES
     scales, sums, biases = np.zeros((3, outputs), np.float32)
-    _kernels.pack(*weight.shape, *map(_address, (weight, tiles, scales, sums)))
     if bias is not None:
         biases[: len(bias)] = bias
+    if weight.scales is None:
+        rows = np.ascontiguousarray(rows, np.float32)
+        tiles = np.zeros((outputs // _LANES, inputs // 4, _LANES, 4), np.int8)
+        _kernels.pack(*rows.shape, *map(_address, (rows, tiles, scales, sums)))
+    else:
+        padded = np.pad(rows, ((0, outputs - len(rows)), (0, inputs - rows.shape[1])))
+        tiles = np.ascontiguousarray(padded.reshape(-1, _LANES, inputs // 4, 4).swapaxes(1, 2))
+        scales[: len(rows)] = weight.scales[:, 0]
+        sums[: len(rows)] = rows.sum(1, dtype=np.int32)
     return [tiles, scales, sums, biases]
 
 
-def _tile_gates(weight: Floats) -> Floats:
+def _tile_gates(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Reorders weights (4 * size, inputs) for lstm.h: the four gates of each 16 units, padded with zeros."""
     gates = weight.reshape(4, -1, weight.shape[1])
     padded = np.pad(gates, ((0, 0), (0, -gates.shape[1] % _LANES), (0, 0))).reshape(4, -1, _LANES, weight.shape[1])
@@ -264,7 +279,7 @@ def _tile_gates(weight: Floats) -> Floats:
 
 
 def _linear(weights: Weights) -> list[npt.NDArray[Any]]:
-    return _pack(weights["weight"], weights["bias"])
+    return _pack(weights.matrix("weight"), weights["bias"])
 
 
 def _norm(weights: Weights) -> list[Floats]:

@@ -9,14 +9,14 @@ import numpy.typing as npt
 from treecrf.data.batch import Ints
 from treecrf.data.model_config import BertConfig
 from treecrf.data.scores import Floats
-from treecrf.runtime.weights import Weights
+from treecrf.runtime.weights import Matrix, Weights
 
 
 class Linear:
     """A linear layer, followed by a leaky ReLU with the given slope."""
 
-    def __init__(self, weight: Floats, bias: Floats | None = None, *, slope: float = 1.0) -> None:
-        self._weight, self._slope = np.ascontiguousarray(weight.T), np.float32(slope)
+    def __init__(self, weight: Matrix, bias: Floats | None = None, *, slope: float = 1.0) -> None:
+        self._weight, self._slope = np.ascontiguousarray(weight.to_float32().T), np.float32(slope)
         self._bias = np.float32(0) if bias is None else bias
 
     def __call__(self, x: Floats) -> Floats:
@@ -32,7 +32,8 @@ class Chart:
     """
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
-        self._right_product = Linear(np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]]))
+        rows, biases = np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]])
+        self._right_product = Linear(Matrix(rows), biases)
 
     def __call__(self, left: Floats, right: Floats) -> Floats:
         """Scores (b, n, n) for boundary vectors (b, n, size)."""
@@ -48,7 +49,7 @@ class Labels:
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
         self._weight = weight.reshape(len(weight), -1).T
-        self._linear = Linear(np.concatenate([left, right], 1), bias)
+        self._linear = Linear(Matrix(np.concatenate([left, right], 1)), bias)
 
     def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
         """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
@@ -60,10 +61,10 @@ class Labels:
 class Lstm:
     """A bidirectional LSTM layer, from weights and biases (2, 4 * size, ...) with the gates in PyTorch's order."""
 
-    def __init__(self, inputs: Floats, hidden: Floats, bias: Floats) -> None:
-        self._inputs = [Linear(*parameters) for parameters in zip(inputs, bias, strict=True)]
-        self._hidden = [Linear(weight) for weight in hidden]
-        self._size = hidden.shape[2]
+    def __init__(self, inputs: Matrix, hidden: Matrix, bias: Floats) -> None:
+        self._inputs = [Linear(Matrix(rows), biases) for rows, biases in zip(inputs.to_float32(), bias, strict=True)]
+        self._hidden = [Linear(Matrix(rows)) for rows in hidden.to_float32()]
+        self._size = hidden.rows.shape[2]
 
     def __call__(self, x: Floats, lengths: Ints) -> Floats:
         """Hidden states (b, s, 2, size) for inputs (b, s, d); zero in padding."""
@@ -161,7 +162,7 @@ def softmax(x: Floats) -> Floats:
 
 
 def _linear(weights: Weights) -> Linear:
-    return Linear(weights["weight"], weights["bias"])
+    return Linear(weights.matrix("weight"), weights["bias"])
 
 
 def _join_heads(x: Floats) -> Floats:

@@ -224,13 +224,13 @@ class _LstmLayer(Protocol):
 
 
 def _linear(weights: Weights, layers: ModuleType, *, slope: float = 1.0) -> _Layer:
-    linear: _Layer = layers.Linear(weights["weight"], weights.get("bias"), slope=slope)
+    linear: _Layer = layers.Linear(weights.matrix("weight"), weights.get("bias"), slope=slope)
     return linear
 
 
 def _lstm(weights: Weights, layers: ModuleType) -> _LstmLayer:
     bias = weights["bias_input"] + weights["bias_hidden"]
-    lstm: _LstmLayer = layers.Lstm(weights["weight_input"], weights["weight_hidden"], bias)
+    lstm: _LstmLayer = layers.Lstm(weights.matrix("weight_input"), weights.matrix("weight_hidden"), bias)
     return lstm
 
 

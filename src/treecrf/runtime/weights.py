@@ -3,8 +3,8 @@
 The error of a weight is at most 1/254 of the largest weight in its row. Bytes take a quarter of the space of floats.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +36,40 @@ class Weights:
         is_known = name in self
         return self[name] if is_known else None
 
+    def matrix(self, name: str) -> "Matrix":
+        """The weight as it is stored: floats, or bytes with scales."""
+        return Matrix(self._arrays[self._prefix + name], self._arrays.get(_SCALE_PREFIX + self._prefix + name))
+
     def table(self, name: str) -> "EmbeddingTable":
         """The weight as a table of vectors, whose rows are converted when they are read."""
-        return EmbeddingTable(self._arrays[self._prefix + name], self._arrays.get(_SCALE_PREFIX + self._prefix + name))
+        return EmbeddingTable(*self.matrix(name))
 
     def below(self, name: str) -> "Weights":
         """The weights whose names begin with `name` and a dot, without that beginning."""
         return Weights(self._arrays, f"{self._prefix}{name}.")
+
+
+class Matrix(NamedTuple):
+    """Rows of floats, or rows of bytes with one scale for each; any number of dimensions."""
+
+    rows: Array
+    scales: Array | None = None  # like rows, with a last dimension of 1
+
+    def map(self, function: Callable[[Array], Array]) -> "Matrix":
+        """Applies a function that moves or selects whole rows."""
+        return Matrix(function(self.rows), None if self.scales is None else function(self.scales))
+
+    def to_float32(self) -> Floats:
+        """The rows as floats."""
+        return _to_float32(self.rows, self.scales)
+
+    @staticmethod
+    def concatenate(matrices: "Sequence[Matrix]") -> "Matrix":
+        """The rows of several matrices; they are bytes if all of them are."""
+        scales = [matrix.scales for matrix in matrices if matrix.scales is not None]
+        if len(scales) < len(matrices):
+            return Matrix(np.concatenate([matrix.to_float32() for matrix in matrices]))
+        return Matrix(np.concatenate([matrix.rows for matrix in matrices]), np.concatenate(scales))
 
 
 class EmbeddingTable:
@@ -53,10 +80,7 @@ class EmbeddingTable:
         self._scales = scales
 
     def __getitem__(self, ids: Ints) -> Floats:
-        rows = self._rows[ids]
-        if self._scales is None:
-            return rows.astype(np.float32, copy=False)
-        return np.multiply(rows, self._scales[ids], dtype=np.float32)
+        return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
 
 
 def quantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
@@ -84,7 +108,10 @@ def stored_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
 
 
 def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
-    weight, scale = weights[name], weights.get(_SCALE_PREFIX + name)
+    return _to_float32(weights[name], weights.get(_SCALE_PREFIX + name))
+
+
+def _to_float32(weight: Array, scale: Array | None) -> Any:
     if scale is not None:
         return np.multiply(weight, scale, dtype=np.float32)  # without a float copy of the bytes
     return weight.astype(np.float32, copy=False) if weight.dtype.kind == "f" else weight
