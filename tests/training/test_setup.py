@@ -1,8 +1,9 @@
 import pytest
 
+from small import small_recipe
 from toygrammar import toy_trees
 from treecrf.training import DataConfig
-from treecrf.training.setup import TreebankPart
+from treecrf.training.setup import TreebankPart, build_parser
 from treecrf.tree import Tree
 
 
@@ -19,3 +20,9 @@ def test_retagging_replaces_the_tags_of_some_words() -> None:
 def test_a_retag_pair_without_a_word_or_tag_is_an_error(pair: str) -> None:
     with pytest.raises(ValueError, match="expected a word, a slash and its tag"):
         DataConfig(train=("a",), dev=("b",), retag=(pair,))
+
+
+def test_same_label_unaries_are_a_rule_or_an_exception_of_a_treebank() -> None:
+    repeated = Tree.parse("(TOP (NP (NP (N a))))")
+    assert build_parser(small_recipe(), [repeated, *toy_trees(3)]).same_label_unaries
+    assert not build_parser(small_recipe(), [repeated, *toy_trees(60)]).same_label_unaries
