@@ -1,0 +1,138 @@
+"""Well-formedness of Penn-style trees: local structures that the annotation guidelines exclude.
+
+A *violation* is one of a few structures that no careful annotator writes and that parsers produce when they choose
+constituents one by one. An *unseen production* is a parent with a sequence of children that no training tree has.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from treecrf.tree import Tree
+
+Production = tuple[str, ...]  # the label of a constituent, and those of its children
+
+FINITE_VERBS = frozenset({"VBD", "VBP", "VBZ", "MD"})
+_VERBS = FINITE_VERBS | {"VB", "VBG", "VBN"}
+_COORDINATORS = frozenset({"CC", "CONJP", ",", ":", "-LRB-", "-RRB-", "``", "''", "PRN"})
+_BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'m", "'re", "ai"])
+_HAVE = frozenset(["have", "has", "had", "having", "'ve", "'s", "'d"])
+_DO = frozenset(["do", "does", "did"])
+# the tags that follow an auxiliary inside the VP that is its complement
+_COMPLEMENT_TAGS = ((_BE, frozenset({"VBG", "VBN"})), (_HAVE, frozenset({"VBN"})), (_DO, frozenset({"VB"})))
+
+
+class Violation(NamedTuple):
+    """A violation: its name and the constituent that has it."""
+
+    name: str
+    node: Tree
+
+
+def productions(tree: Tree) -> Iterator[Production]:
+    """The productions of the constituents above the preterminals; tags are symbols like labels.
+
+    >>> list(productions(Tree.parse("(TOP (NP (DT the) (NN cat)))")))
+    [('TOP', 'NP'), ('NP', 'DT', 'NN')]
+    """
+    for node in tree.walk():
+        if not node.is_leaf:
+            yield (node.label, *(child.label for child in node.subtrees))
+
+
+def violations(tree: Tree) -> list[Violation]:
+    """The violations of a tree with Penn labels and tags, parents before children.
+
+    >>> [violation.name for violation in violations(Tree.parse("(S (NP (PRP He)) (VBD left))"))]
+    ['finite verb without VP']
+    """
+    nodes = [node for node in tree.walk() if not node.is_leaf]
+    return [Violation(name, node) for node in nodes for name, has_violation in _CHECKS.items() if has_violation(node)]
+
+
+def _has_finite_verb_without_vp(node: Tree) -> bool:
+    """Whether a finite verb is a child of S, NP or PP; its place is in a VP."""
+    return node.label in ("S", "NP", "PP") and any(child.label in FINITE_VERBS for child in node.subtrees)
+
+
+def _has_auxiliary_beside_verb(node: Tree) -> bool:
+    """Whether an auxiliary and its verb are children of one VP; the verb's place is in a VP of its own."""
+    if node.label != "VP":
+        return False
+    verbs: list[Tree] = []
+    for child in node.subtrees:
+        if child.label in _COORDINATORS:
+            verbs = []
+        elif child.label in _VERBS or child.label == "TO":
+            if any(_is_auxiliary_of(verb, child) for verb in verbs):
+                return True
+            verbs.append(child)
+    return False
+
+
+def _is_auxiliary_of(first: Tree, verb: Tree) -> bool:
+    if first.label in ("MD", "TO"):
+        return verb.label == "VB"
+    word = str(first.children[0]).lower()
+    return any(word in auxiliaries and verb.label in tags for auxiliaries, tags in _COMPLEMENT_TAGS)
+
+
+def _has_clause_opener_under_s(node: Tree) -> bool:
+    """Whether a preposition or complementizer (IN) or a WHNP is a child of S; its place is in a PP or an SBAR."""
+    return node.label == "S" and any(child.label in ("IN", "WHNP") for child in node.subtrees)
+
+
+def _is_pp_of_two_pps(node: Tree) -> bool:
+    """Whether a PP consists of two PPs without a coordinator."""
+    return node.label == "PP" and [child.label for child in node.subtrees] == ["PP", "PP"]
+
+
+_CHECKS: dict[str, Callable[[Tree], bool]] = {
+    "finite verb without VP": _has_finite_verb_without_vp,
+    "auxiliary beside its verb": _has_auxiliary_beside_verb,
+    "IN or WHNP under S": _has_clause_opener_under_s,
+    "PP -> PP PP": _is_pp_of_two_pps,
+}
+VIOLATION_NAMES = tuple(_CHECKS)
+
+
+@dataclass(kw_only=True)
+class WellFormedness:
+    """Counts of trees, of trees with violations by their name, and of unseen productions."""
+
+    trees: int = 0
+    ill_formed: int = 0  # trees with at least one violation
+    by_name: Counter[str] = field(default_factory=Counter)  # trees with this violation
+    productions: int = 0
+    unseen_productions: int = 0
+    trees_with_unseen: int = 0
+
+    @property
+    def ill_formed_share(self) -> float:
+        """The share of trees with at least one violation."""
+        return self.ill_formed / self.trees if self.trees else 0.0
+
+    @property
+    def unseen_share(self) -> float:
+        """The share of productions that no training tree has."""
+        return self.unseen_productions / self.productions if self.productions else 0.0
+
+
+def measure_well_formedness(
+    trees: Iterable[Tree], known_productions: Collection[Production] | None = None
+) -> WellFormedness:
+    """Counts violations, and productions outside `known_productions` if these are known."""
+    counts = WellFormedness()
+    for tree in trees:
+        names = {violation.name for violation in violations(tree)}
+        counts.trees += 1
+        counts.ill_formed += bool(names)
+        counts.by_name.update(names)
+        if known_productions is not None:
+            tree_productions = list(productions(tree))
+            unseen = sum(production not in known_productions for production in tree_productions)
+            counts.productions += len(tree_productions)
+            counts.unseen_productions += unseen
+            counts.trees_with_unseen += bool(unseen)
+    return counts
