@@ -107,6 +107,30 @@ def test_torch_uses_one_thread_in_the_threads_of_a_parser_and_as_many_as_before_
     torch.set_num_threads(before)
 
 
+def test_a_document_becomes_a_tree_for_each_sentence(parser: Parser) -> None:
+    text = "The cat sat.\n\nShe saw\nhim (again)."
+    first, second = parser.parse_text(text)
+    assert (
+        text[first.start : first.end] == "The cat sat." and text[second.start : second.end] == "She saw\nhim (again)."
+    )
+    assert second.tree.words == [token.text for token in second.tokens] == ["She", "saw", "him", "(", "again", ")", "."]
+    assert all(text[token.start : token.end] == token.text for token in second.tokens)
+    assert first.tree == parser.parse("The cat sat.") and list(parser.parse_text("")) == []
+
+
+def test_a_string_of_two_sentences_or_of_another_language_warns(parser: Parser) -> None:
+    with pytest.warns(UserWarning, match=r"the string has two sentences and becomes one tree; parse_text\(\)"):
+        parser.parse("The cat sat. She saw him.")
+    with pytest.warns(UserWarning, match="looks Chinese and the model reads English"):
+        parser.parse("我們昨天在學校看見他")
+
+
+def test_a_string_in_place_of_sentences_is_an_error(parser: Parser) -> None:
+    for method in (parser.parse_many, parser.brackets_many, parser.analyze_many):
+        with pytest.raises(TypeError, match=r"expected a list of sentences, or parse_text\(\) for a document"):
+            next(method("The cat sat."))
+
+
 @settings(max_examples=20)
 @given(st.permutations(SENTENCES), st.integers(1, 200))
 def test_trees_come_in_order_whatever_the_batches(

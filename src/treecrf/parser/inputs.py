@@ -102,6 +102,10 @@ class SentenceReader:
         sizes: Iterable[int],
     ) -> Iterator[Sentences]:
         """Windows of these numbers of sentences, read on demand."""
+        if isinstance(sentences, str):
+            raise TypeError(
+                "the sentences are a string; expected a list of sentences, or parse_text() for a document"
+            )
         optional = {"tags": tags, "constraints": constraints}
         columns = {name: column for name, column in optional.items() if column is not None}
         rows = zip(sentences, *columns.values(), strict=True)

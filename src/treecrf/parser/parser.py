@@ -1,10 +1,12 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from treecrf.aliases import OldParserNames
 from treecrf.chart.threads import num_threads
@@ -31,6 +33,7 @@ from treecrf.parser.pipeline import (
     prefetch,
 )
 from treecrf.parser.storage import ParserConfig, ParserState, find_folder, load_parser_state, save_parser_state
+from treecrf.text import Token, language_warning, sentence_count_warning, sentences_with_offsets
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import LabelSet
@@ -43,6 +46,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 K = TypeVar("K")
+
+
+class ParsedSentence(NamedTuple):
+    """A sentence of a document: its tree, and the characters from `start` to `end` with their tokens."""
+
+    tree: Tree
+    start: int
+    end: int
+    tokens: list[Token]
+
 
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
@@ -180,9 +193,29 @@ class Parser(OldParserNames):
         constraints: Constraints | None = None,
         mbr: bool = True,
     ) -> Tree:
-        """Parses one sentence: a string is raw text, a list is its words."""
+        """Parses one sentence: a string is raw text, a list is its words.
+
+        Warns if a string has several sentences, or if its language is not that of the model.
+        """
+        if isinstance(words, str):
+            for message in (
+                sentence_count_warning(words, language=self.language),
+                language_warning(words.split(), self.language),
+            ):
+                if message is not None:
+                    warnings.warn(message, UserWarning, stacklevel=2)
         (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return tree
+
+    def parse_text(self, text: str, *, mbr: bool = True) -> Iterator[ParsedSentence]:
+        """Splits a document into sentences and parses each; yields their trees with their places in the document.
+
+        Lines may break anywhere, and an empty line ends a sentence.
+        """
+        for_trees, for_offsets = tee(sentences_with_offsets(text, language=self.language))
+        trees = self.parse_many((sentence.tokens for sentence in for_trees), mbr=mbr)
+        for sentence, tree in zip(for_offsets, trees, strict=True):
+            yield ParsedSentence(tree, sentence.start, sentence.end, sentence.tokens)
 
     def parse_many(
         self,
