@@ -18,9 +18,9 @@ from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
 from treecrf.data.batch import Batch
 from treecrf.decoding.constraints import Constraints
 from treecrf.nn import SpanModel
+from treecrf.nn.threads import use_one_torch_thread
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.parser.network import use_one_torch_thread
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.runtime.int8 import instruction_set

@@ -1,5 +1,7 @@
 """The parser's network: from batches of sentences to scores of spans, labels and tags."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -13,6 +15,7 @@ from treecrf.nn.losses import Loss, compute_loss
 from treecrf.nn.lstm import BiLSTM, SharedDropout
 from treecrf.nn.outputs import TensorScores
 from treecrf.nn.scorers import Biaffine, Minus
+from treecrf.nn.threads import use_one_torch_thread
 from treecrf.nn.transformer import Transformer
 
 
@@ -46,6 +49,11 @@ class SpanModel(nn.Module):
     def precision(self) -> str:
         """The type of the weights, for people to read."""
         return str(next(self.parameters()).dtype).removeprefix("torch.")
+
+    @property
+    def initialize_thread(self) -> Callable[[], None]:
+        """What a thread calls once before it scores batches beside other threads."""
+        return use_one_torch_thread
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch as NumPy arrays, without dropout."""

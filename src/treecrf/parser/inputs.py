@@ -1,12 +1,14 @@
 """Input sentences: reads and checks them, a window at a time, and cuts windows into batches."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treecrf.data.bucketing import Budget, sorted_batches
 from treecrf.decoding.constraints import Constraints
+from treecrf.tree import Tree
 
 if TYPE_CHECKING:
     from treecrf.text import Token
@@ -103,9 +105,7 @@ class SentenceReader:
     ) -> Iterator[Sentences]:
         """Windows of these numbers of sentences, read on demand."""
         if isinstance(sentences, str):
-            raise TypeError(
-                "the sentences are a string; expected a list of sentences, or parse_text() for a document"
-            )
+            raise TypeError("the sentences are a string; expected a list of sentences, or parse_text() for a document")
         optional = {"tags": tags, "constraints": constraints}
         columns = {name: column for name, column in optional.items() if column is not None}
         rows = zip(sentences, *columns.values(), strict=True)
@@ -157,6 +157,24 @@ class SentenceReader:
                     f"sentence {number} has {len(sentence)} words and {len(its_tags)} tags; "
                     "expected a tag for each word"
                 )
+
+
+class ParsedSentence(NamedTuple):
+    """A sentence of a document: its tree, and the characters from `start` to `end` with their tokens."""
+
+    tree: Tree
+    start: int
+    end: int
+    tokens: "list[Token]"
+
+
+def warn_about_text(text: str, language: str) -> None:
+    """Warns if the string that a caller passes as a sentence has several sentences or another language."""
+    from treecrf.text import language_warning, sentence_count_warning
+
+    for message in (sentence_count_warning(text, language=language), language_warning(text.split(), language)):
+        if message is not None:
+            warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def _check_words(number: int, words: Sequence[Any]) -> None:

@@ -3,6 +3,7 @@
 import ctypes
 import sys
 import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
@@ -38,6 +39,10 @@ class Scorer(Protocol):
     @property
     def precision(self) -> str:
         """How its products are computed, for people to read."""
+
+    @property
+    def initialize_thread(self) -> Callable[[], None] | None:
+        """What a thread calls once before it scores batches beside other threads."""
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch, as NumPy arrays."""

@@ -1,7 +1,6 @@
 """Saved parsers as networks of PyTorch, and networks as saved parsers."""
 
 import tempfile
-import threading
 from pathlib import Path
 
 import torch
@@ -13,8 +12,6 @@ from treecrf.nn.skip_init import SkipInit
 from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.parser.storage import ENCODER, ParserConfig, ParserState, check_shapes
 from treecrf.runtime.weights import dequantize_weights
-
-_THREAD_NUMBER_LOCK = threading.Lock()
 
 
 def build_network(state: ParserState, source: str | Path) -> SpanModel:
@@ -48,15 +45,3 @@ def to_span_crf(distribution: BracketDistribution, device: str) -> SpanCRF:
     """A distribution over bracketings as tensors on a device."""
     scores, lengths = torch.from_numpy(distribution.scores), torch.from_numpy(distribution.lengths)
     return SpanCRF(scores.to(device), lengths, validate=False)
-
-
-def use_one_torch_thread() -> None:
-    """Makes torch's operations in the current thread run on that thread alone; those of other threads do as before."""
-    with _THREAD_NUMBER_LOCK:
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        torch.get_num_threads()  # a thread adopts the number at its first query
-        # the number for threads that start later has changed too; another thread sets it, which keeps its own number
-        other_thread = threading.Thread(target=torch.set_num_threads, args=(before,))
-        other_thread.start()
-        other_thread.join()

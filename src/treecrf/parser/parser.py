@@ -1,12 +1,11 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecrf.aliases import OldParserNames
 from treecrf.chart.threads import num_threads
@@ -22,7 +21,16 @@ from treecrf.decoding.constraints import Constraints
 from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.decoding.tree_probability import tree_log_probs
-from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences, Tags, Words
+from treecrf.parser.inputs import (
+    DEFAULT_BATCHING,
+    BatchingConfig,
+    ParsedSentence,
+    SentenceReader,
+    Sentences,
+    Tags,
+    Words,
+    warn_about_text,
+)
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
 from treecrf.parser.pipeline import (
     BatchDecoder,
@@ -32,8 +40,8 @@ from treecrf.parser.pipeline import (
     in_input_order,
     prefetch,
 )
-from treecrf.parser.storage import ParserConfig, ParserState, find_folder, load_parser_state, save_parser_state
-from treecrf.text import Token, language_warning, sentence_count_warning, sentences_with_offsets
+from treecrf.parser.storage import ParserConfig, find_folder, load_parser_state, save_parser_state
+from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import LabelSet
@@ -46,16 +54,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 K = TypeVar("K")
-
-
-class ParsedSentence(NamedTuple):
-    """A sentence of a document: its tree, and the characters from `start` to `end` with their tokens."""
-
-    tree: Tree
-    start: int
-    end: int
-    tokens: list[Token]
-
 
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
@@ -125,7 +123,8 @@ class Parser(OldParserNames):
     def _network(self) -> "SpanModel":
         from treecrf.parser.network import build_network
 
-        return build_network(self._load_state(), self._folder or "the parser")
+        assert self._folder is not None, "a parser without a network was loaded from a folder"
+        return build_network(load_parser_state(self._folder), self._folder)
 
     @property
     def batching(self) -> BatchingConfig:
@@ -162,9 +161,6 @@ class Parser(OldParserNames):
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        save_parser_state(folder, self._state())
-
-    def _state(self) -> ParserState:
         config = ParserConfig(
             root=self.root,
             language=self.language,
@@ -175,15 +171,12 @@ class Parser(OldParserNames):
             model=self.model_config,
         )
         if self.scorer.precision != "float32" and self._folder is not None:
-            return replace(self._load_state(), config=config)
-        from treecrf.parser.network import network_state
+            state = replace(load_parser_state(self._folder), config=config)
+        else:
+            from treecrf.parser.network import network_state
 
-        return network_state(config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
-
-    def _load_state(self) -> ParserState:
-        if self._folder is None:
-            raise ValueError("the parser was not loaded from a folder, so that its weights cannot be read again")
-        return load_parser_state(self._folder)
+            state = network_state(config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
+        save_parser_state(folder, state)
 
     def parse(
         self,
@@ -198,12 +191,7 @@ class Parser(OldParserNames):
         Warns if a string has several sentences, or if its language is not that of the model.
         """
         if isinstance(words, str):
-            for message in (
-                sentence_count_warning(words, language=self.language),
-                language_warning(words.split(), self.language),
-            ):
-                if message is not None:
-                    warnings.warn(message, UserWarning, stacklevel=2)
+            warn_about_text(words, self.language)
         (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return tree
 
@@ -380,19 +368,11 @@ class Parser(OldParserNames):
     ) -> Iterator[tuple[K, list[T]]]:
         decoder = BatchDecoder(scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1)
         if self.device == "cpu":
-            batches = decode_windows(windows, decoder, batching, in_parallel=True, initialize=self._initialize_thread)
+            initialize = self.scorer.initialize_thread
+            batches = decode_windows(windows, decoder, batching, in_parallel=True, initialize=initialize)
         else:
             batches = decode_windows(windows, self._device_decoder(decoder), batching, in_parallel=False)
         return in_input_order(prefetch(batches, batching.prefetch), build)
-
-    @property
-    def _initialize_thread(self) -> Callable[[], None] | None:
-        """What each thread of the pipeline calls once: a network's operations must not start threads of their own."""
-        if self.scorer.precision != "float32":
-            return None
-        from treecrf.parser.network import use_one_torch_thread
-
-        return use_one_torch_thread
 
     def _device_decoder(self, decoder: BatchDecoder) -> Callable[[Sentences], PendingTrees]:
         from treecrf.parser.device_pipeline import DeviceDecoder

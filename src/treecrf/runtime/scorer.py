@@ -26,6 +26,7 @@ class Scorer:
         layers = int8 if is_int8 else reference
         self.config = config
         self.device = "cpu"
+        self.initialize_thread: Callable[[], None] | None = None
         self.precision = f"int8 ({int8.instruction_set()})" if is_int8 else "float32 (NumPy)"
         self._has_lstm = config.encoder == "lstm"
         self._is_crf = config.is_crf
