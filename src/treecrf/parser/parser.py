@@ -32,14 +32,7 @@ from treecrf.parser.inputs import (
     warn_about_text,
 )
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
-from treecrf.parser.pipeline import (
-    BatchDecoder,
-    BatchScorer,
-    PendingTrees,
-    decode_windows,
-    in_input_order,
-    prefetch,
-)
+from treecrf.parser.pipeline import BatchDecoder, BatchScorer, PendingTrees, decode_windows, in_input_order, prefetch
 from treecrf.parser.storage import ParserConfig, find_folder, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
