@@ -1,8 +1,8 @@
 """Head rules: which child of a constituent is its head.
 
-`COLLINS` has the rules of Collins (1999, pages 236 to 238) with the additions that Tregex uses. `CHINESE` has rules for
-the Chinese Treebank and for the Sinica labels of the model `zh`. A rule is a direction and a list of categories, and
-the first rule that finds a child decides:
+`COLLINS` has the rules of Collins (1999, pages 236 to 238) with the additions that Tregex uses, and NML like NP.
+`CHINESE` has rules for the Chinese Treebank. A rule is a direction and a list of categories, and the first rule that
+finds a child decides:
 
 - "left", "right": the first category of the list that any child has; of several such children the leftmost, rightmost;
 - "leftdis", "rightdis": the leftmost or rightmost child that has any category of the list.
@@ -194,6 +194,7 @@ COLLINS = HeadRules(
         INTJ left
         LST right LS :
         NAC left NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW
+        NML rightdis NN NNP NNPS NNS NX POS JJR; left NML NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
         NP rightdis NN NNP NNPS NNS NX POS JJR; left NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
         NX left
         PP right IN TO VBG VBN RP FW
