@@ -220,6 +220,14 @@ def test_a_search_that_is_stopped_gives_a_beam() -> None:
             assert alternative.log_prob == pytest.approx(log_probs[alternative.tree], abs=1e-9)
 
 
+def test_a_search_that_reaches_its_limit_gives_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = random_scores([14], labels=len(LABELS), seed=8)
+    monkeypatch.setattr("treecrf.decoding.tree_search._MAX_SUBSETS", 0)
+    monkeypatch.setattr("treecrf.decoding.tree_search._MAX_SUBSETS_PER_TREE", 0)
+    beam = analyze(scores, k=3)
+    assert not beam.alternatives_exact and len(beam.alternatives) == 3
+
+
 def constrained(require: object = (), forbid: object = ()) -> Callable[[], object]:
     scores = random_scores([2, 3], labels=len(LABELS))
     return lambda: constrain(scores, None, Constraints(require=require, forbid=forbid))  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ REPEATED = [Tree.parse(text) for text in ("(TOP (NP (NP (N a) (N b))))", "(TOP (
 def test_probabilities_of_all_trees_sum_to_one(loss: str, constraints: Constraints | None) -> None:
     parser = random_parser(REPEATED, loss=loss)
     words = ["a", "b"]
-    (window,) = parser.reader.windows([words], None, None if constraints is None else [constraints], size=1)
+    (window,) = parser.reader.windows([words], None, None if constraints is None else [constraints], sizes=[1])
     leaves = [Tree("_", (word,)) for word in words]
     trees = derivations(parser.batch_scorer(window), parser.vocabulary.labels, leaves=leaves)
     log_probs = {tree: parser.log_prob(tree, constraints=constraints) for tree in trees}

@@ -26,8 +26,10 @@ from treecrf.chart.cpu_backend import Doubles, Ints, Mask
 from treecrf.decoding.label_chart import Constituents, LabelChart
 from treecrf.decoding.tree_probability import Position, compatible_spans
 
-_MAX_SUBSETS = 1000  # whose charts a search computes
-_MAX_SUBSETS_PER_TREE = 50  # in addition, for each of the k trees
+# the limit on the subsets whose charts a search computes: for any k, and in addition for each of the k trees
+_MAX_SUBSETS = 1000
+_MAX_SUBSETS_PER_TREE = 50
+_LONG = 50  # words: the time of a chart grows with the cube of the length, so the limit decreases from here on
 _BATCH = 16  # charts that are computed at once
 _SLACK = 1e-6  # added to bounds that follow from marginals, which have rounding errors
 _MIN_MASS = 1e-14  # of a part, relative to its subset: smaller differences of marginals are rounding errors
@@ -104,9 +106,9 @@ class _Search:
         self.computed = 0  # subsets whose charts have been computed
         self._best: list[float] = []  # a heap of the k highest log-probabilities
         self._numbers = count()
-        # parts of subsets, by their bounds; a part of a subset is given by the last choice, in which its trees differ
-        self._queue: list[tuple[float, int, _Subset, Sequence[_Choice]]] = []
-        self._push(0.0, _Subset.all_trees(chart), ())
+        # parts of subsets, by their bounds: the trees of a subset that make the same choices, but differ in the last
+        self._queue: list[tuple[float, int, _Subset, Sequence[_Choice], int]] = []  # the last one: how many choices
+        self._push(0.0, _Subset.all_trees(chart), (), 0)
 
     @property
     def threshold(self) -> float:
@@ -118,16 +120,16 @@ class _Search:
         """Whether no tree outside of `log_probs` can be among the k best."""
         return not self._queue or -self._queue[0][0] <= self.threshold
 
-    def _push(self, bound: float, subset: _Subset, choices: Sequence[_Choice]) -> None:
+    def _push(self, bound: float, subset: _Subset, choices: Sequence[_Choice], choice_count: int) -> None:
         if bound > self.threshold:
-            heapq.heappush(self._queue, (-bound, next(self._numbers), subset, choices))
+            heapq.heappush(self._queue, (-bound, next(self._numbers), subset, choices, choice_count))
 
     def step(self) -> None:
         """Computes the charts of the subsets with the highest bounds, and divides these subsets."""
         subsets: list[_Subset] = []
         while len(subsets) < _BATCH and not self.is_complete:
-            _, _, subset, choices = heapq.heappop(self._queue)
-            subsets.append(subset.part(self.chart, choices) if choices else subset)
+            _, _, subset, choices, choice_count = heapq.heappop(self._queue)
+            subsets.append(subset.part(self.chart, choices[:choice_count]) if choices else subset)
         self.computed += len(subsets)
         charts = np.stack([np.maximum(subset.labeled, subset.free) for subset in subsets])
         lengths = np.full(len(subsets), self.chart.length)
@@ -164,7 +166,7 @@ class _Search:
         ]
         choices.sort(key=lambda choice: -choice.bound)
         for number, choice in enumerate(choices, 1):
-            self._push(choice.bound, subset, choices[:number])
+            self._push(choice.bound, subset, choices, number)
 
     def _choice(
         self, subset: _Subset, position: Position, is_constituent: bool, log_bound: float, marginal: float
@@ -184,16 +186,15 @@ class _Search:
         return _Choice(position, _FREE, _CONSTITUENT, log_bound + math.log(share) + _SLACK)
 
 
-def rank_trees(
-    chart: LabelChart, k: int, *, max_subsets: int | None = None, should_stop: Callable[[], bool] | None = None
-) -> TreeRanking:
+def rank_trees(chart: LabelChart, k: int, *, should_stop: Callable[[], bool] | None = None) -> TreeRanking:
     """The k most probable trees.
 
-    The search ends early when it has computed the charts of `max_subsets`, or when `should_stop` returns true.
+    The search ends early at the limit on its work, or when `should_stop` returns true. It then has at least one tree.
     """
+    share = min(1.0, (_LONG / chart.length) ** 3)
+    max_subsets = share * (_MAX_SUBSETS + _MAX_SUBSETS_PER_TREE * k) + 2 * k
     search = _Search(chart, k)
-    if max_subsets is None:
-        max_subsets = _MAX_SUBSETS + _MAX_SUBSETS_PER_TREE * k
+    search.step()
     while not search.is_complete and search.computed < max_subsets and not (should_stop and should_stop()):
         search.step()
     trees = sorted(search.log_probs.items(), key=lambda item: -item[1])[:k]
