@@ -53,9 +53,7 @@ def test_other_labels_and_other_constituents_are_named() -> None:
 
 def test_long_phrases_are_shortened() -> None:
     words = " ".join(f"(N w{number})" for number in range(9))
-    assert differences(f"(TOP (S {words}))", f"(TOP (NP {words}))") == [
-        '"w0 w1 w2 ... w6 w7 w8" is TOP over NP instead of TOP over S'
-    ]
+    assert differences(f"(TOP (S {words}))", f"(TOP (NP {words}))") == ['"w0 w1 w2 ... w6 w7 w8" is NP instead of S']
 
 
 def test_trees_of_different_words_are_an_error() -> None:

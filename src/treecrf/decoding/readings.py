@@ -112,8 +112,10 @@ def _explains(moved: Position, position: Position) -> bool:
 
 
 def _describe_labels(words: Sequence[str], position: Position, old: _Phrases, new: _Phrases) -> str:
-    names = f"{' over '.join(new.labels[position])} instead of {' over '.join(old.labels[position])}"
-    return f"{_quote(words, *position)} is {names}"
+    old_names, new_names = old.labels[position], new.labels[position]
+    while len(old_names) > 1 and len(new_names) > 1 and old_names[0] == new_names[0]:  # such as the root
+        old_names, new_names = old_names[1:], new_names[1:]
+    return f"{_quote(words, *position)} is {' over '.join(new_names)} instead of {' over '.join(old_names)}"
 
 
 def _describe_attachment(words: Sequence[str], position: Position, old: _Phrases, new: _Phrases) -> str:

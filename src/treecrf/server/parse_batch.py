@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter, ParsedSentence
@@ -73,6 +74,7 @@ def _marginals(parser: Parser, options: ParseOptions, sentence: SentenceInput) -
     """The probability of words[i:j], in row i for every j > i, if the options ask for it."""
     if not options.marginals:
         return None
-    crf = parser.crf(sentence.words, tags=sentence.tags, constraints=sentence.constraints)
-    chart = crf.marginals[0].clamp(0.0, 1.0).tolist()
+    tags = None if sentence.tags is None else [sentence.tags]
+    (window,) = parser.reader.windows([sentence.words], tags, [sentence.constraints], sizes=[1])
+    chart = BracketDistribution.of(parser.batch_scorer(window)).marginals[0].clip(0.0, 1.0).tolist()
     return [row[start + 1 :] for start, row in enumerate(chart[:-1])]
