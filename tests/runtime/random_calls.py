@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 SOURCE = Path(__file__).parents[2] / "src"
-LANES, TILE = 16, 64
+LANES, TILE, JOB_COUNTERS = 16, 64, 3  # of kernels.h
 EIGHT_BITS = ("avx512vnni", "avxvnni", "scalar8")  # instruction sets with 8-bit rows in EIGHT_BIT_ROWS
 EIGHT_BIT_ROWS = ("lstm", "score_spans")
 REFUSED = (ValueError, MemoryError, OverflowError, TypeError)
@@ -63,8 +63,8 @@ def integers(random: Random, low: int, high: int, *shape: int) -> np.ndarray:
     return random.integers(low, high + 1, shape, dtype=np.int64)
 
 
-def counters(kernels: Any) -> np.ndarray:
-    return np.zeros(kernels.JOB_COUNTERS, np.int64)
+def counters() -> np.ndarray:
+    return np.zeros(JOB_COUNTERS, np.int64)
 
 
 def pack_call(random: Random, outputs: int, inputs: int) -> Call:
@@ -92,7 +92,7 @@ def random_linear(kernels: Any, random: Random) -> Call:
     rows, inputs, outputs = (int(random.integers(1, most)) for most in (120, 70, 150))
     stride, parameters = inputs + int(random.integers(0, 5)), packed(kernels, random, outputs, inputs)
     out = np.zeros((rows, outputs), np.float32)
-    tensors = [table(parameters), floats(random, rows, stride), counters(kernels), out]
+    tensors = [table(parameters), floats(random, rows, stride), counters(), out]
     return Call("linear", [rows, inputs, outputs, stride, 0.1, *tensors], [out], tuple(parameters), sizes=4)
 
 
@@ -103,7 +103,7 @@ def random_lstm(kernels: Any, random: Random) -> Call:
         parameters += packed(kernels, random, 4 * units, inputs) + packed(kernels, random, 4 * units, size)
     lengths = integers(random, 0, width, sequences)
     out = np.zeros((sequences, width, 2, size), np.float32)
-    tensors = [floats(random, sequences, width, inputs), lengths, np.argsort(-lengths), counters(kernels), out]
+    tensors = [floats(random, sequences, width, inputs), lengths, np.argsort(-lengths), counters(), out]
     settings = [sequences, width, inputs, size, inputs, int(random.integers(1, 13))]
     return Call("lstm", [*settings, table(parameters), *tensors], [out], tuple(parameters), sizes=6)
 
@@ -120,7 +120,7 @@ def random_encode(kernels: Any, random: Random) -> Call:
     out = np.zeros((segments, width, size), np.float32)
     added = floats(random, segments, width, size) if random.integers(2) else 0
     settings = [segments, width, layers, size, heads, inner, words, width, 1e-12]
-    tensors = [table(parameters), pieces, lengths, floats(random, layers + 1), added, counters(kernels), out]
+    tensors = [table(parameters), pieces, lengths, floats(random, layers + 1), added, counters(), out]
     return Call("encode", [*settings, *tensors], [out], tuple(parameters), sizes=8)
 
 
@@ -130,7 +130,7 @@ def random_score_spans(kernels: Any, random: Random) -> Call:
     ends = [np.sort(integers(random, 0, boundaries - 1, spans)), integers(random, 0, boundaries - 1, spans)]
     out = np.zeros((spans, classes), np.float32)
     vectors = [floats(random, boundaries, size), floats(random, boundaries, size)]
-    arguments = [spans, size, classes, boundaries, size, table(parameters), *vectors, *ends, counters(kernels), out]
+    arguments = [spans, size, classes, boundaries, size, table(parameters), *vectors, *ends, counters(), out]
     return Call("score_spans", arguments, [out], tuple(parameters), sizes=5)
 
 
@@ -142,7 +142,7 @@ def random_label_utility(kernels: Any, random: Random) -> Call:
     scores, marginals = floats(random, spans, classes), np.abs(floats(random, spans))
     utility, out = np.zeros(spans, np.float32), np.zeros(spans, np.int64)
     settings = [spans, classes, names, len(chains), int(random.integers(0, classes)), 0.4]
-    tensors = [scores, marginals, starts, chains, counts.astype(np.float64), utility, counters(kernels), out]
+    tensors = [scores, marginals, starts, chains, counts.astype(np.float64), utility, counters(), out]
     return Call("label_utility", [*settings, *tensors], [utility, out], sizes=4)
 
 
@@ -150,7 +150,7 @@ def random_score_chart(kernels: Any, random: Random) -> Call:
     sentences, boundaries, size = (int(random.integers(1, most)) for most in (6, 20, 40))
     vectors = [floats(random, sentences, boundaries, size), floats(random, sentences, boundaries, size + 1)]
     out = np.zeros((sentences, boundaries, boundaries), np.float32)
-    arguments = [sentences, boundaries, size, size, *vectors, counters(kernels), out]
+    arguments = [sentences, boundaries, size, size, *vectors, counters(), out]
     return Call("score_chart", arguments, [out], sizes=4)
 
 

@@ -1,8 +1,6 @@
 # Arguments that stand for arrays are their addresses: see the structures of kernels.h. Functions with `thread` and
 # `threads` are called once on each thread; the call with thread 0 completes the work even if there is no other one.
-# `next` are zeros that the threads share: JOB_COUNTERS for `encode`, one for the others.
-
-JOB_COUNTERS: int
+# `next` are zeros that the threads share: three for `encode`, one for the others.
 
 def encode(
     thread: int,

@@ -29,6 +29,7 @@ else:
 
 _LANES = 16  # LANES, TILE in kernels.h
 _TILE_COLUMNS = 64
+_JOB_COUNTERS = 3  # JOB_COUNTERS in kernels.h
 _LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
 _VARIABLE = "TREECRF_ISA"
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
@@ -225,7 +226,7 @@ def run_kernel(
 ) -> None:
     """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
-    counter = np.zeros(_kernels.JOB_COUNTERS, np.int64)  # of the items that threads have claimed
+    counter = np.zeros(_JOB_COUNTERS, np.int64)  # of the items that threads have claimed
     addresses = [0 if array is None else _address(array) for array in (*arrays, counter, out)]
     run_on_threads(kernel, threads, *settings, *addresses)
 
