@@ -28,20 +28,22 @@ bench: $(DEVELOPMENT)
 docs: $(DEVELOPMENT)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
-# the tests of the C code with the address and undefined-behavior sanitizers, on a copy of the package
+# the tests of the C code and 10,000 random calls with sanitizers, on a copy of the package
+SANITIZERS := -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+SANITIZED := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONPATH=build/sanitize/src
 sanitize: $(DEVELOPMENT)
 	rm -rf build/sanitize && mkdir -p build/sanitize
 	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitize
 	find build/sanitize -name '*.so' -delete
-	cd build/sanitize && CFLAGS="-g -fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-		../../$(BIN)/python setup.py --quiet build_ext --inplace
-	gcc -g -O1 -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined \
-		-o build/compare_kernels tests/runtime/compare_kernels.c src/treecrf/runtime/kernels_*.c -lm
-	for isa in avx512vnni avxvnni avx2 neon-i8mm neon scalar; do \
-		ASAN_OPTIONS=detect_leaks=0 build/compare_kernels scalar $$isa 700 || [ $$? -eq 3 ]; done
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-		PYTHONPATH=build/sanitize/src $(PYTEST) -p no:cacheprovider \
-		tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py tests/runtime tests/search
+	cd build/sanitize && CFLAGS="$(SANITIZERS)" ../../$(BIN)/python setup.py --quiet build_ext --inplace
+	gcc -O2 -ffp-contract=off $(SANITIZERS) -o build/compare_kernels tests/runtime/compare_kernels.c \
+		src/treecrf/runtime/kernels_*.c -lm
+	printf '%s\n' 'scalar8 avx512vnni' 'scalar8 avxvnni' 'scalar avx2' 'scalar neon-i8mm' 'scalar neon' | \
+		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SETS sh -c 'build/compare_kernels SETS 3500 || [ $$? -eq 3 ]'
+	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/runtime/random_calls.py 2500 SEED build/sanitize/src'
+	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py \
+		tests/runtime tests/search
 
 clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so

@@ -365,3 +365,17 @@ def test_a_terminal_shows_a_progress_bar(
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert not parse(file, "-o", tmp_path / "out")
     assert capsys.readouterr().err == ""
+
+
+def test_paragraphs_are_joined_and_each_becomes_a_line(parser: Parser, tmp_path: Path) -> None:
+    file = write(tmp_path / "mail.txt", "The dog", "barks. A cat", "sleeps.", "", "> It rains.")
+    assert parse(file, "-o", tmp_path / "trees.mrg", mode="--paragraphs") is None
+    lines = (tmp_path / "trees.mrg").read_text().splitlines()
+    trees = [[" ".join(tree.words) for tree in read_trees(io.StringIO(line))] for line in lines]
+    assert trees == [["The dog barks .", "A cat sleeps ."], ["It rains ."]]
+
+
+def test_a_text_in_another_language_is_warned_about_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "text.txt", "我们喜欢北京。", "你们呢？")
+    assert parse(file, "-o", tmp_path / "trees.mrg", mode="--text") is None
+    assert capsys.readouterr().err.count("the text looks Chinese") == 1

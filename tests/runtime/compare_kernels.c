@@ -84,8 +84,8 @@ static int compare_lstm(const Kernels *a, const Kernels *b) {
 }
 
 static int compare_encoder(const Kernels *a, const Kernels *b) {
-    enum { EMBEDDING_FIELDS = 4, LAYER_FIELDS = 4 * PACK_FIELDS + 2 * NORM_FIELDS, LAYERS = 2 };
-    int64_t table[EMBEDDING_FIELDS + LAYERS * LAYER_FIELDS], next = 0, heads = between(1, 3), size = 16 * heads;
+    enum { LAYERS = 2 };
+    int64_t table[EMBEDDING_FIELDS + LAYERS * LAYER_FIELDS], next[JOB_COUNTERS] = {0}, heads = between(1, 3), size = 16 * heads;
     int64_t inner = 16 * between(1, 8), segments = between(1, 9), width = between(1, 40), words = 50, numbers;
     table[0] = address(floats(words * size)), table[1] = address(floats(width * size));
     table[2] = address(floats(size)), table[3] = address(floats(size));
@@ -99,11 +99,11 @@ static int compare_encoder(const Kernels *a, const Kernels *b) {
     }
     numbers = segments * width * size;
     float *one = calloc((size_t)numbers, sizeof(float)), *other = calloc((size_t)numbers, sizeof(float));
-    EncoderJob job = {1, segments, width, LAYERS, size, heads, inner, 1e-12, integers(segments * width, 0, words - 1),
+    EncoderJob job = {0, between(1, 3), segments, width, LAYERS, size, heads, inner, 1e-12, integers(segments * width, 0, words - 1),
                       integers(segments, 1, width), table, floats(LAYERS + 1), between(0, 1) ? floats(numbers) : NULL,
-                      &next, one};
+                      next, one};
     a->encode(&job);
-    next = 0, job.out = other;
+    memset(next, 0, sizeof next), job.out = other;
     b->encode(&job);
     return is_equal("encode", one, other, (size_t)numbers * sizeof(float));
 }
@@ -116,7 +116,7 @@ static int compare_labels(const Kernels *a, const Kernels *b) {
     for (int64_t k = 1; k < spans; k++)
         if (between(0, 2)) lefts[k] = lefts[k - 1];
     float *one = floats(spans * classes), *other = floats(spans * classes);
-    LabelsJob job = {spans, size, classes, boundaries, size, table, floats(boundaries * size), floats(boundaries * size),
+    LabelsJob job = {between(1, 3), spans, size, classes, boundaries, size, table, floats(boundaries * size), floats(boundaries * size),
                      lefts, rights, &next, one};
     a->score_labels(&job);
     next = 0, job.out = other;

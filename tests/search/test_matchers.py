@@ -186,6 +186,14 @@ def test_a_forest_contains_only_trees():
         Forest([Tree.parse("(S (NN a))"), 5])  # type: ignore[list-item]
 
 
+def test_patterns_and_forests_can_be_copied_after_a_search():
+    forest, pattern = Forest([random_tree(Random(seed)) for seed in range(5)]), Pattern("NP <# __=head")
+    expected = [(match.position, match.positions) for match in pattern.find(forest)]
+    copied_forest, copied_pattern = pickle.loads(pickle.dumps((forest, pattern)))
+    del forest, pattern
+    assert [(match.position, match.positions) for match in copied_pattern.find(copied_forest)] == expected
+
+
 def test_errors_can_be_pickled():
     error = PatternError("wrong", "NP <", 3)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)

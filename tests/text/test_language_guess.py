@@ -38,7 +38,7 @@ def test_few_words_have_no_language_of_their_own(text):
 def test_a_warning_names_the_fitting_model():
     assert (
         language_warning(["我", "喜欢", "北京"], "en")
-        == "the text looks Chinese and the model reads English: use the model zh"
+        == "the text looks Chinese, and the model reads English; the model zh reads it (--model zh)"
     )
     assert "no embedded model reads it" in (language_warning(["Он", "пошёл", "домой"], "en") or "")
 

@@ -1,7 +1,7 @@
 """Parses lines: each line of the input becomes one line of the output."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from treecrf import __version__
 from treecrf.bulk.inputs import InputFile, read_lines
 from treecrf.bulk.outputs import Sink, open_sink
-from treecrf.bulk.records import Line, RecordFields
+from treecrf.bulk.paragraph_lines import join_paragraphs
+from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter, ParsedSentence
 from treecrf.parser.inputs import Words
+from treecrf.text import LanguageCheck
 
 if TYPE_CHECKING:
     from treecrf.text import Token
@@ -32,6 +34,7 @@ class LineOptions:
     model: str = "en"
     precision: Literal["float32", "int8"] | None = None  # None: int8 on a CPU that supports it
     tokens: bool = False  # a line is the words of one sentence, not raw text
+    paragraphs: bool = False  # the lines of a paragraph are joined, and each paragraph is one output line
     field: str | None = None  # of a record, its text or its words
     id: str = "id"  # the field of a record that is copied into JSON
     format: Literal["brackets", "json", "pretty"] = "brackets"
@@ -61,6 +64,7 @@ class LineOptions:
             "model": self.model,
             "precision": self.precision,
             "tokens": self.tokens,
+            "paragraphs": self.paragraphs,
             "field": self.field,
             "id": self.id,
             "format": self.format,
@@ -89,6 +93,9 @@ class LineParser:
         self.parser = parser
         self.options = options
         self.warn = warn
+        # a folder's model that only reads words need not state its language
+        has_language = not options.tokens or not Path(options.model).is_dir()
+        self._language_check = LanguageCheck(parser.language, max_sentences=100 if has_language else 0)
         content_field = options.field or ("tokens" if options.tokens else "text")
         self.fields = RecordFields(content_field, options.tokens, options.id)
         self.block_lines = parser.batching.window
@@ -105,7 +112,7 @@ class LineParser:
         self, file: InputFile, target: Path | None, report_bytes: Callable[[int], object], *, resume: bool
     ) -> None:
         """Parses an input; with `resume`, after the lines that an interrupted run has written."""
-        lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
+        lines = self._read_lines(file)
         settings = self.options.output_settings() | {"block": self.block_lines}
         with (
             closing(lines),
@@ -115,6 +122,16 @@ class LineParser:
                 report_bytes(line.size)
             first = sink.lines_written + 1
             self.write_trees(lines, sink, report_bytes, name=file.name, first=first, is_interactive=file.is_terminal)
+
+    def _read_lines(self, file: InputFile) -> Generator[Line, None, None]:
+        lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
+        if not self.options.paragraphs:
+            return lines
+        if is_json_lines(file.path) or is_parquet(file.path):
+            raise ValueError(
+                f"{file.name} has records, whose texts may have line breaks; --paragraphs is for text files"
+            )
+        return join_paragraphs(lines, limit=self.options.max_line_bytes)
 
     def write_trees(
         self,
@@ -202,11 +219,19 @@ class LineParser:
         if longest > limit:
             problem = f"a sentence of {longest:,} words; the limit is {limit:,}, and --max-words raises it"
         if not problem:
+            self._check_language(sentences)
             return sentences
         if not self.options.skip_bad:
             raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
         self.warn(f"{place}: {problem}")
         return []
+
+    def _check_language(self, sentences: list[Words]) -> None:
+        """Warns once if one of the first sentences is not of the model's language."""
+        for sentence in sentences if self._language_check.is_active else ():
+            words = [token if isinstance(token, str) else token.text for token in sentence]
+            if message := self._language_check.message(words):
+                self.warn(message)
 
     def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
         offsets = map(word_offsets, sentences, lines)

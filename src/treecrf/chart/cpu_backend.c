@@ -15,6 +15,7 @@
 
 #define LANES 8
 #define PARENT_BLOCK (4 * LANES) /* parents that the outside pass processes at once */
+#define LARGEST_SIZE ((int64_t)1 << 20) /* batches and sizes above this are mistakes; products of them could overflow */
 #define MIN_SHARED_WORDS 200 /* threads share longer sentences only; in shorter ones they would mostly wait */
 
 #if defined(_MSC_VER)
@@ -316,10 +317,12 @@ static Sentence sentence(const Batch *b, int64_t index, int64_t slot) {
     s.row = row_length(s.words);
     s.scores = b->scores + index * cells * element_size(b->is_double);
     s.out = b->out + index * b->out_size;
-    s.mantissa = b->charts + 4 * index * plane;
-    s.exponent = s.mantissa + plane;
-    s.sum_mantissa = s.exponent + plane;
-    s.sum_exponent = s.sum_mantissa + plane;
+    if (b->charts) {
+        s.mantissa = b->charts + 4 * index * plane;
+        s.exponent = s.mantissa + plane;
+        s.sum_mantissa = s.exponent + plane;
+        s.sum_exponent = s.sum_mantissa + plane;
+    }
     s.first_plane = b->scratch + 2 * slot * plane;
     s.second_plane = s.first_plane + plane;
     return s;
@@ -327,13 +330,14 @@ static Sentence sentence(const Batch *b, int64_t index, int64_t slot) {
 
 /* Runs on each thread. All threads share a long sentence with more than 1 / threads of the batch's work; any other
    sentence is run by the first thread that claims it. Fewer sentences than threads are shared, so 2 * threads slots of
-   scratch are enough: one per thread and one per shared sentence. */
+   scratch are enough: one per thread and one per shared sentence, unless the order has a sentence twice. */
 static void run_batch(const Batch *b, Step *step, int descending) {
     double total = 0.0;
     for (int64_t k = 0; k < b->batch; k++) total += cube(b->lengths[k]);
     for (int64_t k = 0, slot = b->threads; k < b->batch; k++) {
         int64_t index = b->order[k], *next = b->counters + 2 * index;
-        if (b->lengths[index] >= MIN_SHARED_WORDS && cube(b->lengths[index]) * b->threads > total) {
+        if (b->lengths[index] >= MIN_SHARED_WORDS && cube(b->lengths[index]) * b->threads > total &&
+            slot < 2 * b->threads) {
             Sentence s = sentence(b, index, slot++);
             run_shared(&s, step, descending, b->threads, next, next + 1);
         } else if (ATOMIC_INCREMENT(next) == 0) {
@@ -343,26 +347,53 @@ static void run_batch(const Batch *b, Step *step, int descending) {
     }
 }
 
-/* Reads the arguments; addresses are integers, see _cpu_backend.pyi. Returns NULL and sets a ValueError if a length is
-   outside of the chart. */
-static Batch *parse_arguments(PyObject *args, Batch *b) {
+/* Whether sizes, addresses and indices are valid; sets a ValueError if not. Only the inside chart may be null. */
+static int check_batch(const Batch *b, int needs_charts) {
+    if (b->batch < 0 || b->size < 1 || b->threads < 1 || b->thread < 0 || b->thread >= b->threads ||
+        b->size > LARGEST_SIZE || b->threads > LARGEST_SIZE || b->batch > LARGEST_SIZE) {
+        PyErr_Format(PyExc_ValueError, "%lld charts of size %lld on thread %lld of %lld; expected sizes from 1 to %lld",
+                     (long long)b->batch, (long long)b->size, (long long)b->thread, (long long)b->threads,
+                     (long long)LARGEST_SIZE);
+        return 0;
+    }
+    if (b->batch == 0) return 1;
+    if (!b->scores || !b->out || !b->lengths || !b->order || !b->counters || !b->scratch || (needs_charts && !b->charts)) {
+        PyErr_SetString(PyExc_ValueError, "an address is null; expected an array");
+        return 0;
+    }
+    for (int64_t k = 0; k < b->batch; k++) {
+        if (b->lengths[k] < 1 || b->lengths[k] >= b->size) {
+            PyErr_Format(PyExc_ValueError, "sentence %lld has length %lld; the chart holds 1 to %lld words", (long long)k,
+                         (long long)b->lengths[k], (long long)b->size - 1);
+            return 0;
+        }
+        if (b->order[k] < 0 || b->order[k] >= b->batch) {
+            PyErr_Format(PyExc_ValueError, "item %lld of the order is %lld; expected one of %lld sentences", (long long)k,
+                         (long long)b->order[k], (long long)b->batch);
+            return 0;
+        }
+        if (ATOMIC_LOAD(b->counters + 2 * k) < 0) {
+            PyErr_Format(PyExc_ValueError, "the counter of sentence %lld is negative; expected zero", (long long)k);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Reads the arguments; addresses are integers, see _cpu_backend.pyi. Returns NULL and sets an error if one is invalid. */
+static Batch *parse_arguments(PyObject *args, Batch *b, int needs_charts) {
     unsigned long long scores, lengths, order, counters, charts, scratch, out;
     long long batch, size, is_double, threads, thread;
     if (!PyArg_ParseTuple(args, "LLLLLKKKKKKK", &thread, &threads, &batch, &size, &is_double, &scores, &lengths, &order,
                           &counters, &charts, &scratch, &out))
         return NULL;
-    *b = (Batch){.batch = batch, .size = size, .is_double = is_double, .threads = threads, .thread = thread};
+    memset(b, 0, sizeof *b);
+    b->batch = batch, b->size = size, b->is_double = is_double, b->threads = threads, b->thread = thread;
     b->scores = (char *)(uintptr_t)scores, b->out = (char *)(uintptr_t)out;
     b->lengths = (int64_t *)(uintptr_t)lengths, b->order = (int64_t *)(uintptr_t)order;
     b->counters = (int64_t *)(uintptr_t)counters;
     b->charts = (double *)(uintptr_t)charts, b->scratch = (double *)(uintptr_t)scratch;
-    for (int64_t k = 0; k < batch; k++) {
-        if (b->lengths[k] >= 1 && b->lengths[k] < size) continue;
-        PyErr_Format(PyExc_ValueError, "sentence %lld has length %lld; the chart holds 1 to %lld words", (long long)k,
-                     (long long)b->lengths[k], size - 1);
-        return NULL;
-    }
-    return b;
+    return check_batch(b, needs_charts) ? b : NULL;
 }
 
 static PyObject *run(Batch *b, Step *step, int descending, int64_t out_size) {
@@ -375,22 +406,29 @@ static PyObject *run(Batch *b, Step *step, int descending, int64_t out_size) {
 
 static PyObject *inside(PyObject *module, PyObject *args) {
     Batch b;
-    return parse_arguments(args, &b) ? run(&b, inside_step, 0, sizeof(double)) : NULL;
+    (void)module;
+    return parse_arguments(args, &b, 1) ? run(&b, inside_step, 0, sizeof(double)) : NULL;
 }
 
 static PyObject *outside(PyObject *module, PyObject *args) {
     Batch b;
-    return parse_arguments(args, &b) ? run(&b, outside_step, 1, b.size * b.size * element_size(b.is_double)) : NULL;
+    (void)module;
+    return parse_arguments(args, &b, 1) ? run(&b, outside_step, 1, b.size * b.size * element_size(b.is_double)) : NULL;
 }
 
 static PyObject *cky(PyObject *module, PyObject *args) {
     Batch b;
-    return parse_arguments(args, &b) ? run(&b, cky_step, 0, b.size * b.size) : NULL;
+    (void)module;
+    return parse_arguments(args, &b, 0) ? run(&b, cky_step, 0, b.size * b.size) : NULL;
 }
 
 static PyObject *get_plane_length(PyObject *module, PyObject *args) {
     long long words;
-    return PyArg_ParseTuple(args, "L", &words) ? PyLong_FromLongLong(plane_length(words)) : NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "L", &words)) return NULL;
+    if (words >= 0 && words <= LARGEST_SIZE) return PyLong_FromLongLong(plane_length(words));
+    PyErr_Format(PyExc_ValueError, "%lld words; expected 0 to %lld", words, (long long)LARGEST_SIZE);
+    return NULL;
 }
 
 static PyMethodDef methods[] = {{"inside", inside, METH_VARARGS, NULL},

@@ -12,6 +12,7 @@ from treecrf.parser.formats import SUFFIXES
 _NOTES = """\
 Each input line becomes one output line; an empty line stays empty (in JSON: null, or no sentences).
 Without --tokens, a line is raw text and may have several sentences; their trees are on the same line.
+With --paragraphs, lines are joined (e-mail, Gutenberg, Markdown), and each paragraph becomes one output line.
 
 examples:
   echo 'The time for action is now.' | treecrf parse
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--text", action="store_true", help="lines are raw text (the default)")
     mode.add_argument("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")
+    mode.add_argument("--paragraphs", action="store_true", help="lines are hard-wrapped text; a paragraph is joined")
     add("--field", metavar="F", help="field of JSON lines or Parquet to parse (default: text or tokens)")
     add("--id", default="id", metavar="F", help="field of JSON lines or Parquet to copy into JSON (default: id)")
     add("--format", choices=SUFFIXES, default="brackets", help="output format (default: brackets)")
@@ -70,6 +72,8 @@ def run(args: argparse.Namespace) -> int | None:
     options = _line_options(args)
     if args.resume and (args.output == STDOUT or args.format == "pretty"):
         raise ValueError("--resume needs an output file with one line per input line: -o OUT, and not pretty")
+    if args.engine == "ray" and args.paragraphs:
+        raise ValueError("--paragraphs needs --engine one; shards of lines would cut paragraphs")
     if args.engine == "ray":
         return _run_on_cluster(args, options)
     try:
@@ -92,6 +96,7 @@ def _line_options(args: argparse.Namespace) -> LineOptions:
         model=args.model,
         precision=args.precision,
         tokens=args.tokens,
+        paragraphs=args.paragraphs,
         field=args.field,
         id=args.id,
         format=args.format,

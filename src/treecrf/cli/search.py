@@ -7,8 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from treecrf.search import CHINESE, COLLINS, Counts, Forest, Match, Pattern, apply_surgeries, read_surgeries
-from treecrf.search.forest import read_forests
+from treecrf.search import (
+    CHINESE,
+    COLLINS,
+    Counts,
+    Forest,
+    Match,
+    Pattern,
+    apply_surgeries,
+    read_forests,
+    read_surgeries,
+)
 from treecrf.search.surgery import Surgery
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees

@@ -1,5 +1,6 @@
 # Arguments that stand for arrays are their addresses: see the structures of kernels.h. Functions with `thread` and
-# `threads` are called once on each thread; `next` is a counter that the threads share.
+# `threads` are called once on each thread; the call with thread 0 completes the work even if there is no other one.
+# `next` are zeros that the threads share: three for `encode`, one for the others.
 
 def encode(
     thread: int,
@@ -108,4 +109,4 @@ def mean_pool(
 def pack(outputs: int, inputs: int, weights: int, tiles: int, scales: int, sums: int, /) -> None: ...
 def instruction_sets() -> list[str]: ...
 def selected() -> str: ...
-def select(name: str, /) -> int: ...
+def select(name: str, /) -> int: ...  # the largest integer of a quantized row

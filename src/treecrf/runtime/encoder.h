@@ -1,7 +1,12 @@
-/* The encoder of BERT: a thread takes whole segments through all layers, so threads never wait for each other, and the
-   activations of a segment stay in the cache of one core. */
+/* The encoder of BERT.
+
+   A thread takes groups of whole segments through all layers, so threads do not wait for each other, and the activations
+   of a segment stay in the cache of one core. The last segments form a group that all threads encode together. */
 
 #define QUERIES 4
+#define PIECE_ROWS 8    /* rows that a thread normalizes and quantizes at a time */
+#define SHARED_ROWS 256 /* the most rows of several segments that threads share: more would not fit into the cache */
+#define PIECES 4        /* of a product, for each thread */
 
 typedef struct {
     const float *gain, *bias;
@@ -13,23 +18,21 @@ typedef struct {
 } EncoderLayer;
 
 /* x = norm(x + y) */
-static void add_and_norm(float *x, const float *y, int64_t rows, int64_t size, Norm norm, double epsilon) {
-    for (int64_t row = 0; row < rows; row++, x += size, y += size) {
-        Floats sum = f_set(0.0f), squares = f_set(0.0f);
-        for (int64_t k = 0; k < size; k += LANES) {
-            Floats both = f_add(f_load(x + k), f_load(y + k));
-            f_store(x + k, both);
-            sum = f_add(sum, both);
-        }
-        Floats mean = f_set(f_sum(sum) / size);
-        for (int64_t k = 0; k < size; k += LANES) {
-            Floats deviation = f_sub(f_load(x + k), mean);
-            squares = f_fma(deviation, deviation, squares);
-        }
-        Floats factor = f_set((float)(1.0 / sqrt(f_sum(squares) / size + epsilon)));
-        for (int64_t k = 0; k < size; k += LANES)
-            f_store(x + k, f_fma(f_mul(f_sub(f_load(x + k), mean), factor), f_load(norm.gain + k), f_load(norm.bias + k)));
+static void add_and_norm(float *x, const float *y, int64_t size, Norm norm, double epsilon) {
+    Floats sum = f_set(0.0f), squares = f_set(0.0f);
+    for (int64_t k = 0; k < size; k += LANES) {
+        Floats both = f_add(f_load(x + k), f_load(y + k));
+        f_store(x + k, both);
+        sum = f_add(sum, both);
     }
+    Floats mean = f_set(f_sum(sum) / size);
+    for (int64_t k = 0; k < size; k += LANES) {
+        Floats deviation = f_sub(f_load(x + k), mean);
+        squares = f_fma(deviation, deviation, squares);
+    }
+    Floats factor = f_set((float)(1.0 / sqrt(f_sum(squares) / size + epsilon)));
+    for (int64_t k = 0; k < size; k += LANES)
+        f_store(x + k, f_fma(f_mul(f_sub(f_load(x + k), mean), factor), f_load(norm.gain + k), f_load(norm.bias + k)));
 }
 
 /* Replaces a row by exp(x - max) and returns the inverse of the sum. */
@@ -98,9 +101,6 @@ INLINE Norm norm_at(const int64_t *table) {
     return norm;
 }
 
-/* The table: word vectors, position vectors and norm of the embeddings; then of each layer four products and two norms. */
-enum { EMBEDDING_FIELDS = 2 + NORM_FIELDS, LAYER_FIELDS = 4 * PACK_FIELDS + 2 * NORM_FIELDS };
-
 static EncoderLayer layer_at(const EncoderJob *job, int64_t number) {
     const int64_t *t = job->table + EMBEDDING_FIELDS + number * LAYER_FIELDS;
     EncoderLayer layer;
@@ -113,111 +113,230 @@ static EncoderLayer layer_at(const EncoderJob *job, int64_t number) {
     return layer;
 }
 
-typedef struct { /* segments that one thread encodes together, one after the other without padding */
-    int64_t rows;
-    int64_t *segments, count;
-    float *x, *wide, *narrow, *scratch;
+typedef struct { /* segments that are encoded together, one after the other without padding */
+    int64_t rows, count;
+    int64_t *segments, *first_rows; /* (count,) */
+    int64_t *positions;             /* (rows,): the position of a row among the pieces of all segments */
+    float *x, *wide, *narrow;
     Quantized quantized;
 } Group;
 
-static void embed(const EncoderJob *job, Group *g) {
-    const float *words = (const float *)(uintptr_t)job->table[0], *positions = (const float *)(uintptr_t)job->table[1];
-    float *x = g->x, *y = g->narrow;
-    for (int64_t k = 0; k < g->count; k++)
-        for (int64_t p = 0; p < job->lengths[g->segments[k]]; p++, x += job->size, y += job->size) {
-            int64_t piece = job->pieces[g->segments[k] * job->width + p];
-            memcpy(x, words + piece * job->size, (size_t)job->size * sizeof(float));
-            memcpy(y, positions + p * job->size, (size_t)job->size * sizeof(float));
-            if (job->added == NULL) continue;
-            const float *added = job->added + (g->segments[k] * job->width + p) * job->size;
-            for (int64_t n = 0; n < job->size; n++) y[n] += added[n];
-        }
-    add_and_norm(g->x, g->narrow, g->rows, job->size, norm_at(job->table + 2), job->epsilon);
+typedef struct { /* what a thread needs in a stage */
+    const EncoderJob *job;
+    const Group *group;
+    EncoderLayer layer;
+    int64_t number; /* of the layer */
+    float *scratch;
+    Team team;
+} Work;
+
+typedef void Stage(const Work *, int64_t piece);
+
+static void run_stage(Work *w, Stage *stage, int64_t pieces) {
+    for (int64_t piece = -1; (piece = claim_piece(&w->team, piece)) < pieces; complete_piece(&w->team)) stage(w, piece);
+    end_stage(&w->team, pieces);
 }
 
-/* Adds the hidden states times a weight to the output. */
-static void collect(const EncoderJob *job, const Group *g, float weight, int is_first) {
-    const float *x = g->x;
-    if (weight == 0.0f && !is_first) return;
-    for (int64_t k = 0; k < g->count; k++) {
-        float *out = job->out + g->segments[k] * job->width * job->size;
-        int64_t numbers = job->lengths[g->segments[k]] * job->size;
-        for (int64_t n = 0; n < numbers; n += LANES)
+/* Quantizes the hidden states of a row for the next product, after adding them times a weight to the output. */
+static void finish_hidden(const Work *w, int64_t row, float weight, int is_first) {
+    const int64_t size = w->job->size;
+    const float *x = w->group->x + row * size;
+    float *out = w->job->out + w->group->positions[row] * size;
+    if (weight != 0.0f || is_first)
+        for (int64_t n = 0; n < size; n += LANES)
             f_store(out + n, f_fma(f_load(x + n), f_set(weight), is_first ? f_set(0.0f) : f_load(out + n)));
-        x += numbers;
+    quantize_row(x, size, w->group->quantized, row);
+}
+
+#define EACH_ROW_OF_PIECE(row) \
+    for (int64_t row = piece * PIECE_ROWS; row < minimum((piece + 1) * PIECE_ROWS, w->group->rows); row++)
+
+static void embed_rows(const Work *w, int64_t piece) {
+    const EncoderJob *job = w->job;
+    const float *words = (const float *)(uintptr_t)job->table[0], *places = (const float *)(uintptr_t)job->table[1];
+    EACH_ROW_OF_PIECE(row) {
+        int64_t position = w->group->positions[row];
+        float *x = w->group->x + row * job->size, *y = w->group->narrow + row * job->size;
+        memcpy(x, words + job->pieces[position] * job->size, (size_t)job->size * sizeof(float));
+        memcpy(y, places + position % job->width * job->size, (size_t)job->size * sizeof(float));
+        for (int64_t n = 0; job->added != NULL && n < job->size; n++) y[n] += job->added[position * job->size + n];
+        add_and_norm(x, y, job->size, norm_at(job->table + 2), job->epsilon);
+        finish_hidden(w, row, job->mix[0], 1);
     }
 }
 
-static void attention(const EncoderJob *job, const Group *g) {
-    int64_t head = job->size / job->heads, row = 0;
-    for (int64_t k = 0; k < g->count; row += job->lengths[g->segments[k++]])
-        for (int64_t h = 0; h < job->heads; h++)
-            attend(g->wide + 3 * row * job->size + h * head, job->lengths[g->segments[k]], job->size, head, g->scratch,
-                   g->narrow + row * job->size + h * head);
+/* The heads of a segment are neighbors among the pieces. */
+static void attend_head(const Work *w, int64_t piece) {
+    const int64_t size = w->job->size, head = size / w->job->heads, k = piece / w->job->heads;
+    const int64_t row = w->group->first_rows[k], offset = piece % w->job->heads * head;
+    attend(w->group->wide + 3 * row * size + offset, w->job->lengths[w->group->segments[k]], size, head, w->scratch,
+           w->group->narrow + row * size + offset);
 }
 
-static void encode_group(const EncoderJob *job, Group *g) {
-    embed(job, g);
-    collect(job, g, job->mix[0], 1);
-    for (int64_t number = 0; number < job->layers; number++) {
-        EncoderLayer l = layer_at(job, number);
-        quantize_rows(g->x, g->rows, job->size, g->quantized);
-        multiply(&l.qkv, g->quantized, g->rows, g->wide);
-        attention(job, g);
-        quantize_rows(g->narrow, g->rows, job->size, g->quantized);
-        multiply(&l.out, g->quantized, g->rows, g->narrow);
-        add_and_norm(g->x, g->narrow, g->rows, job->size, l.after_attention, job->epsilon);
-        quantize_rows(g->x, g->rows, job->size, g->quantized);
-        multiply_gelu(&l.up, g->quantized, g->rows, g->wide);
-        quantize_rows(g->wide, g->rows, job->inner, g->quantized);
-        multiply(&l.down, g->quantized, g->rows, g->narrow);
-        add_and_norm(g->x, g->narrow, g->rows, job->size, l.after_feed_forward, job->epsilon);
-        collect(job, g, job->mix[number + 1], 0);
+static void quantize_attention(const Work *w, int64_t piece) {
+    EACH_ROW_OF_PIECE(row) quantize_row(w->group->narrow + row * w->job->size, w->job->size, w->group->quantized, row);
+}
+
+static void quantize_inner(const Work *w, int64_t piece) {
+    EACH_ROW_OF_PIECE(row) quantize_row(w->group->wide + row * w->job->inner, w->job->inner, w->group->quantized, row);
+}
+
+static void norm_attention(const Work *w, int64_t piece) {
+    const int64_t size = w->job->size;
+    EACH_ROW_OF_PIECE(row) {
+        float *x = w->group->x + row * size;
+        add_and_norm(x, w->group->narrow + row * size, size, w->layer.after_attention, w->job->epsilon);
+        quantize_row(x, size, w->group->quantized, row);
     }
 }
 
-/* Allocates a group for `rows` rows; returns NULL if there is not enough memory. */
-static char *allocate_group(const EncoderJob *job, Group *g, int64_t rows, int64_t longest) {
+static void norm_feed_forward(const Work *w, int64_t piece) {
+    const int64_t size = w->job->size;
+    EACH_ROW_OF_PIECE(row) {
+        add_and_norm(w->group->x + row * size, w->group->narrow + row * size, size, w->layer.after_feed_forward,
+                     w->job->epsilon);
+        finish_hidden(w, row, w->job->mix[w->number + 1], 0);
+    }
+}
+
+/* The rows of a product's pieces, in whole tiles: all of them if there are enough columns for the threads. */
+static int64_t product_rows(const Work *w, const Linear *l) {
+    int64_t tiles = (l->outputs + TILE - 1) / TILE, parts = (PIECES * w->team.threads + tiles - 1) / tiles;
+    int64_t rows = (w->group->rows + parts - 1) / parts;
+    return (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
+}
+
+static int64_t product_pieces(const Work *w, const Linear *l) {
+    int64_t rows = product_rows(w, l);
+    return (l->outputs + TILE - 1) / TILE * ((w->group->rows + rows - 1) / rows);
+}
+
+INLINE void multiply_piece(const Work *w, const Linear *l, int64_t piece, float *out, int activation) {
+    int64_t rows = product_rows(w, l), parts = (w->group->rows + rows - 1) / rows, row = piece % parts * rows;
+    multiply_tile(l, w->group->quantized, row, minimum(row + rows, w->group->rows), piece / parts * TILE, out, activation);
+}
+
+static void multiply_qkv(const Work *w, int64_t piece) { multiply_piece(w, &w->layer.qkv, piece, w->group->wide, NO_GELU); }
+static void multiply_out(const Work *w, int64_t piece) { multiply_piece(w, &w->layer.out, piece, w->group->narrow, NO_GELU); }
+static void multiply_up(const Work *w, int64_t piece) { multiply_piece(w, &w->layer.up, piece, w->group->wide, GELU); }
+static void multiply_down(const Work *w, int64_t piece) { multiply_piece(w, &w->layer.down, piece, w->group->narrow, NO_GELU); }
+
+enum { LAYER_STAGES = 9 };
+
+static void encode_group(const EncoderJob *job, const Group *g, float *scratch, Team team) {
+    const int64_t row_pieces = (g->rows + PIECE_ROWS - 1) / PIECE_ROWS;
+    Work w;
+    w.job = job, w.group = g, w.scratch = scratch, w.team = team;
+    run_stage(&w, embed_rows, row_pieces);
+    for (w.number = 0; w.number < job->layers; w.number++) {
+        w.layer = layer_at(job, w.number);
+        run_stage(&w, multiply_qkv, product_pieces(&w, &w.layer.qkv));
+        run_stage(&w, attend_head, g->count * job->heads);
+        run_stage(&w, quantize_attention, row_pieces);
+        run_stage(&w, multiply_out, product_pieces(&w, &w.layer.out));
+        run_stage(&w, norm_attention, row_pieces);
+        run_stage(&w, multiply_up, product_pieces(&w, &w.layer.up));
+        run_stage(&w, quantize_inner, row_pieces);
+        run_stage(&w, multiply_down, product_pieces(&w, &w.layer.down));
+        run_stage(&w, norm_feed_forward, row_pieces);
+    }
+}
+
+/* Adds a segment to a group. */
+static void add_segment(const EncoderJob *job, Group *g, int64_t segment) {
+    g->segments[g->count] = segment;
+    g->first_rows[g->count++] = g->rows;
+    for (int64_t p = 0; p < job->lengths[segment]; p++) g->positions[g->rows++] = segment * job->width + p;
+}
+
+/* Lays out the arrays of a group for `rows` rows; returns their bytes. */
+static int64_t lay_out_group(const EncoderJob *job, Group *g, int64_t rows, char *block) {
     int64_t widest = job->inner > 3 * job->size ? job->inner : 3 * job->size, bytes = 0;
     int64_t segments = reserve(&bytes, rows * (int64_t)sizeof(int64_t));
+    int64_t first_rows = reserve(&bytes, rows * (int64_t)sizeof(int64_t));
+    int64_t positions = reserve(&bytes, rows * (int64_t)sizeof(int64_t));
     int64_t x = reserve(&bytes, rows * job->size * (int64_t)sizeof(float));
     int64_t narrow = reserve(&bytes, rows * job->size * (int64_t)sizeof(float));
     int64_t wide = reserve(&bytes, rows * widest * (int64_t)sizeof(float));
-    int64_t scratch = reserve(&bytes, (job->size / job->heads + QUERIES) * padded(longest) * (int64_t)sizeof(float));
-    QuantizedOffsets quantized = reserve_quantized(&bytes, rows, widest);
-    char *block, *memory = allocate(bytes, &block);
-    if (memory == NULL) return NULL;
+    QuantizedOffsets quantized = reserve_quantized(&bytes, rows, widest, WIDE);
+    if (block == NULL) return bytes;
+    g->rows = g->count = 0;
     g->segments = (int64_t *)(block + segments);
+    g->first_rows = (int64_t *)(block + first_rows);
+    g->positions = (int64_t *)(block + positions);
     g->x = (float *)(block + x);
     g->narrow = (float *)(block + narrow);
     g->wide = (float *)(block + wide);
-    g->scratch = (float *)(block + scratch);
     g->quantized = quantized_at(block, quantized);
+    return bytes;
+}
+
+/* The first segment of the group that all threads encode together. */
+static int64_t first_shared_segment(const EncoderJob *job, int64_t *shared_rows) {
+    int64_t first = job->segments, rows = 0, most = minimum(job->threads * GROUP_ROWS, SHARED_ROWS);
+    while (job->threads > 1 && first > 0 && (rows == 0 || rows + job->lengths[first - 1] <= most))
+        rows += job->lengths[--first];
+    *shared_rows = rows;
+    return first;
+}
+
+/* Allocates the group that all threads encode together, after the counters of its stages. */
+static char *allocate_shared(const EncoderJob *job, int64_t first, int64_t rows, char **block) {
+    int64_t stages = (1 + job->layers * LAYER_STAGES) * ALIGNMENT;
+    char *memory = allocate(stages + (int64_t)sizeof(Group) + ALIGNMENT + lay_out_group(job, NULL, rows, NULL), block);
+    if (memory == NULL) return NULL;
+    Group *g = (Group *)(*block + stages);
+    lay_out_group(job, g, rows, *block + stages + ((int64_t)sizeof(Group) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    for (int64_t segment = first; segment < job->segments; segment++) add_segment(job, g, segment);
     return memory;
 }
 
-/* What each thread does: takes segments until it has enough rows, and encodes them. */
+static void encode_shared(const EncoderJob *job, char *block, float *scratch) {
+    Team team = {job->threads, (int64_t *)block};
+    encode_group(job, (const Group *)(block + (1 + job->layers * LAYER_STAGES) * ALIGNMENT), scratch, team);
+}
+
+/* Encodes groups of the first `count` segments on this thread, until no segment is left. */
+static void encode_own(const EncoderJob *job, Group *g, int64_t count, int64_t enough, float *scratch) {
+    Team alone = {1, NULL};
+    for (;;) {
+        g->rows = g->count = 0;
+        while (g->rows < enough) {
+            int64_t segment = next_block(job->next + NEXT_ITEM, 1);
+            if (segment >= count) break;
+            add_segment(job, g, segment);
+        }
+        if (g->count == 0) break;
+        encode_group(job, g, scratch, alone);
+    }
+}
+
+/* What each thread does. */
 static int encode_job(const EncoderJob *job) {
-    int64_t total = 0, longest = 0;
+    int64_t own_rows = 0, longest = 0, shared_rows, first = first_shared_segment(job, &shared_rows);
     for (int64_t k = 0; k < job->segments; k++) {
-        total += job->lengths[k];
+        own_rows += k < first ? job->lengths[k] : 0;
         longest = job->lengths[k] > longest ? job->lengths[k] : longest;
     }
-    int64_t enough = minimum((total + job->threads - 1) / job->threads, GROUP_ROWS);
-    Group g;
-    char *memory = allocate_group(job, &g, enough + longest, longest);
-    if (memory == NULL) return 0;
-    for (;;) {
-        g.rows = g.count = 0;
-        while (g.rows < enough) {
-            int64_t segment = next_block(job->next, 1);
-            if (segment >= job->segments) break;
-            g.segments[g.count++] = segment;
-            g.rows += job->lengths[segment];
-        }
-        if (g.count == 0) break;
-        encode_group(job, &g);
+    int64_t enough = minimum((own_rows + job->threads - 1) / job->threads, GROUP_ROWS);
+    int64_t scratch_bytes = 0, group_bytes = first ? lay_out_group(job, NULL, enough + longest, NULL) : 0;
+    reserve(&scratch_bytes, (job->size / job->heads + QUERIES) * padded(longest) * (int64_t)sizeof(float));
+    char *scratch, *shared = NULL, *memory = allocate(scratch_bytes + group_bytes, &scratch);
+    char *shared_memory = job->thread == 0 && shared_rows ? allocate_shared(job, first, shared_rows, &shared) : NULL;
+    int is_done = memory != NULL && (shared_memory != NULL || job->thread > 0 || shared_rows == 0);
+    if (job->thread == 0 && shared_rows) open_shared(job->next, is_done ? shared : NULL);
+    if (is_done && first) {
+        Group g;
+        lay_out_group(job, &g, enough + longest, scratch + scratch_bytes);
+        encode_own(job, &g, first, enough, (float *)scratch);
     }
+    if (is_done && shared_rows) {
+        if (job->thread > 0) shared = enter_shared(job->next);
+        if (shared != NULL) encode_shared(job, shared, (float *)scratch);
+        if (job->thread > 0) leave_shared(job->next);
+        else close_shared(job->next, shared);
+    }
+    free(shared_memory);
     free(memory);
-    return 1;
+    return is_done;
 }

@@ -1,9 +1,10 @@
 /* Compiles the algorithms for the instruction set whose simd_*.h header was included, as the table `KERNELS`. */
 
 #include "linear.h"
+#include "team.h"
 #include "encoder.h"
 #include "lstm.h"
 #include "scorers.h"
 
-const Kernels KERNELS = {ISA_NAME,   QUANTIZED_MAX, pack,        encode_job, multiply_job,
-                         lstm_job,   labels_job,    utility_job, chart_job,  pool_job};
+const Kernels KERNELS = {ISA_NAME,   pack,        encode_job, multiply_job, lstm_job,
+                         labels_job, utility_job, chart_job,  pool_job};

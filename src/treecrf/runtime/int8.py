@@ -1,8 +1,8 @@
 """The layers of the network on the compiled kernels: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
 Weights have 8 bits and one scale per output. Each input row is quantized on its own, so the result of a sentence does
-not depend on the rest of its batch. The instruction set decides how many bits a row has: 8 with the dot products of
-VNNI, up to 14 otherwise. `reference.py` has the same layers in float32.
+not depend on the rest of its batch. Rows have up to 14 bits. With the dot products of VNNI, LSTM states and label
+scores use rows of 8 bits. `reference.py` has the same layers in float32.
 """
 
 import os
@@ -29,9 +29,11 @@ else:
 
 _LANES = 16  # LANES, TILE in kernels.h
 _TILE_COLUMNS = 64
+_JOB_COUNTERS = 3  # JOB_COUNTERS in kernels.h
 _LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
 _VARIABLE = "TREECRF_ISA"
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
+_ENCODER_ROWS = 4  # a row of the encoder takes at least as long as so many rows of a linear layer
 
 Arrays = Sequence[npt.NDArray[Any]]
 
@@ -202,7 +204,7 @@ class Bert:
         arrays = rows.reshape(pieces.shape), np.ascontiguousarray(lengths), layer_weights, inputs
         out = np.empty((*pieces.shape, self._sizes[1]), np.float32)
         settings = (*pieces.shape, *self._sizes, len(vectors), self._positions, self._epsilon)
-        work = min(int(lengths.sum()), len(pieces) * _THREAD_ROWS)  # a segment runs on one thread
+        work = int(lengths.sum()) * _ENCODER_ROWS
         run_kernel(_kernels.encode, work, *settings, arrays=(parameters, *arrays), out=out)
         return out
 
@@ -224,7 +226,7 @@ def run_kernel(
 ) -> None:
     """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
-    counter = np.zeros(1, np.int64)  # of the items that threads have claimed
+    counter = np.zeros(_JOB_COUNTERS, np.int64)  # of the items that threads have claimed
     addresses = [0 if array is None else _address(array) for array in (*arrays, counter, out)]
     run_on_threads(kernel, threads, *settings, *addresses)
 

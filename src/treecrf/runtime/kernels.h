@@ -1,12 +1,13 @@
 /* Jobs of the CPU runtime, and the table of functions that each instruction set provides.
 
    Weights are int8 with a scale for each output. Each row that is multiplied by them is quantized by itself between its
-   own smallest and largest number: x = low + scale * q, with q from 0 to 255 (AVX-512 VNNI, AVX-VNNI) or 16,383 (the
-   others). A row's result therefore never depends on the other rows of a batch. Everything else is float32.
+   own smallest and largest number: x = low + scale * q, with q from 0 to 16,383. Instruction sets that multiply bytes need
+   two products for that; for rows on which it has little effect q goes to 255 only (see RowBits in linear.h). A row's
+   result therefore never depends on the other rows of a batch. Everything else is float32.
 
    The algorithms are written once, in linear.h, encoder.h, lstm.h and scorers.h, on top of vectors of LANES floats.
    kernels_*.c compile them for one instruction set each; module.c chooses one at run time. Instruction sets with the
-   same QUANTIZED_MAX give the same numbers, bit for bit. */
+   same NARROW_MAX give the same numbers, bit for bit. */
 
 #ifndef TREECRF_KERNELS_H
 #define TREECRF_KERNELS_H
@@ -15,20 +16,27 @@
 
 #define LANES 16
 #define TILE (4 * LANES) /* columns of a tile */
-#define WIDE_MAX 16383   /* the largest quantized value of the instruction sets that multiply 16-bit rows */
+#define WIDE_MAX 16383   /* the largest quantized value */
+#define LOW_BITS 7       /* of a quantized value that is split into two bytes */
+
+#define JOB_COUNTERS 3   /* zeros that the threads of a job share: the first is the first item that no thread has taken */
 
 /* A packed linear layer: weights, scales, column sums and bias, by address. */
 enum { PACK_FIELDS = 4, NORM_FIELDS = 2 };
 
+/* The table of an encoder: word vectors, position vectors and norm of the embeddings; then of each layer four products and
+   two norms. */
+enum { EMBEDDING_FIELDS = 2 + NORM_FIELDS, LAYER_FIELDS = 4 * PACK_FIELDS + 2 * NORM_FIELDS };
+
 typedef struct { /* BERT: a weighted sum of its hidden states */
-    int64_t threads, segments, width;
+    int64_t thread, threads, segments, width;
     int64_t layers, size, heads, inner;
     double epsilon;
     const int64_t *pieces, *lengths; /* (segments, width), (segments,) */
     const int64_t *table;            /* addresses: see encoder.h */
     const float *mix;                /* (layers + 1,) */
     const float *added;              /* (segments, width, size) added to the pieces' vectors, or null */
-    int64_t *next;                   /* the first segment that no thread has taken */
+    int64_t *next;                   /* JOB_COUNTERS zeros: see team.h */
     float *out;                      /* (segments, width, size) */
 } EncoderJob;
 
@@ -54,7 +62,7 @@ typedef struct { /* one bidirectional LSTM layer */
 } LstmJob;
 
 typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
-    int64_t spans, size, classes, boundaries;
+    int64_t threads, spans, size, classes, boundaries;
     int64_t stride;                /* of boundaries */
     const int64_t *table;          /* of the linear layer from l to [l; 1]' W: (size + 1, classes in whole LANES) */
     const float *left, *right;     /* (boundaries, size) */
@@ -102,7 +110,6 @@ typedef struct { /* weights (outputs, inputs) to tiles of integers; the rest of 
 /* Functions that return int return 0 if there is not enough memory. */
 typedef struct {
     const char *name;
-    int quantized_max;
     void (*pack)(const PackJob *);
     int (*encode)(const EncoderJob *);
     int (*multiply)(const LinearJob *);

@@ -1,9 +1,10 @@
 /* The kernels for AVX2: see kernels.h. */
 
+#include "kernels.h"
+
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 
-#include "kernels.h"
 #include "portable.h"
 
 #define KERNELS kernels_avx2

@@ -1,9 +1,10 @@
 /* The kernels for ARM NEON with the matrix products of i8mm: see kernels.h. */
 
+#include "kernels.h"
+
 #if defined(__aarch64__) || defined(_M_ARM64)
 #include <arm_neon.h>
 
-#include "kernels.h"
 #include "portable.h"
 
 #define KERNELS kernels_neon_i8mm

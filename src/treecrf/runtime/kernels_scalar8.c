@@ -5,6 +5,7 @@
 
 #define KERNELS kernels_scalar8
 #define ISA_NAME "scalar8"
-#define QUANTIZED_MAX 255
+#define NARROW_MAX 255
+#define BYTE_ROWS 1
 #include "simd_scalar.h"
 #include "instance.h"

@@ -12,11 +12,18 @@ typedef struct {
     float slope;                       /* of a leaky ReLU */
 } Linear;
 
+/* The bits of quantized rows. NARROW rows have 8 bits where an instruction set multiplies bytes, and 14 elsewhere: they are
+   for hidden states of LSTMs and for label scores, on which they have little effect. WIDE rows always have 14 bits. */
+typedef enum { NARROW, WIDE } RowBits;
+
 /* Quantized rows: x = low + scale * q. */
 typedef struct {
-    QuantizedValue *q;
+    QuantizedValue *q; /* a wide row of bytes is a row of the low 7 bits and a row of the high 7 bits */
     float *scales, *lows;
+    RowBits bits;
 } Quantized;
+
+INLINE int64_t row_parts(RowBits bits) { return BYTE_ROWS && bits == WIDE ? 2 : 1; }
 
 enum { NO_GELU, GELU };
 
@@ -51,8 +58,10 @@ INLINE Floats gelu(Floats x) {
     return f_mul(x, f_fma(clamped, p, f_set(0.5f)));
 }
 
-/* The largest quantized value: QUANTIZED_MAX, or less if sums of so many products could exceed 31 bits. */
-INLINE int64_t quantized_max(int64_t inputs) { return minimum(QUANTIZED_MAX, INT32_MAX / (127 * inputs)); }
+/* The largest quantized value, which is less for many inputs, so that sums have 31 bits. */
+INLINE int64_t quantized_max(RowBits bits, int64_t inputs) {
+    return minimum(bits == WIDE ? WIDE_MAX : NARROW_MAX, INT32_MAX / (127 * inputs));
+}
 
 /* Quantizes a row of floats into row number `row`. */
 static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row) {
@@ -62,20 +71,24 @@ static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row
         low = f_min(low, values);
         high = f_max(high, values);
     }
-    const float levels = (float)quantized_max(padded(size));
+    const int64_t width = padded(size);
+    const float levels = (float)quantized_max(to.bits, width);
     float bottom = f_smallest(low), range = f_largest(high) - bottom;
     Floats factor = f_set(range > 0.0f ? levels / range : 0.0f), offset = f_set(bottom);
     for (int64_t k = 0; k < size; k += LANES) {
         Floats values = f_load_first(x + k, size - k, bottom);
-        values = f_min(f_mul(f_sub(values, offset), factor), f_set(levels));
-        f_to_quantized(to.q + row * padded(size) + k, values);
+        values = f_max(f_min(f_mul(f_sub(values, offset), factor), f_set(levels)), f_set(0.0f)); /* also for NaN */
+        QuantizedValue *q = to.q + row * row_parts(to.bits) * width + k;
+#if BYTE_ROWS
+        if (to.bits == WIDE) {
+            f_to_halves(q, q + width, values);
+            continue;
+        }
+#endif
+        f_to_quantized(q, values);
     }
     to.scales[row] = range / levels;
     to.lows[row] = bottom;
-}
-
-static void quantize_rows(const float *x, int64_t rows, int64_t size, Quantized to) {
-    for (int64_t row = 0; row < rows; row++) quantize_row(x + row * size, size, to, row);
 }
 
 /* The sums of LANES columns as floats, without the bias. */
@@ -94,20 +107,28 @@ INLINE void finish_row(const Linear *l, Quantized x, int64_t row, int64_t column
     }
 }
 
-/* x W' + bias and an activation; x has memory for whole tiles of rows. */
-INLINE void multiply_rows(const Linear *l, Quantized x, int64_t rows, float *out, int activation) {
-    const int64_t inputs = padded(l->inputs);
-    int32_t sums[TILE_ROWS][TILE];
-    for (int64_t column = 0; column < l->outputs; column += TILE)
-        for (int64_t row = 0; row < rows; row += TILE_ROWS) {
-            tile_sums(x.q + row * inputs, inputs, l->weights + column * inputs, sums);
-            for (int64_t r = 0; r < TILE_ROWS && row + r < rows; r++)
-                finish_row(l, x, row + r, column, out, activation, sums[r]);
-        }
+/* The sums of TILE columns for the rows of a tile, whose first row is `row`; returns how many rows these are. */
+INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t column, int32_t sums[TILE_ROWS][TILE]) {
+    const int64_t inputs = padded(l->inputs), parts = row_parts(x.bits);
+    tile_sums(x.q + row * parts * inputs, inputs, l->weights + column * inputs, sums);
+    for (int r = 0; parts == 2 && r < TILE_ROWS / 2; r++)
+        for (int c = 0; c < TILE; c++) sums[r][c] = sums[2 * r][c] + sums[2 * r + 1][c] * (1 << LOW_BITS);
+    return TILE_ROWS / parts;
 }
 
-static void multiply(const Linear *l, Quantized x, int64_t rows, float *out) { multiply_rows(l, x, rows, out, NO_GELU); }
-static void multiply_gelu(const Linear *l, Quantized x, int64_t rows, float *out) { multiply_rows(l, x, rows, out, GELU); }
+/* TILE columns of x W' + bias, with an activation, for the rows from `row` to `end`; x has memory for whole tiles of rows,
+   and `row` is the first one of a tile. */
+INLINE void multiply_tile(const Linear *l, Quantized x, int64_t row, int64_t end, int64_t column, float *out, int activation) {
+    int32_t sums[TILE_ROWS][TILE];
+    while (row < end) {
+        int64_t tile_end = minimum(row + row_sums(l, x, row, column, sums), end);
+        for (int64_t r = 0; row < tile_end; r++, row++) finish_row(l, x, row, column, out, activation, sums[r]);
+    }
+}
+
+static void multiply(const Linear *l, Quantized x, int64_t rows, float *out) {
+    for (int64_t column = 0; column < l->outputs; column += TILE) multiply_tile(l, x, 0, rows, column, out, NO_GELU);
+}
 
 static void pack(const PackJob *job) {
     int64_t width = padded(job->inputs);
@@ -143,20 +164,23 @@ INLINE int64_t reserve(int64_t *end, int64_t bytes) {
 
 typedef struct {
     int64_t q, scales, lows;
+    RowBits bits;
 } QuantizedOffsets;
 
 /* Memory for quantized rows, rounded up to whole tiles. */
-INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size) {
+INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size, RowBits bits) {
     int64_t tiled = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     QuantizedOffsets offsets;
-    offsets.q = reserve(end, tiled * padded(size) * (int64_t)sizeof(QuantizedValue));
+    offsets.bits = bits;
+    offsets.q = reserve(end, tiled * row_parts(bits) * padded(size) * (int64_t)sizeof(QuantizedValue));
     offsets.scales = reserve(end, tiled * (int64_t)sizeof(float));
     offsets.lows = reserve(end, tiled * (int64_t)sizeof(float));
     return offsets;
 }
 
 INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets) {
-    Quantized x = {(QuantizedValue *)(block + offsets.q), (float *)(block + offsets.scales), (float *)(block + offsets.lows)};
+    Quantized x = {(QuantizedValue *)(block + offsets.q), (float *)(block + offsets.scales),
+                   (float *)(block + offsets.lows), offsets.bits};
     return x;
 }
 
@@ -171,7 +195,7 @@ static int multiply_job(const LinearJob *job) {
     Linear l = linear_at(job->table, job->inputs, job->outputs);
     int64_t bytes = 0;
     char *block, *memory;
-    QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
+    QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs, WIDE);
     if ((memory = allocate(bytes, &block)) == NULL) return 0;
     Quantized x = quantized_at(block, offsets);
     l.slope = (float)job->slope;

@@ -105,15 +105,16 @@ static int lstm_job(const LstmJob *job) {
     block.units = padded(job->size);
     int64_t gates = reserve(&bytes, GROUP_ROWS * 4 * block.units * (int64_t)sizeof(float));
     int64_t cells = reserve(&bytes, job->block * block.units * (int64_t)sizeof(float));
-    QuantizedOffsets x = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
-    QuantizedOffsets state = reserve_quantized(&bytes, job->block, job->size);
+    QuantizedOffsets x = reserve_quantized(&bytes, GROUP_ROWS, job->inputs, WIDE);
+    QuantizedOffsets state = reserve_quantized(&bytes, job->block, job->size, NARROW);
     char *start, *memory = allocate(bytes, &start);
     if (memory == NULL) return 0;
     block.gates = (float *)(start + gates);
     block.cells = (float *)(start + cells);
     block.x = quantized_at(start, x);
     block.state = quantized_at(start, state);
-    for (int64_t number; (number = next_block(job->next, 1)) / 2 * job->block < job->sequences;) {
+    const int64_t blocks = (job->sequences + job->block - 1) / job->block;
+    for (int64_t number; (number = next_block(job->next, 1)) / 2 < blocks;) {
         int64_t first = number / 2 * job->block;
         block.backward = number % 2;
         block.sequences = job->order + first;

@@ -8,6 +8,7 @@
 
 #include "cpu_features.h"
 #include "kernels.h"
+#include "portable.h"
 
 #define LARGEST_SIZE ((int64_t)1 << 40) /* sizes above this are mistakes, and their products could overflow */
 
@@ -66,6 +67,23 @@ static int check_addresses(int count, const unsigned long long *addresses) {
     return 1;
 }
 
+/* Whether the addresses of a table of parameters are not null. */
+static int check_table(unsigned long long table, int64_t count) {
+    const int64_t *addresses = (const int64_t *)(uintptr_t)table;
+    for (int64_t k = 0; k < count; k++)
+        if (addresses[k] == 0) {
+            PyErr_Format(PyExc_ValueError, "parameter %lld is null; expected an array", (long long)k);
+            return 0;
+        }
+    return 1;
+}
+
+/* Whether the counter of a job is not negative. */
+static int check_counter(unsigned long long next) {
+    int64_t count = load_counter((int64_t *)(uintptr_t)next);
+    return count >= 0 || fail("counter", 0, count, 0, LARGEST_SIZE);
+}
+
 #define ADDRESSES(...)                                                                                 \
     check_addresses((int)(sizeof((unsigned long long[]){__VA_ARGS__}) / sizeof(unsigned long long)),   \
                     (unsigned long long[]){__VA_ARGS__})
@@ -90,14 +108,16 @@ static PyObject *encode(PyObject *module, PyObject *args) {
                           &inner, &words, &positions, &epsilon, &table, &pieces, &lengths, &mix, &added, &next, &out))
         return NULL;
     if (!SIZES(1, threads, segments, width, size) || !SIZES(1, layers, size, inner) || !SIZES(1, words, size) ||
-        !SIZES(1, positions, heads) || !ADDRESSES(table, pieces, lengths, mix, next, out))
+        !SIZES(1, positions, heads) || !ADDRESSES(table, pieces, lengths, mix, next, out) || !check_counter(next) ||
+        !check_table(table, EMBEDDING_FIELDS + layers * LAYER_FIELDS))
         return NULL;
     if (size % LANES || inner % LANES || size % heads || size / heads % LANES) {
         PyErr_Format(PyExc_ValueError, "sizes %lld and %lld with %lld heads; expected multiples of %d", size, inner, heads,
                      LANES);
         return NULL;
     }
-    EncoderJob job = {threads, segments, width, layers, size, heads, inner, epsilon, AT(const int64_t, pieces),
+    if (thread < 0 || thread >= threads) return fail("thread", 0, thread, 0, threads - 1), NULL;
+    EncoderJob job = {thread, threads, segments, width, layers, size, heads, inner, epsilon, AT(const int64_t, pieces),
                       AT(const int64_t, lengths), AT(const int64_t, table), AT(const float, mix),
                       AT(const float, added), AT(int64_t, next), AT(float, out)};
     if (!check_indices("length", job.lengths, segments, 1, (width < positions ? width : positions) + 1)) return NULL;
@@ -117,7 +137,7 @@ static PyObject *linear(PyObject *module, PyObject *args) {
                           &next, &out))
         return NULL;
     if (!SIZES(0, rows, stride) || !SIZES(0, rows, outputs) || !SIZES(1, inputs, outputs) ||
-        !ADDRESSES(table, next) || (rows && !ADDRESSES(x, out)))
+        !ADDRESSES(table, next) || (rows && !ADDRESSES(x, out)) || !check_counter(next) || !check_table(table, PACK_FIELDS))
         return NULL;
     LinearJob job = {rows, inputs, outputs, stride, slope, AT(const int64_t, table), AT(const float, x),
                      AT(int64_t, next), AT(float, out)};
@@ -135,13 +155,16 @@ static PyObject *lstm(PyObject *module, PyObject *args) {
         return NULL;
     if (!SIZES(0, sequences, width, stride) || !SIZES(0, sequences, width, 2, size) || !SIZES(1, inputs, size, block) ||
         !ADDRESSES(table, next) || (sequences && !ADDRESSES(lengths, order)) ||
-        (sequences && width && !ADDRESSES(x, out)))
+        (sequences && width && !ADDRESSES(x, out)) || !check_counter(next) || !check_table(table, 4 * PACK_FIELDS))
         return NULL;
     LstmJob job = {sequences, width, inputs, size, stride, block, AT(const int64_t, table), AT(const float, x),
                    AT(const int64_t, lengths), AT(const int64_t, order), AT(int64_t, next), AT(float, out)};
     if (!check_indices("length", job.lengths, sequences, 0, width + 1) ||
         !check_indices("order", job.order, sequences, 0, sequences))
         return NULL;
+    for (int64_t k = 1; k < sequences; k++)
+        if (job.lengths[job.order[k]] > job.lengths[job.order[k - 1]])
+            return fail("length in order", k, job.lengths[job.order[k]], 0, job.lengths[job.order[k - 1]]), NULL;
     RUN(is_done = selected->lstm(&job))
     return finished(is_done);
 }
@@ -154,10 +177,11 @@ static PyObject *score_spans(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "LLLLLLLKKKKKKK", &thread, &threads, &spans, &size, &classes, &boundaries, &stride, &table,
                           &left, &right, &lefts, &rights, &next, &out))
         return NULL;
-    if (!SIZES(0, spans, classes) || !SIZES(1, size, classes) || !SIZES(0, boundaries, stride) ||
-        !ADDRESSES(table, next) || (spans && !ADDRESSES(left, right, lefts, rights, out)))
+    if (!SIZES(1, threads) || !SIZES(0, spans, classes) || !SIZES(1, size, classes) || !SIZES(0, boundaries, stride) ||
+        !ADDRESSES(table, next) || (spans && !ADDRESSES(left, right, lefts, rights, out)) || !check_counter(next) ||
+        !check_table(table, PACK_FIELDS))
         return NULL;
-    LabelsJob job = {spans, size, classes, boundaries, stride, AT(const int64_t, table), AT(const float, left),
+    LabelsJob job = {threads, spans, size, classes, boundaries, stride, AT(const int64_t, table), AT(const float, left),
                      AT(const float, right), AT(const int64_t, lefts), AT(const int64_t, rights), AT(int64_t, next),
                      AT(float, out)};
     if (!check_indices("left boundary", job.lefts, spans, 0, boundaries) ||
@@ -178,7 +202,7 @@ static PyObject *label_utility(PyObject *module, PyObject *args) {
         return NULL;
     if (!SIZES(0, spans, classes) || !SIZES(0, classes, names) || !SIZES(1, classes) || !SIZES(0, chain_names) ||
         !ADDRESSES(starts, counts, next) || (chain_names && !ADDRESSES(chains)) ||
-        (spans && !ADDRESSES(scores, marginals, utility, out)))
+        (spans && !ADDRESSES(scores, marginals, utility, out)) || !check_counter(next))
         return NULL;
     UtilityJob job = {spans, classes, names, empty_label, threshold, AT(const float, scores),
                       AT(const float, marginals), AT(const int64_t, starts), AT(const int64_t, chains),
@@ -202,7 +226,7 @@ static PyObject *score_chart(PyObject *module, PyObject *args) {
         return NULL;
     if (!SIZES(0, sentences, boundaries, boundaries) || !SIZES(0, sentences, boundaries, stride) ||
         !SIZES(1, size) || !SIZES(0, sentences, boundaries, size + 1) || !ADDRESSES(next) ||
-        (sentences && boundaries && !ADDRESSES(left, half, out)))
+        (sentences && boundaries && !ADDRESSES(left, half, out)) || !check_counter(next))
         return NULL;
     if (boundaries == 0) Py_RETURN_NONE;
     ChartJob job = {sentences, boundaries, size, stride, AT(const float, left), AT(const float, half),
@@ -261,7 +285,7 @@ static PyObject *select_instruction_set(PyObject *module, PyObject *args) {
     for (int k = 0; k < KERNEL_COUNT; k++)
         if (strcmp(ALL_KERNELS[k]->name, name) == 0 && cpu_supports(name)) {
             selected = ALL_KERNELS[k];
-            return PyLong_FromLong(selected->quantized_max);
+            return PyLong_FromLong(WIDE_MAX);
         }
     PyErr_Format(PyExc_ValueError, "this processor does not have the instruction set '%s'", name);
     return NULL;

@@ -14,18 +14,20 @@ static void score_span(const float *half, const float *right, int64_t size, int6
     }
 }
 
-/* Spans with the same left boundary share their [l; 1]' W; threads take SPANS spans at a time. */
+/* Spans with the same left boundary share their [l; 1]' W; threads take SPANS spans at a time, or an equal share of few
+   spans. */
 static int labels_job(const LabelsJob *job) {
     Linear l = linear_at(job->table, job->size, (job->size + 1) * padded(job->classes));
     int64_t bytes = 0;
-    QuantizedOffsets offsets = reserve_quantized(&bytes, LEFTS, job->size);
+    QuantizedOffsets offsets = reserve_quantized(&bytes, LEFTS, job->size, NARROW);
     int64_t products = reserve(&bytes, LEFTS * l.outputs * (int64_t)sizeof(float));
     char *block, *memory = allocate(bytes, &block);
     if (memory == NULL) return 0;
     Quantized x = quantized_at(block, offsets);
     float *half = (float *)(block + products);
-    for (int64_t begin; (begin = next_block(job->next, SPANS)) < job->spans;) {
-        int64_t last = minimum(begin + SPANS, job->spans), scored = begin;
+    const int64_t share = minimum((job->spans + job->threads - 1) / job->threads, SPANS);
+    for (int64_t begin; (begin = next_block(job->next, share)) < job->spans;) {
+        int64_t last = minimum(begin + share, job->spans), scored = begin;
         while (scored < last) {
             int64_t rows = 0, end = scored;
             for (; end < last; end++) {

@@ -5,7 +5,8 @@
 
 #ifndef ISA_NAME /* AVX-VNNI has another name and other products, and shares the rest */
 #define ISA_NAME "avx2"
-#define QUANTIZED_MAX WIDE_MAX
+#define NARROW_MAX WIDE_MAX
+#define BYTE_ROWS 0
 #endif
 #define TILE_ROWS 4
 
@@ -79,20 +80,26 @@ INLINE Floats f_from_ints(const int32_t *from) {
     BOTH(_mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)from)),
          _mm256_cvtepi32_ps(_mm256_loadu_si256((const __m256i *)(from + 8))));
 }
-#ifdef BYTE_PRODUCTS
-typedef uint8_t QuantizedValue;
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
+/* 16-bit integers of rounded numbers. */
+INLINE __m256i to_words(Floats x) {
     __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high));
-    words = _mm256_permute4x64_epi64(words, 0xd8); /* packs works within 128 bits */
+    return _mm256_permute4x64_epi64(words, 0xd8); /* packs works within 128 bits */
+}
+#if BYTE_ROWS
+typedef uint8_t QuantizedValue;
+INLINE void store_bytes(QuantizedValue *to, __m256i words) {
     __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128((__m128i *)to, bytes);
 }
+INLINE void f_to_quantized(QuantizedValue *to, Floats x) { store_bytes(to, to_words(x)); }
+INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
+    __m256i words = to_words(x);
+    store_bytes(low, _mm256_and_si256(words, _mm256_set1_epi16(127)));
+    store_bytes(high, _mm256_srli_epi16(words, LOW_BITS));
+}
 #else
 typedef int16_t QuantizedValue;
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
-    __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32(x.low), _mm256_cvtps_epi32(x.high));
-    _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(words, 0xd8)); /* packs works within 128 bits */
-}
+INLINE void f_to_quantized(QuantizedValue *to, Floats x) { _mm256_storeu_si256((__m256i *)to, to_words(x)); }
 #endif
 #define REDUCE(NAME, OPERATION)                                                      \
     INLINE float NAME(Floats x) {                                                    \
@@ -112,7 +119,7 @@ REDUCE(f_smallest, min)
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
 #define START(i) __m256i a##i = _mm256_setzero_si256(), b##i = _mm256_setzero_si256();
 
-#ifdef BYTE_PRODUCTS
+#if BYTE_ROWS
 #define STEP_COLUMNS 16
 #define STEP(i)                                     \
     memcpy(&four, q + i * inputs + k, sizeof four); \

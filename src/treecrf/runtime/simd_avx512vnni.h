@@ -1,7 +1,8 @@
-/* AVX-512 with the dot products of VNNI: a Floats is one vector, and rows are quantized to 8 bits. */
+/* AVX-512 with the dot products of VNNI: a Floats is one vector, and rows are bytes. */
 
 #define ISA_NAME "avx512vnni"
-#define QUANTIZED_MAX 255
+#define NARROW_MAX 255
+#define BYTE_ROWS 1
 #define TILE_ROWS 6
 
 typedef __m512 Floats;
@@ -35,6 +36,11 @@ INLINE Floats f_from_ints(const int32_t *from) { return _mm512_cvtepi32_ps(_mm51
 typedef uint8_t QuantizedValue;
 INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
     _mm_storeu_si128((__m128i *)to, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(x)));
+}
+INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
+    __m512i values = _mm512_cvtps_epi32(x);
+    _mm_storeu_si128((__m128i *)low, _mm512_cvtepi32_epi8(_mm512_and_si512(values, _mm512_set1_epi32(127))));
+    _mm_storeu_si128((__m128i *)high, _mm512_cvtepi32_epi8(_mm512_srli_epi32(values, LOW_BITS)));
 }
 INLINE float f_sum(Floats x) { return _mm512_reduce_add_ps(x); }
 INLINE float f_largest(Floats x) { return _mm512_reduce_max_ps(x); }

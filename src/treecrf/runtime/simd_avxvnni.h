@@ -1,7 +1,7 @@
-/* AVX2 with the 256-bit dot products of AVX-VNNI, which do not saturate: rows are quantized to 8 bits. */
+/* AVX2 with the 256-bit dot products of AVX-VNNI, which do not saturate: rows are bytes. */
 
 #define ISA_NAME "avxvnni"
-#define QUANTIZED_MAX 255
-#define BYTE_PRODUCTS
+#define NARROW_MAX 255
+#define BYTE_ROWS 1
 
 #include "simd_avx2.h"

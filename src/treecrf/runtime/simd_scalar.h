@@ -2,7 +2,8 @@
 
 #ifndef ISA_NAME
 #define ISA_NAME "scalar"
-#define QUANTIZED_MAX WIDE_MAX
+#define NARROW_MAX WIDE_MAX
+#define BYTE_ROWS 0
 #endif
 #define TILE_ROWS 4
 
@@ -49,7 +50,8 @@ INLINE Floats f_round(Floats a) { LANEWISE((a.v[lane] + 12582912.0f) - 12582912.
 INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
     Floats out;
     EACH_LANE {
-        int32_t bits = ((int32_t)n.v[lane] + 127) << 23;
+        float exponent = n.v[lane] > -127.0f ? n.v[lane] : -127.0f; /* also for NaN */
+        int32_t bits = ((int32_t)(exponent < 128.0f ? exponent : 128.0f) + 127) << 23;
         float power;
         memcpy(&power, &bits, sizeof power);
         out.v[lane] = guard.v[lane] > -87.0f ? x.v[lane] * power : 0.0f;
@@ -57,8 +59,17 @@ INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
     return out;
 }
 INLINE Floats f_from_ints(const int32_t *from) { LANEWISE((float)from[lane]); }
+/* Non-negative integers, rounded. */
+#if BYTE_ROWS
+typedef uint8_t QuantizedValue;
+/* The low and the high bits in two rows. */
+INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
+    x = f_round(x);
+    EACH_LANE low[lane] = (int32_t)x.v[lane] & ((1 << LOW_BITS) - 1), high[lane] = (uint8_t)((int32_t)x.v[lane] >> LOW_BITS);
+}
+#else
 typedef int16_t QuantizedValue;
-/* Non-negative integers up to QUANTIZED_MAX, rounded. */
+#endif
 INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
     x = f_round(x);
     EACH_LANE to[lane] = (QuantizedValue)x.v[lane];

@@ -1,7 +1,7 @@
 """Search in trees with Tregex's patterns, and changes of trees with Tsurgeon's operations."""
 
 from treecrf.search.errors import PatternError, SurgeryError
-from treecrf.search.forest import Forest
+from treecrf.search.forest import Forest, read_forests
 from treecrf.search.heads import CHINESE, COLLINS, HeadRules, head_positions
 from treecrf.search.pattern import Counts, Match, Pattern
 from treecrf.search.surgery import Surgery, apply_surgeries, read_surgeries
@@ -19,5 +19,6 @@ __all__ = [
     "SurgeryError",
     "apply_surgeries",
     "head_positions",
+    "read_forests",
     "read_surgeries",
 ]

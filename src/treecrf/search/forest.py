@@ -6,6 +6,7 @@ The words are nodes below their preterminals, with their text as label, as in Tr
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,9 +95,14 @@ class Forest:
     @cached_property
     def addresses(self) -> tuple[int, int, int, int, int, int, int, int, int]:
         """The numbers of nodes, trees and labels, and the addresses of the arrays, for the compiled matcher."""
-        columns = (self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts)
-        a, b, c, d, e, f = (column.ctypes.data for column in columns)
+        # the arrays stay alive as long as their addresses are remembered
+        self._columns = (self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts)
+        a, b, c, d, e, f = (column.ctypes.data for column in self._columns)
         return len(self.ends), len(self), len(self.labels), a, b, c, d, e, f
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the addresses, which mean nothing in a copy or in another process."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("addresses", "_columns")}
 
     def tree_of(self, node: int) -> int:
         """The number of the tree that contains a node."""

@@ -83,6 +83,9 @@ class Pattern:
     def __repr__(self) -> str:
         return f"Pattern({self.text!r})"
 
+    def __reduce__(self) -> "tuple[type[Pattern], tuple[str]]":
+        return Pattern, (self.text,)  # a copy is compiled anew: the program remembers addresses
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of nodes in the pattern."""

@@ -1,6 +1,6 @@
 """Raw text: paragraphs, sentences, tokens, the normalization of words and a guess of the language."""
 
-from treecrf.text.language_guess import LanguageGuess, guess_language, language_warning
+from treecrf.text.language_guess import LanguageCheck, LanguageGuess, guess_language, language_warning
 from treecrf.text.paragraphs import Paragraph, paragraphs
 from treecrf.text.sentence_splitter import (
     Sentence,
@@ -12,6 +12,7 @@ from treecrf.text.sentence_splitter import (
 )
 
 __all__ = [
+    "LanguageCheck",
     "LanguageGuess",
     "Paragraph",
     "Sentence",

@@ -85,8 +85,33 @@ def language_warning(words: Sequence[str], language: str) -> str | None:
     expected = LANGUAGE_NAMES.get(language, language)
     if guess is None or guess.name == expected:
         return None
-    advice = f"use the model {guess.model}" if guess.model else "no embedded model reads it"
-    return f"the text looks {guess.name} and the model reads {expected}: {advice}"
+    advice = (
+        f"the model {guess.model} reads it (--model {guess.model})" if guess.model else "no embedded model reads it"
+    )
+    return f"the text looks {guess.name}, and the model reads {expected}; {advice}"
+
+
+class LanguageCheck:
+    """Checks the language of the first sentences of an input until one gives a message, which is returned once."""
+
+    def __init__(self, language: str, *, max_sentences: int) -> None:
+        self.language = language
+        self._sentences_left = max_sentences
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the next sentence is checked."""
+        return self._sentences_left > 0
+
+    def message(self, words: Sequence[str]) -> str | None:
+        """The message about a sentence, if it is the first in another language."""
+        if not self.is_active:
+            return None
+        self._sentences_left -= 1
+        message = language_warning(words, self.language)
+        if message:
+            self._sentences_left = 0
+        return message
 
 
 def _latin_language(words: Sequence[str]) -> str | None:

@@ -234,6 +234,10 @@ static PyObject *write_lines(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOnKKKKO!O!ULO", &sentences, &all_tags, &words_left, &starts, &ends, &label_ids,
                           &tag_ids, &PyTuple_Type, &labels, &PyTuple_Type, &tags, &root, &w.rootless, &w.escape))
         return NULL;
+    if (words_left > 0 && !(starts && ends && label_ids && tag_ids)) {
+        PyErr_SetString(PyExc_ValueError, "an address is null; expected an array");
+        return NULL;
+    }
     Arrays a = {(int32_t *)(uintptr_t)starts, (int32_t *)(uintptr_t)ends, (int32_t *)(uintptr_t)label_ids,
                 (int32_t *)(uintptr_t)tag_ids};
     w.labels = read_pieces(labels, &w.label_count);
