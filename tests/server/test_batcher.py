@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from treecrf.parser.formats import Formatter
-from treecrf.server.batcher import Batcher, Job, QueueFullError
+from treecrf.server.batcher import Batcher, QueueFullError, StoppedError
+from treecrf.server.lane import Job
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult
@@ -31,8 +32,8 @@ class StubParser:
         return list(self.batches[-1])
 
 
-def job(*sentences: str, options: ParseOptions = OPTIONS) -> Job:
-    return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences])
+def job(*sentences: str, options: ParseOptions = OPTIONS, client: str = "") -> Job:
+    return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences], client=client)
 
 
 def run_with_batcher(
@@ -152,6 +153,57 @@ def test_an_error_in_one_group_does_not_affect_others() -> None:
         assert await batcher.run(job("c")) == ["yes"]
 
     run_with_batcher(parse, test)
+
+
+def test_small_sentences_do_not_wait_for_a_large_one() -> None:
+    stub = StubParser()
+
+    def parse(options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+        return stub(options, sentences) if len(sentences[0].words) > 250 else ["small"]
+
+    async def test(batcher: Batcher) -> None:
+        stub.may_finish.clear()
+        large = asyncio.ensure_future(batcher.run(job("l" * 300, "s")))
+        assert await asyncio.to_thread(stub.has_started.wait, TIMEOUT)
+        assert await batcher.run(job("x")) == ["small"]
+        assert not large.done()
+        stub.may_finish.set()
+        assert await large == ["l" * 300, "small"]
+
+    run_with_batcher(parse, test)
+
+
+def test_the_queue_is_full_by_work_but_small_jobs_have_a_reserve() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        await start_blocking_job(stub, batcher)
+        tasks = await enqueue(batcher.run(job("a" * 40)), batcher.run(job("b" * 40)))
+        with pytest.raises(QueueFullError):
+            await batcher.run(job("c" * 40))
+        tasks += await enqueue(batcher.run(job("x")))
+        stub.may_finish.set()
+        assert [len(results) for results in await asyncio.gather(*tasks)] == [1, 1, 1]
+
+    run_with_batcher(stub, test, queue_work=110, work=100)
+
+
+def test_stop_fails_unfinished_jobs_at_once() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        first = await start_blocking_job(stub, batcher)
+        (queued,) = await enqueue(batcher.run(job("a")))
+        batcher.stop()
+        for task in (first, queued):
+            with pytest.raises(StoppedError):
+                await task
+        with pytest.raises(StoppedError):
+            await batcher.run(job("b"))
+        stub.may_finish.set()
+
+    run_with_batcher(stub, test)
+    assert stub.batches == [["first"]]
 
 
 def test_close_finishes_queued_jobs() -> None:
