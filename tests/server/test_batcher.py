@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from treecrf.parser.formats import Formatter
-from treecrf.server.batcher import Batcher, QueueFullError, StoppedError
+from treecrf.server.batcher import Batcher, ParseSentences, QueueFullError, StoppedError
 from treecrf.server.lane import Job
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
@@ -25,7 +25,9 @@ class StubParser:
         self.has_started = threading.Event()
         self.may_finish.set()
 
-    def __call__(self, options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+    def __call__(
+        self, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
         self.batches.append(["".join(map(str, sentence.words)) for sentence in sentences])
         self.has_started.set()
         assert self.may_finish.wait(TIMEOUT)
@@ -37,7 +39,7 @@ def job(*sentences: str, options: ParseOptions = OPTIONS, client: str = "") -> J
 
 
 def run_with_batcher(
-    parse: Callable[[ParseOptions, Sequence[SentenceInput]], Sequence[SentenceResult]],
+    parse: ParseSentences,
     test: Callable[[Batcher], Coroutine[Any, Any, None]],
     **limits: Any,
 ) -> Metrics:
@@ -141,7 +143,9 @@ def test_a_cancelled_job_is_not_parsed() -> None:
 
 
 def test_an_error_in_one_group_does_not_affect_others() -> None:
-    def parse(options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
         if not options.mbr:
             raise RuntimeError("no")
         return ["yes"] * len(sentences)
@@ -158,8 +162,10 @@ def test_an_error_in_one_group_does_not_affect_others() -> None:
 def test_small_sentences_do_not_wait_for_a_large_one() -> None:
     stub = StubParser()
 
-    def parse(options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
-        return stub(options, sentences) if len(sentences[0].words) > 250 else ["small"]
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
+        return stub(options, sentences, should_stop) if len(sentences[0].words) > 250 else ["small"]
 
     async def test(batcher: Batcher) -> None:
         stub.may_finish.clear()
@@ -186,6 +192,28 @@ def test_the_queue_is_full_by_work_but_small_jobs_have_a_reserve() -> None:
         assert [len(results) for results in await asyncio.gather(*tasks)] == [1, 1, 1]
 
     run_with_batcher(stub, test, queue_work=110, work=100)
+
+
+def test_a_cancelled_job_in_work_is_told_to_stop() -> None:
+    stub = StubParser()
+    answers: list[bool] = []
+
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
+        answers.append(should_stop())
+        stub(options, sentences, should_stop)
+        answers.append(should_stop())
+        return ["result"] * len(sentences)
+
+    async def test(batcher: Batcher) -> None:
+        task = await start_blocking_job(stub, batcher)
+        task.cancel()
+        await asyncio.wait({task})
+        stub.may_finish.set()
+
+    run_with_batcher(parse, test)
+    assert answers == [False, True]
 
 
 def test_stop_fails_unfinished_jobs_at_once() -> None:

@@ -10,6 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from treecrf.server.lane import BatchEntry, Job, Lane
 from treecrf.server.limits import Limits
@@ -18,13 +19,14 @@ from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResu
 
 log = logging.getLogger(__name__)
 
-ParseSentences = Callable[[ParseOptions, Sequence[SentenceInput]], Sequence[SentenceResult]]
+# options, sentences, and a function that says whether nobody waits for the results any more
+ParseSentences = Callable[[ParseOptions, Sequence[SentenceInput], Callable[[], bool]], Sequence[SentenceResult]]
 
 _LARGE_WORK = 1000  # a sentence with more work is parsed in the second thread
 _SMOOTHING = 0.2  # weight of the last batch in the moving average of the seconds per unit of work
 _SMALL_SHARE = 0.01  # a job that takes this share of the queue or less is small,
 _RESERVE_SHARE = 0.1  # and may exceed the limits of the queue by this share, so that large jobs do not lock it out
-_STOP_SECONDS = 1.0  # time that a stopped thread has to end; it cannot be interrupted inside the parser
+_STOP_SECONDS = 1.0  # time that a stopped thread has to end; only a search for alternatives can be interrupted
 
 
 class QueueFullError(Exception):
@@ -87,7 +89,7 @@ class Batcher:
         """Fails all jobs that are not complete; further jobs fail as well."""
         with self._condition:
             self._is_stopped = True
-            jobs = list(self._jobs)
+            jobs, self._jobs = self._jobs, set()
         for job in jobs:
             job.loop.call_soon_threadsafe(job.fail, StoppedError())
 
@@ -133,6 +135,10 @@ class Batcher:
         self._metrics.queue.set(self._queued_sentences)
         self._metrics.queue_work.set(self._queued_work)
 
+    def _is_abandoned(self, jobs: set[Job]) -> bool:
+        """Whether nobody waits for the results of any of these jobs."""
+        return jobs.isdisjoint(self._jobs)
+
     def _run_batch(self, batch: list[BatchEntry]) -> None:
         work = sum(entry.work for entry in batch)
         with self._condition:
@@ -153,8 +159,11 @@ class Batcher:
             key = (entry.job.options, entry.sentence.tags is None, entry.sentence.constraints is None)
             groups.setdefault(key, []).append(entry)
         for (options, *_), group in groups.items():
+            jobs = {entry.job for entry in group}
             try:
-                results = self._parse_sentences(options, [entry.sentence for entry in group])
+                results = self._parse_sentences(
+                    options, [entry.sentence for entry in group], partial(self._is_abandoned, jobs)
+                )
             except Exception as error:  # an error in one group must not stop the thread
                 log.exception("batch failed")
                 results = [error] * len(group)
