@@ -139,6 +139,7 @@ def test_endless_pipelined_requests_end_the_connection(server: ServerProcess) ->
         with pytest.raises(OSError):
             for _ in range(1000):
                 client.sendall(request * 1000)
+    wait_until(lambda: server.metric("treecrf_queue_sentences") == 0)
     assert memory_bytes(server) < before + 100_000_000
 
 

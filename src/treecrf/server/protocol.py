@@ -6,7 +6,7 @@ from typing import Any
 
 import httptools
 from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from treecrf.server.auth import PUBLIC_PATH
 from treecrf.server.client import client_name
@@ -53,6 +53,7 @@ class ServerProtocol(HttpToolsProtocol):
         self._is_rejected = False
         self._framing_bytes = 0  # bytes of the current request that are not content of its body
         self._body_bytes = 0
+        self._cycles: list[RequestResponseCycle] = []  # requests without a complete response
         self._idle_cycle: Any = None  # the request cycle of the last check, in a tuple, if it was idle
         self._check_idle()
         if not self._connections.add(self):
@@ -62,6 +63,9 @@ class ServerProtocol(HttpToolsProtocol):
         self._idle_timer.cancel()
         self._connections.discard(self)
         super().connection_lost(exc)
+        for cycle in self._cycles:  # Uvicorn tells only the last of several pipelined requests
+            cycle.disconnected = cycle.disconnected or not cycle.response_complete
+            cycle.message_event.set()
 
     @property
     def is_waiting_for_client(self) -> bool:
@@ -170,6 +174,7 @@ class ServerProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._check_host()
         super().on_headers_complete()
+        self._cycles = [cycle for cycle in self._cycles if not cycle.response_complete] + [self.cycle]
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
