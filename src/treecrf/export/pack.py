@@ -23,7 +23,6 @@ from treecrf.parser.evaluate import evaluate_parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE
 from treecrf.training.config import Recipe
-from treecrf.tree import Tree
 from treecrf.treebank import clean, read_trees
 from treecrf.treebank.binarize import unary_chain
 
@@ -120,14 +119,14 @@ def _measure(
     parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: str
 ) -> tuple[TreebankScore, ...]:
     """The scores on the files `data`/NAME/test.mrg.gz, with the number of sentences that are in the training data."""
-    training_sentences = {_fold(tree) for path in train for tree in read_trees(data / path)}
+    training_sentences = {_fold(tree.words) for path in train for tree in read_trees(data / path)}
     unlimited_rules = replace(find_rules(rules), max_error=None)
     return tuple(_score(parser, name, data, unlimited_rules, training_sentences) for name in tests)
 
 
-def _fold(tree: Tree) -> tuple[str, ...]:
-    """The words of a tree in lower case."""
-    return tuple(word.lower() for word in tree.words)
+def _fold(words: Iterable[str]) -> tuple[str, ...]:
+    """The words in lower case."""
+    return tuple(word.lower() for word in words)
 
 
 def _score(
@@ -138,9 +137,9 @@ def _score(
     scores = evaluate_parser(parser, gold, rules=rules)
     lowercase_scores = evaluate_parser(parser, gold, rules=rules, lowercase=True)
     main, evalb = scores.all_sentences, scores.evalb
-    seen = [tree for tree in gold if _fold(tree) in training_sentences]
+    seen = [tree for tree in gold if _fold(tree.words) in training_sentences]
     pairs = zip(main.sentences, gold, strict=True)
-    unseen = summarize([sentence for sentence, tree in pairs if _fold(tree) not in training_sentences])
+    unseen = summarize([sentence for sentence, tree in pairs if _fold(tree.words) not in training_sentences])
     return TreebankScore(
         name=name,
         sentences=main.all.sentences,
