@@ -1,6 +1,7 @@
 """The server process: start, log, and graceful shutdown."""
 
 import asyncio
+import errno
 import gc
 import logging
 import math
@@ -8,19 +9,21 @@ import os
 import signal
 import socket
 import sys
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
 
-from treecrf.server.access_log import JsonFormatter
+from treecrf.server.access_log import JsonFormatter, TextFormatter
 from treecrf.server.limits import Limits
 from treecrf.server.protocol import ServerProtocol
 
 _SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
 _STOP_SECONDS = 2  # after the limit on the drain, in which unfinished requests get their error responses
 
+_BACKLOG = 2048  # connections that wait to be accepted
 _SWITCH_SECONDS = 0.001  # the event loop waits this long for a thread that runs Python code
 
 
@@ -48,16 +51,31 @@ class Server(uvicorn.Server):
         yield
 
 
-def serve(app: FastAPI, *, host: str, port: int) -> None:
-    """Runs an app until SIGTERM or SIGINT."""
+def serve(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    log_format: str = "json",
+    opens_browser: bool = False,
+) -> None:
+    """Runs an app until SIGTERM or SIGINT. With the log format `text`, a greeting has the server's address."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    if log_format == "text":
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # the greeting says the same
+    listener = _listen(host, port)
+    url = _url(host, listener.getsockname()[1])
+    if log_format == "text":
+        print(f"treecrf is at {url} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    else:
+        logging.getLogger(__name__).info("running on %s", url)
+    if opens_browser:
+        webbrowser.open(url)
     limits: Limits = app.state.limits
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=ServerProtocol,
         ws="none",
         log_config=None,
@@ -69,7 +87,29 @@ def serve(app: FastAPI, *, host: str, port: int) -> None:
     )
     gc.freeze()  # the models stay: repeated garbage collection over them would block requests
     sys.setswitchinterval(_SWITCH_SECONDS)
-    Server(config).run()
+    Server(config).run([listener])
     if app.state.batcher.is_running:  # the drain's limit was reached inside the parser, which cannot be interrupted
         logging.shutdown()
         os._exit(0)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Opens the listening socket."""
+    listener = None
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        advice = "choose another one with --port" if error.errno == errno.EADDRINUSE else "check --host and --port"
+        raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror}; {advice}") from None
+    return listener
+
+
+def _url(host: str, port: int) -> str:
+    local_host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{local_host}:{port}"
