@@ -7,7 +7,7 @@ DEVELOPMENT := .venv/.development
 COMPILED := $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs sanitize clean
+.PHONY: demo test lint bench docs sanitize soak clean
 
 demo: $(PARSING)
 	$(BIN)/python examples/demo.py
@@ -44,6 +44,12 @@ sanitize: $(DEVELOPMENT)
 	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/runtime/random_calls.py 2500 SEED build/sanitize/src'
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py \
 		tests/runtime tests/search
+
+# the adversarial tests with many more examples, and attacks on a server with their times and its memory
+soak: $(DEVELOPMENT)
+	TREECRF_SOAK=1 $(PYTEST) tests/adversarial
+	$(BIN)/python benchmarks/attack_server.py
+	$(BIN)/python benchmarks/attack_server.py --same-address
 
 clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so

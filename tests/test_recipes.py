@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from small import FIFTY
+from treecrf import models
 from treecrf.config import read_config, to_toml
 from treecrf.nn import ModelConfig
 from treecrf.training import Recipe, TrainConfig
@@ -115,6 +116,18 @@ def test_the_script_trains_the_encoder_and_teachers_of_the_english_model() -> No
     recipe = load("en")
     assert {recipe.model.transformer, *recipe.train.teachers} < runs
     assert all((RECIPES / name).is_file() for name in re.findall(r"recipes/(\S+)", script))
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_script_of_an_embedded_model_starts_from_treebanks_vectors_and_encoders(name: str) -> None:
+    lines = [line for line in (RECIPES / f"{name}.sh").read_text().splitlines() if not line.startswith("#")]
+    trained: set[str] = set()
+    for command in (line.split() for line in lines if "treecrf " in line):
+        sources = command[command.index("--model") + 1 :][:1] if "parse" in command else command[2:3]
+        assert sources, "a model that this script has not trained"
+        assert command[1] == "train" or sources[0] in trained, command
+        trained |= set(command[command.index("-o") + 1 :][:1]) if "-o" in command else set()
+    assert f"treecrf pack runs/{name}" in lines[-1] and f"src/treecrf/models/{name} " in lines[-1]
 
 
 def test_sentences_of_treebanks_become_distinct_lines_of_words(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -198,8 +199,13 @@ def test_a_model_is_scored_with_predicted_and_gold_tags(run, model):
     status, output, _ = run(FIFTY, "--model", model, "--device", "cpu")
     assert status == 0 and output.startswith(expected + "\n-- Unlabelled --\n")
     assert "\n-- 95% intervals --\n" in output and "\nTagging accuracy " in output
-    below = output.partition("\n-- Gold tags given --\n")[2]
-    assert "Bracketing FMeasure       = " in below and "95% interval of it        = " in below
+    below = output.partition("\n-- All sentences, punctuation deleted by the gold tags --\n")[2]
+    first, _, evalb = below.partition("\n-- EVALB, punctuation deleted by the tags of each tree --\n")
+    for part in (first, evalb):
+        assert "Bracketing FMeasure       = " in part and "95% interval of it        = " in part
+    sentences, valid = (int(re.search(rf"Number of {kind} += +(\d+)", expected)[1]) for kind in ("sentence", "Valid.*"))
+    assert valid < sentences and f"Sentences left out        = {sentences - valid:6}\n" in evalb
+    assert f"Sentences left out        = {0:6}\n" in first
     assert run(FIFTY, "--model", model, "--plain")[1] == expected
 
 
@@ -207,6 +213,15 @@ def test_json_has_the_scores_with_predicted_and_gold_tags(run, model):
     scores = json.loads(run(FIFTY, "--model", model, "--json")[1])
     assert scores["gold_tags"]["all"]["tagging_accuracy"] == 100 > scores["all"]["tagging_accuracy"]
     assert scores["gold_tags"]["intervals"]["f1"][0] < scores["gold_tags"]["all"]["brackets"]["f1"]
+
+
+def test_files_with_wrong_punctuation_tags_are_scored_over_all_sentences_too(run, tmp_path):
+    gold = write(tmp_path / "gold", "(TOP (S (NP (NNS trees)) (VP (VBP grow)) (. .)))\n" * 2)
+    assert "All sentences" not in run(gold, gold)[1]
+    wrong = write(tmp_path / "wrong", "(TOP (S (NP (NNS trees)) (VP (VBP grow)) (NN .)))\n" * 2)
+    _, output, _ = run(gold, wrong)
+    first, _, evalb = output.partition("-- All sentences")[2].partition("-- EVALB")
+    assert "FMeasure       = 100.00" in first and "Sentences left out        =      2" in evalb
 
 
 def test_the_scoring_of_a_model_stops_only_with_max_error(run, model):

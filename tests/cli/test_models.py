@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from treecrf import models
@@ -32,6 +34,27 @@ def test_every_label_and_tag_of_a_model_is_explained(name: str, capsys: pytest.C
     assert [row.rpartition(": ")[0] or row for row in rows if row.endswith(": unknown")] == []
     assert len(rows) == len(card.labels) + len(card.tags)
     assert all(row.startswith(f"{label}: ") for row, label in zip(rows, (*card.labels, *card.tags), strict=True))
+
+
+def table_rows(page: str) -> list[list[str]]:
+    """The cells of all table rows of a page in the repository."""
+    lines = (Path(__file__).parents[2] / page).read_text(encoding="utf-8").splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+
+
+@pytest.mark.parametrize("name", models.names())
+def test_the_readme_and_the_results_have_the_scores_of_the_card(name: str) -> None:
+    readme, results = table_rows("README.md"), table_rows("docs/results.md")
+    columns = {"MASC": "masc", "MCTB": "mctb", "PTB sample": "ptb_sample", "GENIA": "genia", "CRAFT": "craft"}
+    head = next(row for row in readme if "MASC" in row)
+    row = next(row for row in readme if row[0].startswith(f"`{name}`") and len(row) == len(head))
+    figures = {columns.get(title, title.lower()): cell for title, cell in zip(head, row, strict=True)}
+    place = next(row for row in results if "test part" in row and "`en`" in row).index(f"`{name}`")
+    for score in ModelCard.load(models.FOLDER / name).scores:
+        assert figures.get(score.name) in (None, f"{score.f1:.1f}")
+        cell = next(row[place] for row in results if row[0].split(",")[0] == score.name and len(row) > place)
+        low, high = score.interval
+        assert cell == f"{score.f1:.2f} ({low:.1f} to {high:.1f}); {score.evalb_f1:.2f}, {score.skipped} skipped"
 
 
 def test_labels_are_explained_in_words(capsys: pytest.CaptureFixture[str]) -> None:

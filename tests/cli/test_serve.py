@@ -1,3 +1,4 @@
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -90,3 +91,33 @@ def test_invalid_tokens_and_models_are_errors(models: Path, tmp_path: Path, monk
     assert "two models have the name 'two'" in str(serve("--model", models / "two", models / "deeper" / "two"))
     monkeypatch.setitem(sys.modules, "treecrf.server.app", None)
     assert "pip install 'treecrf[server]'" in str(serve("--model", models / "one"))
+
+
+def test_a_port_out_of_range_is_a_one_line_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert serve("--port", 99999) == 2
+    last_line = capsys.readouterr().err.splitlines()[-1]
+    assert "the port is '99999'; expected a number from 0 to 65535" in last_line
+
+
+def test_a_port_in_use_is_a_one_line_error(models: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        message = str(serve("--model", models / "one", "--port", port))
+    assert message.startswith(f"treecrf serve: cannot listen on 127.0.0.1, port {port}: ")
+    assert message.endswith("choose another one with --port")
+
+
+def test_the_log_is_json_unless_it_is_on_a_terminal(
+    models: Path, serve_calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve("--model", models / "one")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    serve("--model", models / "one", "--open")
+    serve("--model", models / "one", "--log-format", "json")
+    assert [(call["log_format"], call["opens_browser"]) for call in serve_calls] == [
+        ("json", False),
+        ("text", True),
+        ("json", False),
+    ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evalb.pairs import PLAIN_LABELS, pairs, trees
+from evalb.pairs import PLAIN_LABELS, TAGS, pairs, trees
 from treecrf import Tree
 from treecrf.evalb import COLLINS, Accuracy, Rules, Status, evaluate, evaluate_lines
 
@@ -174,3 +174,23 @@ def test_pyevalb_agrees_on_a_treebank():
 def test_percentages_are_always_finite():
     score = evaluate([GOLD, GOLD], [None, Tree.parse("(NN cat)")], rules=COLLINS)
     assert all(math.isfinite(value) for value in (score.f1, score.recall, score.all.average_crossing))
+
+
+@given(pairs(), st.data())
+def test_gold_tags_give_the_score_of_a_tree_with_these_tags(pair, data):
+    gold, predicted = pair
+    tags = data.draw(st.lists(TAGS, min_size=len(gold.words), max_size=len(gold.words)))
+    retagged = retag(predicted, iter(tags))
+    score = evaluate([gold], [retagged], use_gold_tags=True)
+    assert score.sentences == evaluate([gold], [predicted]).sentences
+    assert score.sentences == evaluate_lines([str(gold)], [str(retagged)], use_gold_tags=True).sentences
+
+
+def retag(tree, tags):
+    if isinstance(tree.children[0], str):
+        return Tree(next(tags), tree.children)
+    return Tree(tree.label, tuple(retag(child, tags) for child in tree.children))
+
+
+def test_gold_tags_do_not_hide_missing_words():
+    assert evaluate([GOLD], [Tree.parse("(TOP (S (NP (DT the) (NN cat))))")], use_gold_tags=True).all.errors == 1

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from treecrf import models
 from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks, to_markdown
-from treecrf.export.pack import pack_model
+from treecrf.export.pack import pack_model, renew_card
 from treecrf.parser import Parser
 from treecrf.training import fit
+from treecrf.treebank import read_trees
 
 CARDS = Path(__file__).parents[2] / "recipes" / "cards"
 TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
@@ -87,6 +89,9 @@ def test_a_card_has_data_and_scores(packed: Path) -> None:
     assert (card.name, card.commit, card.data) == ("toy-model", "abc", (TREEBANK,))
     (score,) = card.scores
     assert score.sentences == 20 and score.interval[0] <= score.f1 <= score.interval[1]
+    train = {" ".join(tree.words).lower() for tree in read_trees(FIFTY)}
+    seen = [tree for tree in toy_trees(20, seed=9) if " ".join(tree.words).lower() in train]
+    assert (score.seen, score.seen_long) == (len(seen), sum(len(tree.words) >= 6 for tree in seen))
     assert {"NP", "VP", "S"} <= set(card.labels) and "DT" in card.tags
     text = (packed / "README.md").read_text(encoding="utf-8")
     assert text == to_markdown(card)
@@ -101,14 +106,17 @@ def test_a_packed_model_contains_no_paths(packed: Path, data: Path) -> None:
     assert 'train = ["toy/train.mrg"]' in recipe and 'teachers = ["teacher"]' in recipe
 
 
-def test_a_test_set_without_scorable_sentences_has_f1_0(run_folder: Path, tmp_path: Path) -> None:
+def test_sentences_that_evalb_cannot_score_count_in_f1(run_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "odd").mkdir()
     tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # the rules delete a word with this tag
     (tmp_path / "odd" / "test.mrg.gz").write_bytes(gzip.compress(tree))
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "train.mrg").write_bytes(Path(FIFTY).read_bytes())
     purpose = replace(PURPOSE, tests=("odd",))
     card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
     (score,) = card.scores
-    assert (score.errors, score.f1, score.interval) == (1, 0.0, (0.0, 0.0))
+    assert (score.skipped, score.evalb_f1, score.evalb_interval) == (1, 0.0, (0.0, 0.0))
+    assert score.sentences == 1 and score.f1 > 0
 
 
 def test_a_treebank_without_description_is_an_error(run_folder: Path, tmp_path: Path) -> None:
@@ -170,8 +178,20 @@ def test_models_command_without_embedded_models(
     assert capsys.readouterr().out.startswith("There are no embedded models")
 
 
-def test_a_card_counts_sentences_that_evalb_does_not_score(packed: Path) -> None:
+def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_data(packed: Path) -> None:
     card = ModelCard.load(packed)
-    (score,) = card.scores
-    text = to_markdown(replace(card, scores=(replace(score, errors=7),)))
-    assert "toy: with predicted tags, 7 sentences have a wrong punctuation tag" in text
+    score = replace(card.scores[0], f1=84.75, evalb_f1=85.15, skipped=7, seen=5, seen_long=3, unseen_f1=84.5)
+    text = to_markdown(replace(card, scores=(score,)))
+    (row,) = [line for line in text.splitlines() if line.startswith("| toy | 20 | 84.75 (")]
+    assert "| 85.15 (" in row and "| 7 |" in row
+    assert "| toy | 5 | 3 | 84.50 |" in text
+
+
+def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(packed, tmp_path / "model"))
+    card = ModelCard.load(packed)
+    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),))
+    wrong.save(model)
+    renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
+    assert to_markdown(renewed) == to_markdown(replace(card, purpose=replace(PURPOSE, uses="Play again.")))
+    assert ModelCard.load(model).scores[0] == card.scores[0]

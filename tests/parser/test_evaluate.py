@@ -13,28 +13,28 @@ def test_both_scores_are_those_of_parsed_trees() -> None:
     parser = random_parser(TREES, tag_head=True)
     scores = evaluate_parser(parser, TREES, rules=replace(COLLINS, max_error=None))
     words, tags = [tree.words for tree in TREES], [tree.tags for tree in TREES]
-    assert scores.predicted_tags is not None and scores.main is scores.predicted_tags
-    assert scores.predicted_tags.sentences == evaluate(TREES, parser.parse_many(words)).sentences
-    assert scores.gold_tags.sentences == evaluate(TREES, parser.parse_many(words, tags=tags)).sentences
-    assert scores.gold_tags.all.tagging_accuracy == 100 > scores.predicted_tags.all.tagging_accuracy
+    assert scores.evalb.sentences == evaluate(TREES, parser.parse_many(words)).sentences
+    assert scores.all_sentences.sentences == evaluate(TREES, parser.parse_many(words, tags=tags)).sentences
+    assert scores.all_sentences.all.valid == len(TREES) > scores.evalb.all.valid
 
 
 def test_a_parser_without_tags_is_scored_with_gold_ones() -> None:
     scores = evaluate_parser(random_parser(TREES), TREES)
-    assert scores.predicted_tags is None and scores.main is scores.gold_tags
+    assert scores.evalb.sentences == scores.all_sentences.sentences
+    assert scores.evalb.all.tagging_accuracy == 100
 
 
 def test_empty_elements_are_no_words() -> None:
     gold = Tree.parse("( (S (NP-SBJ (-NONE- *)) (VP (VB Wait)) (. .)))")
-    assert evaluate_parser(random_parser(TREES), [gold]).gold_tags.all.words == 1
+    assert evaluate_parser(random_parser(TREES), [gold]).all_sentences.all.words == 1
 
 
 def test_lower_case_is_read_and_the_gold_words_are_compared() -> None:
     trees = [tree for tree in TREES if tree.words[0][0].isupper()]
     parser = random_parser(TREES, tag_head=True)
     scores = evaluate_parser(parser, trees, lowercase=True)
-    assert scores.gold_tags.all.errors == 0
+    assert scores.all_sentences.all.errors == 0
     lower = [[word.lower() for word in tree.words] for tree in trees]
-    for score, found in zip(scores.gold_tags.sentences, parser.parse_many(lower), strict=True):
+    for score, found in zip(scores.all_sentences.sentences, parser.parse_many(lower), strict=True):
         assert score.counts.predicted <= len(found.spans())
-    assert scores.gold_tags.sentences != evaluate_parser(parser, trees).gold_tags.sentences
+    assert scores.all_sentences.sentences != evaluate_parser(parser, trees).all_sentences.sentences

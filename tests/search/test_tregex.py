@@ -71,6 +71,7 @@ TREE = Tree.parse(
         ("cat >># NP-SBJ", 1),
         ("NP < (CC $- NP $+ NP)", 1),
         ("NP <+(NP) DT", 5),
+        ("S <+(/^X|P/) DT", 3),  # in a path this is a regular expression, which finds P anywhere
         ("NP < -1 NN", 3),
         ("NP <... { DT ; JJ ; NN }", 1),
         ("NP !<... { DT ; NN }", 3),

@@ -142,6 +142,9 @@ def test_models_are_listed_with_their_labels_and_the_limits(client: TestClient, 
         ({"tokens": ["a"] * 301}, "sentence 0 has 301 words; this server's limit is 300"),
         ({"tokens": ["a"] * 101, "marginals": True}, "this server's limit for marginals is 100"),
         ({"text": "Yes.\n\n" * 1001}, "more than 1000 sentences"),
+        ({"text": ("so " * 290 + "\n\n") * 30, "k": 20}, "units of work; this server's limit is 2,000,000"),
+        ({str(number): 0 for number in range(101)}, "an object has 101 names; expected at most 100"),
+        ({"tokens": [1] * 100_000}, "tokens.0: Input should be a valid string"),
         ({"text": "One. Two.", "constraints": {"forbid": []}}, "constraints for 1 sentences, but the input has 2"),
         ({"tokens": ["a"], "constraints": {"require": [{"start": 0, "end": 2}]}}, "sentence 0: require a constituent"),
         ({"tokens": ["a"], "constraints": {"forbid": [{"start": 0, "end": 10**30}]}}, "sentence of 1 words"),
@@ -198,6 +201,15 @@ def test_only_files_of_the_page_are_served(client: TestClient) -> None:
         assert client.get(path).status_code == 404, path
     assert client.post("/health").status_code == 405
     assert client.get("/parse").status_code == 405
+
+
+def test_head_has_the_headers_of_get_without_the_body(client: TestClient) -> None:
+    for path in ("/", "/models", "/health", "/docs"):
+        head, get = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == get.headers["content-length"]
+    assert client.head("/parse").status_code == 405
+    assert client.head("/nowhere").status_code == 404
 
 
 def test_the_docs_page_needs_no_external_resources(client: TestClient) -> None:

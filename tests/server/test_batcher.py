@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from treecrf.parser.formats import Formatter
-from treecrf.server.batcher import Batcher, Job, QueueFullError
+from treecrf.server.batcher import Batcher, ParseSentences, QueueFullError, StoppedError
+from treecrf.server.lane import Job
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult
@@ -24,19 +25,21 @@ class StubParser:
         self.has_started = threading.Event()
         self.may_finish.set()
 
-    def __call__(self, options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+    def __call__(
+        self, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
         self.batches.append(["".join(map(str, sentence.words)) for sentence in sentences])
         self.has_started.set()
         assert self.may_finish.wait(TIMEOUT)
         return list(self.batches[-1])
 
 
-def job(*sentences: str, options: ParseOptions = OPTIONS) -> Job:
-    return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences])
+def job(*sentences: str, options: ParseOptions = OPTIONS, client: str = "") -> Job:
+    return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences], client=client)
 
 
 def run_with_batcher(
-    parse: Callable[[ParseOptions, Sequence[SentenceInput]], Sequence[SentenceResult]],
+    parse: ParseSentences,
     test: Callable[[Batcher], Coroutine[Any, Any, None]],
     **limits: Any,
 ) -> Metrics:
@@ -140,7 +143,9 @@ def test_a_cancelled_job_is_not_parsed() -> None:
 
 
 def test_an_error_in_one_group_does_not_affect_others() -> None:
-    def parse(options: ParseOptions, sentences: Sequence[SentenceInput]) -> list[SentenceResult]:
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
         if not options.mbr:
             raise RuntimeError("no")
         return ["yes"] * len(sentences)
@@ -152,6 +157,81 @@ def test_an_error_in_one_group_does_not_affect_others() -> None:
         assert await batcher.run(job("c")) == ["yes"]
 
     run_with_batcher(parse, test)
+
+
+def test_small_sentences_do_not_wait_for_a_large_one() -> None:
+    stub = StubParser()
+
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
+        return stub(options, sentences, should_stop) if len(sentences[0].words) > 250 else ["small"]
+
+    async def test(batcher: Batcher) -> None:
+        stub.may_finish.clear()
+        large = asyncio.ensure_future(batcher.run(job("l" * 300, "s")))
+        assert await asyncio.to_thread(stub.has_started.wait, TIMEOUT)
+        assert await batcher.run(job("x")) == ["small"]
+        assert not large.done()
+        stub.may_finish.set()
+        assert await large == ["l" * 300, "small"]
+
+    run_with_batcher(parse, test)
+
+
+def test_the_queue_is_full_by_work_but_small_jobs_have_a_reserve() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        await start_blocking_job(stub, batcher)
+        tasks = await enqueue(batcher.run(job("a" * 40)), batcher.run(job("b" * 40)))
+        with pytest.raises(QueueFullError):
+            await batcher.run(job("c" * 40))
+        tasks += await enqueue(batcher.run(job("x")))
+        stub.may_finish.set()
+        assert [len(results) for results in await asyncio.gather(*tasks)] == [1, 1, 1]
+
+    run_with_batcher(stub, test, queue_work=110, work=100)
+
+
+def test_a_cancelled_job_in_work_is_told_to_stop() -> None:
+    stub = StubParser()
+    answers: list[bool] = []
+
+    def parse(
+        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+    ) -> list[SentenceResult]:
+        answers.append(should_stop())
+        stub(options, sentences, should_stop)
+        answers.append(should_stop())
+        return ["result"] * len(sentences)
+
+    async def test(batcher: Batcher) -> None:
+        task = await start_blocking_job(stub, batcher)
+        task.cancel()
+        await asyncio.wait({task})
+        stub.may_finish.set()
+
+    run_with_batcher(parse, test)
+    assert answers == [False, True]
+
+
+def test_stop_fails_unfinished_jobs_at_once() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        first = await start_blocking_job(stub, batcher)
+        (queued,) = await enqueue(batcher.run(job("a")))
+        batcher.stop()
+        for task in (first, queued):
+            with pytest.raises(StoppedError):
+                await task
+        with pytest.raises(StoppedError):
+            await batcher.run(job("b"))
+        stub.may_finish.set()
+
+    run_with_batcher(stub, test)
+    assert stub.batches == [["first"]]
 
 
 def test_close_finishes_queued_jobs() -> None:

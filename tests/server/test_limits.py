@@ -12,3 +12,5 @@ def test_a_limit_below_its_minimum_is_an_error(invalid: dict[str, float]) -> Non
 def test_the_largest_request_fits_into_the_queue() -> None:
     with pytest.raises(ValueError, match="expected sentences <= queue"):
         Limits(sentences=10, queue=9)
+    with pytest.raises(ValueError, match="expected work <= queue_work"):
+        Limits(work=10, queue_work=9)

@@ -25,6 +25,7 @@ MALFORMED = {
     "NaN": b'{"text": "a", "k": NaN}',
     "infinity": b'{"text": "a", "k": -Infinity}',
     "a name twice": b'{"text": "a", "text": "b"}',
+    "one of many names twice": b"{%s}" % b",".join(b'"%d":0' % (number % 80_000) for number in range(80_001)),
     "a name twice inside": b'{"text": "a", "constraints": {"require": [], "require": []}}',
     "a lone surrogate": b'{"text": "\\ud800"}',
     "a reversed surrogate pair": b'{"text": "\\uDE00\\uD83D"}',
@@ -54,6 +55,7 @@ INVALID = {
     "too many constraints": b'{"tokens": ["a"], "constraints": {"forbid": ['
     + b'{"start":0,"end":1},' * 1000
     + b'{"start":0,"end":1}]}}',
+    "too many objects": b'{"tokens": ["a"], "constraints": [%s]}' % b",".join([b"{}"] * 50_001),
     "a negative span": b'{"tokens": ["a"], "constraints": {"forbid": [{"start": -1, "end": 1}]}}',
 }
 

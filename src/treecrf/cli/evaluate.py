@@ -39,11 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Scores trees and prints the scores; the exit status is 1 if the scoring stopped after too many errors."""
     _check(args)
     rules = _rules(args)
-    gold_tags_score = None
-    if args.model:
-        score, gold_tags_score = _score_model(args, rules)
-    else:
-        score = evaluate_lines(read_lines(args.gold), read_lines(args.predicted), rules=rules)
+    score, all_sentences = _score_model(args, rules) if args.model else _score_files(args, rules)
     _print_messages(score)
     other = None
     if args.compare:
@@ -52,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plain or (score.stopped and not args.json):
         sys.stdout.write(str(score))
     else:
-        _print_report(score, other, gold_tags_score, as_json=args.json)
+        _print_report(score, other, all_sentences, as_json=args.json)
     if score.stopped:
         print(f"stopped at sentence {score.stopped.sentence}, as EVALB does; --keep-going continues", file=sys.stderr)
     return 1 if score.stopped else 0
@@ -78,8 +74,17 @@ def _rules(args: argparse.Namespace) -> Rules:
     return replace(rules, max_error=None) if keeps_going else rules
 
 
-def _score_model(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
-    """The main score of a model, and its score with gold tags if that is another one."""
+def _score_files(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
+    """EVALB's score of a file of trees, and the score over all sentences if EVALB leaves out some."""
+    gold, predicted = list(read_lines(args.gold)), list(read_lines(args.predicted))
+    score = evaluate_lines(gold, predicted, rules=rules)
+    if score.all.valid == score.all.sentences:
+        return score, None
+    return score, evaluate_lines(gold, predicted, rules=rules, use_gold_tags=True)
+
+
+def _score_model(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score]:
+    """EVALB's score of a model, and its score over all sentences."""
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluate_parser
     from treecrf.treebank import read_trees
@@ -87,7 +92,7 @@ def _score_model(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score |
     gold = list(read_trees(args.gold))
     parser = Parser.load(args.model, args.device, precision=args.precision)
     scores = evaluate_parser(parser, gold, rules=rules, mbr=not args.no_mbr)
-    return scores.main, scores.gold_tags if scores.predicted_tags else None
+    return scores.evalb, scores.all_sentences
 
 
 def _print_messages(score: Score, prefix: str = "") -> None:
@@ -97,18 +102,18 @@ def _print_messages(score: Score, prefix: str = "") -> None:
             return
 
 
-def _print_report(score: Score, other: Score | None, gold_tags_score: Score | None, *, as_json: bool) -> None:
+def _print_report(score: Score, other: Score | None, all_sentences: Score | None, *, as_json: bool) -> None:
     from treecrf.evalb import bootstrap, extended_report
 
     intervals = bootstrap.intervals(score)
     comparison = bootstrap.compare(score, other) if other else None
-    gold_tags_intervals = bootstrap.intervals(gold_tags_score) if gold_tags_score else {}
+    all_intervals = bootstrap.intervals(all_sentences) if all_sentences else {}
     if as_json:
         report = extended_report.as_dict(score, intervals, comparison)
-        if gold_tags_score:
-            report |= {"gold_tags": extended_report.as_dict(gold_tags_score, gold_tags_intervals)}
+        if all_sentences:
+            report |= {"gold_tags": extended_report.as_dict(all_sentences, all_intervals)}
         print(json.dumps(report))
         return
     sys.stdout.write(str(score) + printable(extended_report.text(score, intervals, comparison)))
-    if gold_tags_score:
-        sys.stdout.write(extended_report.with_gold_tags(gold_tags_score, gold_tags_intervals))
+    if all_sentences:
+        sys.stdout.write(extended_report.both_figures(all_sentences, score, all_intervals, intervals))

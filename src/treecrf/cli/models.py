@@ -7,7 +7,7 @@ from treecrf import models
 from treecrf.export.model_card import CARD_MARKDOWN, ModelCard, format_megabytes
 from treecrf.treebank.label_glossary import explain_all
 
-_HEADER = ("model", "language", "size", "licence", "EVALB's F, predicted tags (95% interval)")
+_HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
 _LANGUAGE_CODES = {"English": "en", "Chinese": "zh"}
 
 

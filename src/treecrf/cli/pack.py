@@ -1,4 +1,4 @@
-"""`treecrf pack`: makes a small model with a model card from a training run."""
+"""`treecrf pack`: makes a small model with a model card from a training run, or renews the card of such a model."""
 
 import argparse
 from pathlib import Path
@@ -9,8 +9,14 @@ _TREEBANKS = "treebanks.toml"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf pack`."""
     add = parser.add_argument
-    add("run_folder", type=Path, metavar="RUN", help="the folder of a training run")
-    add("out", type=Path, metavar="OUT", help="the folder of the model; its name is the name of the model")
+    add("run_folder", type=Path, metavar="RUN", help="the folder of a training run, or without OUT, a packed model")
+    add(
+        "out",
+        type=Path,
+        nargs="?",
+        metavar="OUT",
+        help="the folder of the model; its name is the name of the model (default: only renew the card of RUN)",
+    )
     add("--card", type=Path, required=True, metavar="FILE", help="TOML file with the text of the model card")
     add(
         "--treebanks",
@@ -23,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default="data",
         metavar="DIR",
-        help="folder with NAME/test.mrg.gz (default: data)",
+        help="folder with NAME/test.mrg.gz and the training files NAME/FILE (default: data)",
     )
     add(
         "--vectors",
@@ -39,18 +45,25 @@ def run(args: argparse.Namespace) -> None:
     """Packs a model, scores it and prints its model card."""
     from treecrf.config import read_config
     from treecrf.export.model_card import Purpose, read_treebanks, to_markdown
-    from treecrf.export.pack import pack_model
+    from treecrf.export.pack import pack_model, renew_card
 
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
-    card = pack_model(
-        args.run_folder,
-        args.out,
-        read_config(Purpose, args.card),
-        read_treebanks(args.treebanks or args.card.with_name(_TREEBANKS)),
-        data=args.data,
-        vectors=args.vectors,
-        commit=args.commit,
-        device=args.device,
-    )
+    purpose = read_config(Purpose, args.card)
+    treebanks = read_treebanks(args.treebanks or args.card.with_name(_TREEBANKS))
+    if args.out is None:
+        if args.vectors is not None or args.commit is not None:
+            raise ValueError("--vectors and --commit are for a model that is packed; name its folder OUT")
+        card = renew_card(args.run_folder, purpose, treebanks, data=args.data, device=args.device)
+    else:
+        card = pack_model(
+            args.run_folder,
+            args.out,
+            purpose,
+            treebanks,
+            data=args.data,
+            vectors=args.vectors,
+            commit=args.commit,
+            device=args.device,
+        )
     print(to_markdown(card), end="")

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf serve`."""
     add = parser.add_argument
     add("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: %(default)s, local only)")
-    add("--port", type=int, default=8000, metavar="P", help="port to listen on; 0: a free port (default: %(default)s)")
+    add(
+        "--port", type=_port, default=8000, metavar="P", help="port to listen on; 0: a free port (default: %(default)s)"
+    )
     add(
         "--model",
         nargs="+",
@@ -42,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="accept only requests whose Host header is one of these names or a local name",
     )
+    add("--open", action="store_true", help="open the web page in a browser")
+    add(
+        "--log-format",
+        choices=("text", "json"),
+        help="format of the log on standard error (default: text on a terminal, otherwise json)",
+    )
     limits = parser.add_argument_group("limits")
     for limit in fields(Limits):
         limits.add_argument(
@@ -51,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="N",
             help=f"{limit.metadata['description']} (default: %(default)s)",
         )
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 0 to 65535")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -67,7 +82,8 @@ def run(args: argparse.Namespace) -> None:
     is_local = args.host in ("localhost", "127.0.0.1", "::1")
     hosts = [*args.allow_host, *_LOCAL_NAMES] if is_local or args.allow_host else []
     app = create_app(load_parsers(args.model, args.device), limits=limits, token=token, hosts=hosts)
-    serve(app, host=args.host, port=args.port)
+    log_format = args.log_format or ("text" if sys.stderr.isatty() else "json")
+    serve(app, host=args.host, port=args.port, log_format=log_format, opens_browser=args.open)
 
 
 def _read_token(args: argparse.Namespace) -> str | None:

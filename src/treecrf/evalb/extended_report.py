@@ -48,16 +48,26 @@ def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparis
         yield from _comparison(comparison)
 
 
-def with_gold_tags(score: Score, intervals: Mapping[str, Interval]) -> str:
-    """The report section for the same sentences, parsed with gold tags."""
-    lines = ["\n-- Gold tags given --"]
-    lines += [f"Number of Error sentence  = {score.all.errors:6}"]
-    lines += [f"Bracketing Recall         = {score.recall:6.2f}", f"Bracketing Precision      = {score.precision:6.2f}"]
-    lines += [f"Bracketing FMeasure       = {score.f1:6.2f}"]
-    if intervals:
-        lines += [f"95% interval of it        = {intervals['f1'].low:6.2f} to {intervals['f1'].high:6.2f}"]
-    lines += [f"Complete match            = {score.all.complete_match:6.2f}"]
+def both_figures(
+    all_sentences: Score, evalb: Score, intervals: Mapping[str, Interval], evalb_intervals: Mapping[str, Interval]
+) -> str:
+    """The last section: F1 over all sentences, then EVALB's F1 and the number of sentences that it leaves out."""
+    lines = ["\n-- All sentences, punctuation deleted by the gold tags --"]
+    lines += [f"Bracketing Recall         = {all_sentences.recall:6.2f}"]
+    lines += [f"Bracketing Precision      = {all_sentences.precision:6.2f}"]
+    lines += [f"Complete match            = {all_sentences.all.complete_match:6.2f}"]
+    lines += _figure(all_sentences, intervals)
+    lines += ["\n-- EVALB, punctuation deleted by the tags of each tree --"]
+    lines += _figure(evalb, evalb_intervals)
     return "\n".join(lines) + "\n"
+
+
+def _figure(score: Score, intervals: Mapping[str, Interval]) -> Iterator[str]:
+    yield f"Bracketing FMeasure       = {score.f1:6.2f}"
+    if intervals:
+        yield f"95% interval of it        = {intervals['f1'].low:6.2f} to {intervals['f1'].high:6.2f}"
+    yield f"Sentences                 = {score.all.sentences:6}"
+    yield f"Sentences left out        = {score.all.sentences - score.all.valid:6}"
 
 
 def _accuracy(accuracy: Accuracy) -> str:

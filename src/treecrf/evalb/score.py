@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
@@ -84,23 +84,44 @@ class Score:
         return report.evalb_report(self)
 
 
-def evaluate(gold: Iterable[Tree | None], predicted: Iterable[Tree | None], *, rules: Rules = COLLINS) -> Score:
-    """Scores predicted trees against gold trees; None is a sentence without a tree."""
+def evaluate(
+    gold: Iterable[Tree | None],
+    predicted: Iterable[Tree | None],
+    *,
+    rules: Rules = COLLINS,
+    use_gold_tags: bool = False,
+) -> Score:
+    """Scores predicted trees against gold trees; None is a sentence without a tree.
+
+    EVALB deletes punctuation by the tags of each tree. A sentence with a wrong punctuation tag has trees of different
+    lengths, and EVALB does not score it. With `use_gold_tags`, gold tags replace the predicted ones, so that every
+    sentence is scored.
+
+    >>> gold = Tree.parse("(TOP (S (NP (NNS trees)) (VP (VBP grow)) (. .)))")
+    >>> predicted = Tree.parse("(TOP (S (NP (NNS trees)) (VP (VBP grow)) (NN .)))")
+    >>> evaluate([gold], [predicted]).all.valid, evaluate([gold], [predicted], use_gold_tags=True).all.valid
+    (0, 1)
+    """
     gold, predicted = list(gold), list(predicted)
     if len(gold) != len(predicted):
         raise ValueError(
             f"{len(gold)} gold trees, but {len(predicted)} predicted ones; expected one for each, or None if a "
             "parser found no tree"
         )
-    return _evaluate(map(tree_brackets, gold), map(tree_brackets, predicted), rules)
+    return _evaluate(map(tree_brackets, gold), map(tree_brackets, predicted), rules, use_gold_tags)
 
 
-def evaluate_lines(gold: Iterable[str], predicted: Iterable[str], *, rules: Rules = COLLINS) -> Score:
-    """Scores lines of brackets as EVALB does: malformed lines are scored, and the shorter file ends the scoring."""
-    return _evaluate(map(read_brackets, gold), map(read_brackets, predicted), rules)
+def evaluate_lines(
+    gold: Iterable[str], predicted: Iterable[str], *, rules: Rules = COLLINS, use_gold_tags: bool = False
+) -> Score:
+    """Scores lines of brackets as EVALB does: malformed lines are scored, and the shorter file ends the scoring.
+
+    `use_gold_tags` is that of `evaluate`.
+    """
+    return _evaluate(map(read_brackets, gold), map(read_brackets, predicted), rules, use_gold_tags)
 
 
-def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Rules) -> Score:
+def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Rules, use_gold_tags: bool) -> Score:
     matcher = Matcher(rules)
     sentences: list[Sentence] = []
     messages: list[Message] = []
@@ -109,6 +130,8 @@ def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Ru
         if gold_tree is None or predicted_tree is None:
             messages += [Message(number, text) for text in _surplus_messages(gold_tree)]
             break
+        if use_gold_tags and len(gold_tree.tags) == len(predicted_tree.tags):
+            predicted_tree = replace(predicted_tree, tags=gold_tree.tags)
         match = matcher.compare(gold_tree, predicted_tree)
         sentences.append(Sentence(number, matcher.length(gold_tree), match.status, match.counts))
         messages += [Message(number, text) for text in match.faults]

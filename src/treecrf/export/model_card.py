@@ -1,7 +1,7 @@
 """Model cards: the data, the recipe and the scores of a model, as JSON and as Markdown."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from treecrf.config import tomllib
 
 CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
+
+LONG = 6  # words; shorter sentences, such as headings, occur in many texts
 
 _CITATION = """\
 If you use this model, please name treecrf and its version, the treebanks above, and the paper that describes the
@@ -46,17 +48,23 @@ class TreebankInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class TreebankScore:
-    """EVALB's scores on one test set, in percent, with 95% intervals."""
+    """Scores on one test set, in percent, with 95% intervals.
+
+    A seen sentence has the same words as a sentence of the training data, regardless of case.
+    """
 
     name: str
     sentences: int
-    errors: int  # sentences that EVALB does not score, because a punctuation tag is wrong
-    f1: float  # with predicted tags, if the model predicts tags
+    f1: float  # over all sentences: punctuation is deleted by the gold tags
     interval: tuple[float, float]
-    given_f1: float  # with gold tags
-    given_interval: tuple[float, float]
-    tagging: float  # tagging accuracy
-    lower_f1: float  # with the words in lower case
+    evalb_f1: float  # punctuation is deleted by the predicted tags
+    evalb_interval: tuple[float, float]
+    skipped: int  # sentences that EVALB does not score, because a punctuation tag is wrong
+    tagging: float  # tagging accuracy of the sentences that EVALB scores
+    lower_f1: float  # over all sentences, with the words in lower case
+    seen: int
+    seen_long: int  # seen sentences of at least LONG words
+    unseen_f1: float  # over the sentences that are not seen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,22 +145,33 @@ def _lines(card: ModelCard) -> Iterator[str]:
 
 
 def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
-    yield "EVALB's F1 with its 95% interval (bootstrap over sentences), measured with the files of this folder."
+    yield "Labeled F1 over all sentences, with punctuation deleted by the gold tags, and its 95% interval (bootstrap"
+    yield "over sentences), measured with the files of this folder. EVALB deletes punctuation by the predicted tags and"
+    yield "skips sentences in which a wrong punctuation tag changes the length."
     yield ""
-    yield "| test set | sentences | F1, predicted tags | F1, gold tags | tagging accuracy | F1, lower-cased words |"
-    yield "|---|---|---|---|---|---|"
-    for score in scores:
-        f1 = f"{score.f1:.2f} ({_format_interval(score.interval)})"
-        gold_f1 = f"{score.given_f1:.2f} ({_format_interval(score.given_interval)})"
-        yield f"| {score.name} | {score.sentences} | {f1} | {gold_f1} | {score.tagging:.2f} | {score.lower_f1:.2f} |"
-    for score in scores:
-        if score.errors:
-            sentences = "1 sentence has" if score.errors == 1 else f"{score.errors} sentences have"
-            yield ""
-            yield (
-                f"{score.name}: with predicted tags, {sentences} a wrong punctuation tag, and EVALB does not score "
-                "such sentences. With gold tags it scores all sentences."
+    yield from _table(
+        ("test set", "sentences", "F1", "EVALB's F1", "skipped by EVALB", "tagging accuracy", "F1, lower-cased words"),
+        (
+            (
+                *(score.name, str(score.sentences), f"{score.f1:.2f} ({_format_interval(score.interval)})"),
+                *(f"{score.evalb_f1:.2f} ({_format_interval(score.evalb_interval)})", str(score.skipped)),
+                *(f"{score.tagging:.2f}", f"{score.lower_f1:.2f}"),
             )
+            for score in scores
+        ),
+    )
+    yield ""
+    yield "Test sentences whose words, regardless of case, are those of a sentence in the training data:"
+    yield ""
+    yield from _table(
+        ("test set", "in the training data", f"of {LONG} words or more", "F1 without them"),
+        ((score.name, str(score.seen), str(score.seen_long), f"{score.unseen_f1:.2f}") for score in scores),
+    )
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
 
 
 def _format_interval(interval: tuple[float, float]) -> str:

@@ -1,20 +1,29 @@
 """Packs a training run: a small model with its model card."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from treecrf.config import read_config, to_toml
+from treecrf.config import read_config, to_toml, tomllib
 from treecrf.evalb import Rules, Score, bootstrap, find_rules
-from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, Purpose, TreebankInfo, TreebankScore
+from treecrf.evalb.summary import summarize
+from treecrf.export.model_card import (
+    CARD_JSON,
+    CARD_MARKDOWN,
+    LONG,
+    ModelCard,
+    Purpose,
+    TreebankInfo,
+    TreebankScore,
+)
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE
 from treecrf.training.config import Recipe
-from treecrf.treebank import read_trees
+from treecrf.treebank import clean, read_trees
 from treecrf.treebank.binarize import unary_chain
 
 
@@ -40,7 +49,6 @@ def pack_model(
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), small=True)
     parser = Parser.load(folder, device)
-    rules = replace(find_rules(recipe.data.rules), max_error=None)
     card = ModelCard(
         name=folder.name,
         purpose=purpose,
@@ -48,10 +56,27 @@ def pack_model(
         commit=source_commit() if commit is None else commit,
         size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN)),
         data=tuple(treebanks[name] for name in names),
-        scores=tuple(_score(parser, name, data, rules) for name in purpose.tests),
+        scores=_measure(parser, purpose.tests, data, train=recipe.data.train, rules=recipe.data.rules),
         labels=_constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
+    )
+    card.save(folder)
+    return card
+
+
+def renew_card(
+    folder: Path, purpose: Purpose, treebanks: dict[str, TreebankInfo], *, data: Path, device: str | None = None
+) -> ModelCard:
+    """Writes the card of a packed model again, with new texts and new scores."""
+    card = ModelCard.load(folder)
+    settings = tomllib.loads(card.recipe)["data"]
+    parser = Parser.load(folder, device)
+    card = replace(
+        card,
+        purpose=purpose,
+        data=tuple(treebanks[treebank.name] for treebank in card.data),
+        scores=_measure(parser, purpose.tests, data, train=settings["train"], rules=settings["rules"]),
     )
     card.save(folder)
     return card
@@ -90,21 +115,44 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
     return replace(state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights)
 
 
-def _score(parser: Parser, name: str, data: Path, rules: Rules) -> TreebankScore:
-    gold = list(read_trees(data / name / "test.mrg.gz"))
+def _measure(
+    parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: str
+) -> tuple[TreebankScore, ...]:
+    """The scores on the files `data`/NAME/test.mrg.gz, with the number of sentences that are in the training data."""
+    training_sentences = {_fold(tree.words) for path in train for tree in read_trees(data / path)}
+    unlimited_rules = replace(find_rules(rules), max_error=None)
+    return tuple(_score(parser, name, data, unlimited_rules, training_sentences) for name in tests)
+
+
+def _fold(words: Iterable[str]) -> tuple[str, ...]:
+    """The words in lower case."""
+    return tuple(word.lower() for word in words)
+
+
+def _score(
+    parser: Parser, name: str, data: Path, rules: Rules, training_sentences: Set[tuple[str, ...]]
+) -> TreebankScore:
+    trees = read_trees(data / name / "test.mrg.gz")
+    gold = [cleaned for tree in trees if (cleaned := clean(tree, keep_labels=True))]
     scores = evaluate_parser(parser, gold, rules=rules)
     lowercase_scores = evaluate_parser(parser, gold, rules=rules, lowercase=True)
-    main = scores.main
+    main, evalb = scores.all_sentences, scores.evalb
+    seen = [tree for tree in gold if _fold(tree.words) in training_sentences]
+    pairs = zip(main.sentences, gold, strict=True)
+    unseen = summarize([sentence for sentence, tree in pairs if _fold(tree.words) not in training_sentences])
     return TreebankScore(
         name=name,
         sentences=main.all.sentences,
-        errors=main.all.errors,
         f1=main.f1,
         interval=_interval(main),
-        given_f1=scores.gold_tags.f1,
-        given_interval=_interval(scores.gold_tags),
-        tagging=main.all.tagging_accuracy,
-        lower_f1=lowercase_scores.main.f1,
+        evalb_f1=evalb.f1,
+        evalb_interval=_interval(evalb),
+        skipped=evalb.all.sentences - evalb.all.valid,
+        tagging=evalb.all.tagging_accuracy,
+        lower_f1=lowercase_scores.all_sentences.f1,
+        seen=len(seen),
+        seen_long=sum(len(tree.words) >= LONG for tree in seen),
+        unseen_f1=unseen.brackets.f1,
     )
 
 

@@ -12,15 +12,10 @@ from treecrf.treebank import clean
 
 @dataclass(frozen=True, kw_only=True)
 class ParserScores:
-    """The scores of a parser with predicted tags, if it predicts tags, and with gold tags."""
+    """The scores of the same trees over all sentences and by EVALB, which leaves out wrong punctuation tags."""
 
-    predicted_tags: Score | None
-    gold_tags: Score
-
-    @property
-    def main(self) -> Score:
-        """The score with predicted tags, or else with gold tags."""
-        return self.predicted_tags or self.gold_tags
+    all_sentences: Score  # punctuation is deleted by the gold tags
+    evalb: Score  # punctuation is deleted by the tags of each tree; equal if the parser predicts no tags
 
 
 def evaluate_parser(
@@ -28,18 +23,16 @@ def evaluate_parser(
 ) -> ParserScores:
     """Parses the words of gold trees, lower-cased if `lowercase`, and scores the resulting trees.
 
-    Empty elements of gold trees are not words. EVALB counts a sentence with a wrong punctuation tag as an error, and
-    stops after some errors, unless the rules say otherwise.
+    Empty elements of gold trees are not words. A parser that predicts no tags, or reads tags, gets the gold tags. EVALB
+    counts a sentence with a wrong punctuation tag as an error, and stops after some errors, unless the rules say
+    otherwise.
     """
     trees = [cleaned for tree in gold if (cleaned := clean(tree, keep_labels=True))]
     sentences = [_lowercase(tree.words) if lowercase else tree.words for tree in trees]
-
-    def score(tags: Sequence[Sequence[str]] | None) -> Score:
-        return evaluate(trees, parser.parse_many(sentences, tags=tags, mbr=mbr), rules=rules)
-
+    predicted = list(parser.parse_many(sentences, tags=evaluation_tags(parser, trees), mbr=mbr))
     return ParserScores(
-        predicted_tags=score(None) if has_own_tags(parser) else None,
-        gold_tags=score([tree.tags for tree in trees]),
+        all_sentences=evaluate(trees, predicted, rules=rules, use_gold_tags=True),
+        evalb=evaluate(trees, predicted, rules=rules),
     )
 
 

@@ -39,4 +39,4 @@ class Results:
     def score(self, row: str, part: str, seed: int) -> Score:
         """The score of one run on a part of the treebank."""
         predicted = read_trees(predictions_path(self.folder(row, seed), part, mbr=BY_NAME[row].mbr))
-        return evaluate(self.plan.treebank.trees[part], predicted, rules=self.rules)
+        return evaluate(self.plan.treebank.trees[part], predicted, rules=self.rules, use_gold_tags=True)

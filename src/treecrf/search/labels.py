@@ -12,8 +12,8 @@ from typing import Literal
 
 from treecrf.search.java_regex import compile_regex
 
-# "pattern" is the literal of a path: a regular expression for the whole label
-LabelKind = Literal["literal", "regex", "any", "root", "reference", "link", "pattern"]
+# in a path a literal is a regular expression for the whole label, and an expression is never read as strings
+LabelKind = Literal["literal", "regex", "any", "root", "reference", "link", "path_literal", "path_regex"]
 
 MAX_ALTERNATIVES = 8  # a longer list of alternatives is a regular expression in Tregex
 _ONE_WORD = re.compile(r"\^(?:(.)|\[(.)\]|([-a-zA-Z']+))\$")
@@ -74,7 +74,9 @@ def label_test(label: Label) -> LabelTest:
     """The test of a label; it knows nothing of negation and basic categories."""
     if label.kind == "regex":
         return _regex_test(label.text)
-    if label.kind == "pattern":
+    if label.kind == "path_regex":
+        return LabelTest(regex=compile_regex(label.text))
+    if label.kind == "path_literal":
         return LabelTest(regex=compile_regex(f"^(?:{label.text})$"))
     if label.kind != "literal":
         return LabelTest()

@@ -62,6 +62,7 @@ _Value = TypeVar("_Value")
 
 _ROOT = Relation("==")  # the node itself
 _LABELS: dict[str, LabelKind] = {"literal": "literal", "regex": "regex", "any": "any", "root": "root"}
+_PATH_LABELS: dict[str, LabelKind] = {"literal": "path_literal", "regex": "path_regex", "any": "any"}
 _RELATION_STARTS = {"relation", "sequence", "path", "!", "?", "[", "("}
 _NODE_STARTS = {"(", "!", "@", "~", "=", *_LABELS}
 
@@ -251,12 +252,10 @@ class _Parser:
         is_negated = self.accept("!") is not None
         is_basic = closing is not None and self.accept("@") is not None
         token = self.token
-        if token.kind not in ("regex", "literal", "any") or (closing is None and token.kind != "regex"):
+        if token.kind not in _PATH_LABELS or (closing is None and token.kind != "regex"):
             raise self.error(f"expected the label of a path in brackets, as in <+(NP), found {self.found()}")
         self.position += 1
-        # a literal of a path is a regular expression for the whole label
-        kind: LabelKind = "pattern" if token.kind == "literal" else _LABELS[token.kind]
-        label = Label(kind, _label_text(token), is_negated=is_negated, is_basic=is_basic)
+        label = Label(_PATH_LABELS[token.kind], _label_text(token), is_negated=is_negated, is_basic=is_basic)
         self.check_label(label, token)
         if closing:
             self.expect(closing, f"{closing!r} after the label of the path")

@@ -35,6 +35,21 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry)
 
 
+class TextFormatter(logging.Formatter):
+    """Formats log records for people: the time, the message, and its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        timestamp = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        fields = getattr(record, "fields", {})
+        if record.getMessage() == "request":
+            words = f", {fields['words']} words" if "words" in fields else ""
+            line = f"{fields['method']} {fields['path']} {fields['status']}, {fields['milliseconds']} ms{words}"
+        else:
+            line = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in fields.items())])
+        traceback = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
+        return f"{timestamp} {line.encode('unicode_escape').decode()}{traceback}"
+
+
 class AccessLog:
     """Middleware that gives each request an id, and logs and counts its response.
 

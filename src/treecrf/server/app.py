@@ -3,10 +3,9 @@
 A request to parse takes one path, from top to bottom:
 
     access_log, auth    request id, log line, token, Host header
-    request_body        bytes to JSON, within the limits
-    schema              JSON to ParseRequest or BatchRequest
-    request_parsing     to ParseOptions and SentenceInputs, within the limits
-    batcher             queues the sentences with those of other requests
+    request_body        receives the bytes, within the limits
+    request_parsing     bytes to JSON, to ParseRequest or BatchRequest, to ParseOptions and SentenceInputs
+    batcher, lane       queue the sentences with those of other requests, fairly
     parse_batch         calls the parser; writes each sentence in the format of its request
     app                 joins the sentences to the response, as schema describes it
 """
@@ -21,7 +20,6 @@ from itertools import islice
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -30,18 +28,26 @@ from treecrf.parser import Parser
 from treecrf.server import schema
 from treecrf.server.access_log import AccessLog
 from treecrf.server.auth import AuthMiddleware
-from treecrf.server.batcher import Batcher, Job, QueueFullError
-from treecrf.server.errors import ApiError, handle_http_error, handle_validation_error
+from treecrf.server.batcher import Batcher, QueueFullError, StoppedError
+from treecrf.server.client import client_name
+from treecrf.server.connections import Connections
+from treecrf.server.errors import ApiError, handle_http_error
+from treecrf.server.fair_threads import FairThreads
+from treecrf.server.head_method import HeadMethod
+from treecrf.server.lane import Job
 from treecrf.server.limits import Limits
+from treecrf.server.memory import release_memory_periodically
 from treecrf.server.metrics import Metrics
-from treecrf.server.openapi import docs_page
+from treecrf.server.openapi import DocumentedApp, docs_page
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult, parse_sentences
-from treecrf.server.request_body import JsonRoute
-from treecrf.server.request_parsing import input_prefix, read_inputs, read_options
+from treecrf.server.request_body import receive_body
+from treecrf.server.request_parsing import Body, ParsedRequest, input_prefix, read_request
 from treecrf.server.static_files import page_routes
+from treecrf.server.unread_body import DrainUnreadBody
 from treecrf.treebank.binarize import LabelSet
 
-_THREAD_CHARACTERS = 20_000  # longer texts are split in a thread, so that the event loop is not blocked
+_LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop is not blocked
+_READER_THREADS = 2
 _PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _AUTH_ERRORS = (401, 421)
 _PARSE_ERRORS = (400, *_AUTH_ERRORS, 408, 413, 415, 422, 503)
@@ -62,21 +68,26 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         batcher.start()
+        memory_task = asyncio.ensure_future(release_memory_periodically())
         yield
+        memory_task.cancel()
         await asyncio.to_thread(batcher.close)
 
-    app = FastAPI(
+    app = DocumentedApp(
         title="treecrf",
         version=__version__,
         description="A neural CRF constituency parser over HTTP.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        exception_handlers={HTTPException: handle_http_error, RequestValidationError: handle_validation_error},
+        exception_handlers={HTTPException: handle_http_error},
     )
-    app.state.limits, app.state.is_closing = limits, False
+    app.state.limits, app.state.batcher, app.state.is_closing = limits, batcher, False
+    app.state.connections = Connections(limits.connections)
+    app.add_middleware(HeadMethod)  # innermost
     app.add_middleware(AuthMiddleware, token=token, hosts=hosts)
-    app.add_middleware(AccessLog, metrics=metrics)  # outermost: gives a request its id first
+    app.add_middleware(AccessLog, metrics=metrics)
+    app.add_middleware(DrainUnreadBody, limits=limits)  # outermost
     app.include_router(_parse_routes(parsers, batcher, limits))
     app.include_router(_info_routes(parsers, metrics, limits))
     app.include_router(page_routes())
@@ -84,31 +95,40 @@ def create_app(
 
 
 def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limits) -> APIRouter:
-    routes = APIRouter(route_class=JsonRoute)
-    names = list(parsers)
+    routes = APIRouter()
+    readers = FairThreads(_READER_THREADS)
 
-    async def run(request: Request, body: schema.OptionsIn, inputs: list[schema.Input]) -> list[str]:
-        options = read_options(body, names, limits)
-        read = partial(read_inputs, inputs, options, parsers[options.model], limits)
-        characters = sum(len(one.text or "") for one in inputs)
-        groups = await asyncio.to_thread(read) if characters > _THREAD_CHARACTERS else read()
-        return await _run_job(request, batcher, options, groups)
+    async def run(request: Request, model: type[Body]) -> tuple[ParsedRequest[Body], list[str]]:
+        content = await receive_body(request, limits)
+        read = partial(read_request, content, model, parsers, limits)
+        is_large = len(content) > _LOOP_BYTES
+        parsed = await readers.run(client_name(request.scope), len(content), read) if is_large else read()
+        return parsed, await _run_job(request, batcher, parsed.options, parsed.groups)
 
-    @routes.post("/parse", responses=_parse_responses(schema.ParseResponse))
-    async def parse(request: Request, body: schema.ParseRequest) -> Response:
-        """Parse a text, or the words of a sentence."""
-        (line,) = await run(request, body, [body])
-        if body.format != "json":
-            return Response(line + "\n", media_type="text/plain")
-        return _json_response(f'{{"model": {json.dumps(body.model or names[0])}, {line[1:]}')
-
-    @routes.post("/parse/batch", responses=_parse_responses(schema.BatchResponse))
-    async def parse_batch(request: Request, body: schema.BatchRequest) -> Response:
-        """Parse several texts or sentences."""
-        lines = await run(request, body, body.inputs)
-        if body.format != "json":
+    def respond(parsed: ParsedRequest[Body], lines: Sequence[str], json_end: str) -> Response:
+        if parsed.options.formatter.format != "json":
             return Response("".join(f"{line}\n" for line in lines), media_type="text/plain")
-        return _json_response(f'{{"model": {json.dumps(body.model or names[0])}, "results": [{", ".join(lines)}]}}')
+        return Response(f'{{"model": {json.dumps(parsed.options.model)}, {json_end}', media_type="application/json")
+
+    @routes.post(
+        "/parse",
+        responses=_parse_responses(schema.ParseResponse),
+        openapi_extra=schema.request_body(schema.ParseRequest),
+    )
+    async def parse(request: Request) -> Response:
+        """Parse a text, or the words of a sentence."""
+        parsed, (line,) = await run(request, schema.ParseRequest)
+        return respond(parsed, [line], line[1:])
+
+    @routes.post(
+        "/parse/batch",
+        responses=_parse_responses(schema.BatchResponse),
+        openapi_extra=schema.request_body(schema.BatchRequest),
+    )
+    async def parse_batch(request: Request) -> Response:
+        """Parse several texts or sentences."""
+        parsed, lines = await run(request, schema.BatchRequest)
+        return respond(parsed, lines, f'"results": [{", ".join(lines)}]}}')
 
     return routes
 
@@ -124,12 +144,17 @@ async def _run_job(
         "words": sum(len(sentence.words) for sentence in sentences),
     }
     try:
-        results = iter(await _await_connected(request, batcher.run(Job(options, sentences))))
+        job = Job(options, sentences, client=client_name(request.scope))
+        results = iter(await _await_connected(request, batcher.run(job)))
     except QueueFullError as error:
         raise ApiError(
             503,
             f"too many sentences are queued; try again in {error.retry_seconds} s",
             {"retry-after": str(error.retry_seconds)},
+        ) from None
+    except StoppedError:
+        raise ApiError(
+            503, "the server stopped before the response was complete; send the request again", {"retry-after": "1"}
         ) from None
     prefixes = [input_prefix(index, len(groups)) for index in range(len(groups))]
     return [
@@ -213,7 +238,3 @@ def _describe_model(name: str, parser: Parser) -> schema.ModelInfo:
 
 def _parse_responses(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     return {200: {"model": model, "content": _PLAIN_TEXT}, **schema.error_responses(*_PARSE_ERRORS)}
-
-
-def _json_response(content: str) -> Response:
-    return Response(content, media_type="application/json")

@@ -1,29 +1,32 @@
-"""Dynamic batching: one thread parses the sentences of concurrent requests together.
+"""Dynamic batching: a thread parses the sentences of concurrent requests together, and shares its time fairly.
 
-A batch takes one sentence of each queued request in turn (round robin) until it is full. So a long request delays a
-short one by at most one batch. A batch starts as soon as the thread is free. Under concurrent load it first waits a
-few milliseconds, until as many requests are queued as the last batch had: clients tend to send their next requests at
-the same time.
+A batch takes sentences from a fair queue until it has enough work. So a large request delays a small one by at most
+one batch. Sentences that alone have more work than a batch should have are parsed by a second thread, one at a time;
+the sentences of all other requests do not wait for them.
 """
 
-import asyncio
 import logging
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 
+from treecrf.server.lane import BatchEntry, Job, Lane
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult
 
 log = logging.getLogger(__name__)
 
-ParseSentences = Callable[[ParseOptions, Sequence[SentenceInput]], Sequence[SentenceResult]]
+# options, sentences, and a function that says whether nobody waits for the results any more
+ParseSentences = Callable[[ParseOptions, Sequence[SentenceInput], Callable[[], bool]], Sequence[SentenceResult]]
 
-_SMOOTHING = 0.2  # weight of the last batch in the moving average of the seconds per sentence
+_LARGE_WORK = 1000  # a sentence with more work is parsed in the second thread
+_SMOOTHING = 0.2  # weight of the last batch in the moving average of the seconds per unit of work
+_SMALL_SHARE = 0.01  # a job that takes this share of the queue or less is small,
+_RESERVE_SHARE = 0.1  # and may exceed the limits of the queue by this share, so that large jobs do not lock it out
+_STOP_SECONDS = 1.0  # time that a stopped thread has to end; only a search for alternatives can be interrupted
 
 
 class QueueFullError(Exception):
@@ -34,124 +37,120 @@ class QueueFullError(Exception):
         self.retry_seconds = retry_seconds
 
 
-class Job:
-    """The sentences of one request, and their results."""
-
-    def __init__(self, options: ParseOptions, sentences: Sequence[SentenceInput]) -> None:
-        self.options = options
-        self.sentences = sentences
-        self.results: dict[int, SentenceResult] = {}
-        self.next_index = 0  # of the first sentence that is in no batch yet
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[list[SentenceResult]] = self.loop.create_future()
-
-    def resolve(self) -> None:
-        """Sets the result of the future, unless it was cancelled."""
-        if not self.future.done():
-            self.future.set_result([self.results[index] for index in range(len(self.sentences))])
-
-
-@dataclass(frozen=True)
-class BatchEntry:
-    """One sentence of a batch."""
-
-    job: Job
-    index: int
-
-    @property
-    def sentence(self) -> SentenceInput:
-        return self.job.sentences[self.index]
+class StoppedError(Exception):
+    """The batcher was stopped before a job was complete."""
 
 
 class Batcher:
-    """A queue of jobs, and the thread that parses them."""
+    """Queues jobs, and parses them in two threads: one for batches, and one for sentences with much work."""
 
     def __init__(self, parse_sentences: ParseSentences, limits: Limits, metrics: Metrics) -> None:
         self._parse_sentences = parse_sentences
         self._limits = limits
         self._metrics = metrics
-        self._jobs: deque[Job] = deque()
+        self._jobs: set[Job] = set()  # whose results are not complete
         self._queued_sentences = 0
-        self._last_batch_jobs = 0
-        self._seconds_per_sentence = 0.01  # a moving average
-        self._is_closed = False
+        self._queued_work = 0.0
+        self._seconds_per_work = 0.001  # a moving average
+        self._is_stopped = False
         self._condition = threading.Condition()
-        self._thread = threading.Thread(target=self._run_thread, name="treecrf-parser", daemon=True)
+        self._batch_lane = Lane(
+            "treecrf-parser",
+            self._condition,
+            self._run_batch,
+            batch_work=limits.batch_words,
+            wait_seconds=limits.wait_seconds,
+        )
+        self._large_lane = Lane("treecrf-large", self._condition, self._run_batch, batch_work=1, wait_seconds=0)
+        self._lanes = (self._batch_lane, self._large_lane)
 
     def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+        """Starts the threads."""
+        for lane in self._lanes:
+            lane.thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a thread has not ended."""
+        return any(lane.thread.is_alive() for lane in self._lanes)
 
     def close(self) -> None:
-        """Parses the queued jobs, then stops the thread."""
+        """Parses the queued jobs, then ends the threads. After `stop`, a thread that still parses is left behind."""
         with self._condition:
-            self._is_closed = True
-            self._condition.notify()
-        self._thread.join()
+            for lane in self._lanes:
+                lane.close()
+            self._condition.notify_all()
+        for lane in self._lanes:
+            while lane.thread.is_alive() and not self._is_stopped:
+                lane.thread.join(0.1)
+            lane.thread.join(_STOP_SECONDS)
+
+    def stop(self) -> None:
+        """Fails all jobs that are not complete; further jobs fail as well."""
+        with self._condition:
+            self._is_stopped = True
+            jobs, self._jobs = self._jobs, set()
+        for job in jobs:
+            job.loop.call_soon_threadsafe(job.fail, StoppedError())
 
     async def run(self, job: Job) -> list[SentenceResult]:
         """Queues a job and returns its results; cancellation removes the job from the queue."""
         if not job.sentences:
             return []
         with self._condition:
-            if self._queued_sentences + len(job.sentences) > self._limits.queue:
-                raise QueueFullError(min(60, math.ceil(self._queued_sentences * self._seconds_per_sentence) or 1))
-            self._jobs.append(job)
-            self._change_queue_size(len(job.sentences))
-            self._condition.notify()
+            if self._is_stopped:
+                raise StoppedError
+            self._check_queue(job)
+            entries = [BatchEntry(job, index) for index in range(len(job.sentences))]
+            self._batch_lane.push(job, [entry for entry in entries if entry.work <= _LARGE_WORK])
+            self._large_lane.push(job, [entry for entry in entries if entry.work > _LARGE_WORK])
+            self._jobs.add(job)
+            self._change_queue_size(len(entries), sum(job.work))
+            self._condition.notify_all()
         try:
             return await job.future
         finally:
             self._remove(job)
 
+    def _check_queue(self, job: Job) -> None:
+        sizes = (
+            (len(job.sentences), self._queued_sentences, self._limits.queue),
+            (sum(job.work), self._queued_work, self._limits.queue_work),
+        )
+        is_small = all(size <= _SMALL_SHARE * limit for size, _, limit in sizes)
+        reserve = _RESERVE_SHARE if is_small else 0.0
+        if any(queued + size > limit * (1 + reserve) for size, queued, limit in sizes):
+            raise QueueFullError(min(60, math.ceil(self._queued_work * self._seconds_per_work) or 1))
+
     def _remove(self, job: Job) -> None:
         with self._condition:
-            if job in self._jobs:
-                self._jobs.remove(job)
-                dropped_sentences = len(job.sentences) - job.next_index
-                self._change_queue_size(-dropped_sentences)
-                self._metrics.dropped.inc(dropped_sentences)
+            self._jobs.discard(job)
+            dropped = [entry for lane in self._lanes for entry in lane.remove(job)]
+            self._change_queue_size(-len(dropped), -sum(entry.work for entry in dropped))
+            self._metrics.dropped.inc(len(dropped))
 
-    def _change_queue_size(self, change: int) -> None:
-        self._queued_sentences += change
+    def _change_queue_size(self, sentences: int, work: float) -> None:
+        self._queued_sentences += sentences
+        self._queued_work = self._queued_work + work if self._queued_sentences else 0.0  # no rounding errors remain
         self._metrics.queue.set(self._queued_sentences)
+        self._metrics.queue_work.set(self._queued_work)
 
-    def _run_thread(self) -> None:
-        while batch := self._next_batch():
-            start = time.perf_counter()
-            self._parse(batch)
-            seconds = time.perf_counter() - start
-            jobs = {id(entry.job): entry.job for entry in batch}
-            self._last_batch_jobs = len(jobs)
-            self._seconds_per_sentence += _SMOOTHING * (seconds / len(batch) - self._seconds_per_sentence)
-            self._metrics.record_batch(len(batch), len(jobs), seconds)
-            _resolve_complete(jobs.values())
+    def _is_abandoned(self, jobs: set[Job]) -> bool:
+        """Whether nobody waits for the results of any of these jobs."""
+        return jobs.isdisjoint(self._jobs)
 
-    def _next_batch(self) -> list[BatchEntry]:
-        """Waits for the next batch; an empty batch means that the batcher is closed and the queue is empty."""
+    def _run_batch(self, batch: list[BatchEntry]) -> None:
+        work = sum(entry.work for entry in batch)
         with self._condition:
-            while True:
-                self._condition.wait_for(lambda: self._jobs or self._is_closed)
-                if len(self._jobs) < self._last_batch_jobs and not self._is_closed:
-                    self._condition.wait_for(
-                        lambda: len(self._jobs) >= self._last_batch_jobs, self._limits.wait_seconds
-                    )
-                if self._jobs or self._is_closed:  # every client may have disconnected during the wait
-                    return self._take_batch()
-
-    def _take_batch(self) -> list[BatchEntry]:
-        batch: list[BatchEntry] = []
-        batch_words = 0
-        while self._jobs and batch_words < self._limits.batch_words:
-            job = self._jobs.popleft()
-            entry = BatchEntry(job, job.next_index)
-            batch.append(entry)
-            batch_words += len(entry.sentence.words)
-            job.next_index += 1
-            if job.next_index < len(job.sentences):
-                self._jobs.append(job)
-        self._change_queue_size(-len(batch))
-        return batch
+            self._change_queue_size(-len(batch), -work)
+        start = time.perf_counter()
+        self._parse(batch)
+        seconds = time.perf_counter() - start
+        jobs = {entry.job for entry in batch}
+        self._seconds_per_work += _SMOOTHING * (seconds / work - self._seconds_per_work)
+        self._metrics.record_batch(len(batch), len(jobs), seconds)
+        if not self._is_stopped:
+            _resolve_complete(jobs)
 
     def _parse(self, batch: list[BatchEntry]) -> None:
         """Parses a batch in groups with the same options, with or without tags, and with or without constraints."""
@@ -160,8 +159,11 @@ class Batcher:
             key = (entry.job.options, entry.sentence.tags is None, entry.sentence.constraints is None)
             groups.setdefault(key, []).append(entry)
         for (options, *_), group in groups.items():
+            jobs = {entry.job for entry in group}
             try:
-                results = self._parse_sentences(options, [entry.sentence for entry in group])
+                results = self._parse_sentences(
+                    options, [entry.sentence for entry in group], partial(self._is_abandoned, jobs)
+                )
             except Exception as error:  # an error in one group must not stop the thread
                 log.exception("batch failed")
                 results = [error] * len(group)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from fastapi import Request, Response
-from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 _MAX_MESSAGES = 5
@@ -29,14 +29,13 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
     return error_response(request.scope["request_id"], error.status_code, str(error.detail), error.headers)
 
 
-async def handle_validation_error(request: Request, error: Exception) -> Response:
-    """Responds to JSON that does not match the schema, without repeating the input."""
-    assert isinstance(error, RequestValidationError)
-    messages = [_format_message(detail["loc"], detail["msg"]) for detail in error.errors()[:_MAX_MESSAGES]]
-    return error_response(request.scope["request_id"], 422, "; ".join(messages))
+def validation_error(error: ValidationError) -> ApiError:
+    """The error for JSON that does not match the schema, which does not repeat the input."""
+    details = error.errors(include_url=False, include_input=False)
+    return ApiError(422, "; ".join(_format_message(one["loc"], one["msg"]) for one in details[:_MAX_MESSAGES]))
 
 
 def _format_message(location: tuple[str | int, ...], message: str) -> str:
-    names = [str(name)[:80] for name in location if name != "body"]
+    names = [str(name)[:80] for name in location]
     text = message.removeprefix("Value error, ")
     return f"{'.'.join(names)}: {text}" if names else text

@@ -42,6 +42,7 @@ class Metrics:
             "treecrf_batch_seconds", "Seconds per batch.", buckets=_SECONDS_BUCKETS, registry=registry
         )
         self.queue = Gauge("treecrf_queue_sentences", "Queued sentences.", registry=registry)
+        self.queue_work = Gauge("treecrf_queue_work", "Estimated work of the queued sentences.", registry=registry)
         self.dropped = Counter(
             "treecrf_dropped_sentences", "Queued sentences whose client disconnected.", registry=registry
         )

@@ -1,8 +1,13 @@
-"""The `/docs` page: the OpenAPI document as HTML without scripts or external resources."""
+"""The OpenAPI document, and the `/docs` page that shows it as HTML without scripts or external resources."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
+
+from fastapi import FastAPI
+from pydantic.json_schema import models_json_schema
+
+from treecrf.server.schema import BatchRequest, ParseRequest
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -14,6 +19,21 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
+
+
+class DocumentedApp(FastAPI):
+    """An app whose OpenAPI document has the schemas of request bodies, which the routes read themselves."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            _, definitions = models_json_schema(
+                [(ParseRequest, "validation"), (BatchRequest, "validation")],
+                ref_template="#/components/schemas/{model}",
+            )
+            document["components"]["schemas"] |= definitions["$defs"]
+        return super().openapi()
 
 
 def docs_page(document: Mapping[str, Any]) -> str:

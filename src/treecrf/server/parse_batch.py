@@ -1,6 +1,6 @@
 """Parses the sentences of a batch and writes each result in the format of its request."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,22 +37,30 @@ SentenceResult = str | Exception  # the parsed sentence in the request's format,
 
 
 def parse_sentences(
-    parsers: Mapping[str, Parser], options: ParseOptions, sentences: Sequence[SentenceInput]
+    parsers: Mapping[str, Parser],
+    options: ParseOptions,
+    sentences: Sequence[SentenceInput],
+    should_stop: Callable[[], bool] | None = None,
 ) -> list[SentenceResult]:
     """Parses sentences together and returns one result per sentence.
+
+    When `should_stop` returns true, the search for alternatives ends early, because the results are not needed.
 
     Either all sentences have tags or none has, and the same for constraints. If the batch fails, each sentence is
     parsed by itself, so that only the sentences at fault have errors.
     """
     try:
-        return [options.formatter.sentence(parsed) for parsed in _parse(parsers[options.model], options, sentences)]
+        parsed_sentences = _parse(parsers[options.model], options, sentences, should_stop)
+        return [options.formatter.sentence(parsed) for parsed in parsed_sentences]
     except Exception as error:
         if len(sentences) == 1:
             return [error]
-    return [result for sentence in sentences for result in parse_sentences(parsers, options, [sentence])]
+    return [result for sentence in sentences for result in parse_sentences(parsers, options, [sentence], should_stop)]
 
 
-def _parse(parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput]) -> Iterator[ParsedSentence]:
+def _parse(
+    parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
+) -> Iterator[ParsedSentence]:
     words = [sentence.words for sentence in sentences]
     tags = [sentence.tags for sentence in sentences if sentence.tags is not None] or None
     constraints = [sentence.constraints for sentence in sentences] if sentences[0].constraints else None
@@ -60,7 +68,13 @@ def _parse(parser: Parser, options: ParseOptions, sentences: Sequence[SentenceIn
     k = options.formatter.kbest
     if options.formatter.probs or k:
         analyses = parser.analyze_many(
-            words, k=k, tags=tags, constraints=constraints, batch_words=batch_words, mbr=options.mbr
+            words,
+            k=k,
+            tags=tags,
+            constraints=constraints,
+            batch_words=batch_words,
+            mbr=options.mbr,
+            should_stop=should_stop,
         )
         for sentence, analysis in zip(sentences, analyses, strict=True):
             yield ParsedSentence(analysis.tree, sentence.offsets, analysis, _marginals(parser, options, sentence))

@@ -1,101 +1,115 @@
-"""The server process: timeouts for idle connections, and graceful shutdown."""
+"""The server process: start, log, and graceful shutdown."""
 
 import asyncio
+import errno
+import gc
 import logging
 import math
+import os
 import signal
 import socket
-import uuid
+import sys
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from treecrf.server.access_log import JsonFormatter
-from treecrf.server.errors import error_response
+from treecrf.server.access_log import JsonFormatter, TextFormatter
 from treecrf.server.limits import Limits
+from treecrf.server.protocol import ServerProtocol
 
 _SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
-_Protocol: Any = AutoHTTPProtocol
+_STOP_SECONDS = 2  # after the limit on the drain, in which unfinished requests get their error responses
 
-
-class TimeoutProtocol(_Protocol):  # type: ignore[misc]
-    """The HTTP protocol with timeouts, and with an error response above the limit on connections.
-
-    Uvicorn has no timeout for the headers of a request, or for a client that does not read its response. Here both
-    have the timeout of a body; since it is checked periodically, closing the connection may take twice as long.
-    """
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        if len(self.connections) > self.config.app.state.limits.connections:
-            self.app = _too_many_connections
-        self._idle_cycle: Any = None  # the request cycle of the last check, in a tuple, if it was idle
-        self._check_idle()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._idle_timer.cancel()
-        super().connection_lost(exc)
-
-    def _check_idle(self) -> None:
-        is_idle = self.cycle is None or self.cycle.response_complete
-        if self.transport.is_closing():
-            self.transport.abort()  # the client does not read the rest of its response
-        elif is_idle and self._idle_cycle == (self.cycle,):
-            self.transport.close()
-        self._idle_cycle = (self.cycle,) if is_idle else None
-        seconds = self.config.app.state.limits.body_seconds
-        self._idle_timer = self.loop.call_later(seconds, self._check_idle)
-
-
-async def _too_many_connections(scope: Scope, receive: Receive, send: Send) -> None:
-    headers = {"retry-after": "1", "connection": "close"}
-    response = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
-    await response(scope, receive, send)
+_BACKLOG = 2048  # connections that wait to be accepted
+_SWITCH_SECONDS = 0.001  # the event loop waits this long for a thread that runs Python code
 
 
 class Server(uvicorn.Server):
-    """A server that, at SIGTERM or SIGINT, stops listening, answers all accepted requests, and exits with status 0."""
+    """A server that, at SIGTERM or SIGINT, stops listening, answers all accepted requests, and exits with status 0.
+
+    Requests that take longer than the limit on the drain get status 503.
+    """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.app.state.is_closing = True  # type: ignore[union-attr]
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.is_closing = True
         for server in self.servers:
             server.close()
-        await asyncio.sleep(_SHUTDOWN_DELAY)
+        deadline = asyncio.get_running_loop().call_later(state.limits.drain_seconds, state.batcher.stop)
+        await asyncio.sleep(min(_SHUTDOWN_DELAY, state.limits.drain_seconds))
         await super().shutdown(sockets)
+        deadline.cancel()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handles signals as Uvicorn does, but without raising them again at the end."""
-        handlers = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+        """Handles signals until the process ends; a second one must not change the exit status."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield
 
 
-def serve(app: FastAPI, *, host: str, port: int) -> None:
-    """Runs an app until SIGTERM or SIGINT."""
+def serve(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    log_format: str = "json",
+    opens_browser: bool = False,
+) -> None:
+    """Runs an app until SIGTERM or SIGINT. With the log format `text`, a greeting has the server's address."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    if log_format == "text":
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # the greeting says the same
+    listener = _listen(host, port)
+    url = _url(host, listener.getsockname()[1])
+    if log_format == "text":
+        print(f"treecrf is at {url} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    else:
+        logging.getLogger(__name__).info("running on %s", url)
+    if opens_browser:
+        webbrowser.open(url)
     limits: Limits = app.state.limits
     config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
-        http=TimeoutProtocol,
+        http=ServerProtocol,
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=math.ceil(limits.body_seconds),
-        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds) + _STOP_SECONDS,
     )
-    Server(config).run()
+    gc.freeze()  # the models stay: repeated garbage collection over them would block requests
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    Server(config).run([listener])
+    if app.state.batcher.is_running:  # the drain's limit was reached inside the parser, which cannot be interrupted
+        logging.shutdown()
+        os._exit(0)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Opens the listening socket."""
+    listener = None
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        if listener is not None:
+            listener.close()
+        advice = "choose another one with --port" if error.errno == errno.EADDRINUSE else "check --host and --port"
+        raise ValueError(f"cannot listen on {host}, port {port}: {error.strerror}; {advice}") from None
+    return listener
+
+
+def _url(host: str, port: int) -> str:
+    local_host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{local_host}:{port}"

@@ -1,68 +1,53 @@
-"""Request bodies: reads them within the limits and parses strict JSON."""
+"""Request bodies: receives them within the limits, and parses strict JSON."""
 
 import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Iterable
 from typing import Any
 
-from fastapi import Request, Response
-from fastapi.routing import APIRoute
+from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import Limits
 
+JSON = "application/json"
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_MAX_NAMES = 100  # names per object; no object of the schema has so many, and each unknown one would be an error
+_MAX_OBJECTS = 50_000  # objects per body; with the shortest useful one, a span, they are about a megabyte
 
 
-class JsonRoute(APIRoute):
-    """A route whose requests have a JSON body."""
+async def receive_body(request: Request, limits: Limits, *, media_types: Iterable[str] = (JSON,)) -> bytes:
+    """Receives the body of a request; checks its media type, its size and its arrival time."""
+    _check_headers(request, limits, tuple(media_types))
+    try:
+        return await asyncio.wait_for(_receive(request, limits), limits.body_seconds)
+    except asyncio.TimeoutError:
+        raise ApiError(408, f"the body took more than {limits.body_seconds} seconds to arrive") from None
+    except ClientDisconnect:
+        raise ApiError(400, "the client disconnected before the end of the body") from None
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
 
-        async def handle_json(request: Request) -> Response:
-            return await handle(JsonRequest(request.scope, request.receive))
+def _check_headers(request: Request, limits: Limits, media_types: tuple[str, ...]) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in media_types:
+        raise ApiError(
+            415, f"the body's media type is {media_type!r:.80}; expected Content-Type: {' or '.join(media_types)}"
+        )
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise ApiError(415, f"the body is compressed ({encoding!r:.40}); expected an uncompressed body")
+    if request.headers.get("content-length", "").isdecimal():
+        _check_size(int(request.headers["content-length"][:20]), limits)
 
-        return handle_json
 
-
-class JsonRequest(Request):
-    """A request whose body is checked: its media type, its size, its arrival time and its JSON."""
-
-    async def body(self) -> bytes:
-        if not hasattr(self, "_content"):
-            self._content = await self._read(self.app.state.limits)
-        return self._content
-
-    async def json(self) -> Any:
-        return parse_json(await self.body())
-
-    async def _read(self, limits: Limits) -> bytes:
-        media_type = self.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media_type != "application/json":
-            raise ApiError(415, f"the body's media type is {media_type!r}; expected Content-Type: application/json")
-        encoding = self.headers.get("content-encoding", "identity").lower()
-        if encoding != "identity":
-            raise ApiError(415, f"the body is compressed ({encoding!r:.40}); expected an uncompressed body")
-        if self.headers.get("content-length", "").isdecimal():
-            _check_size(int(self.headers["content-length"][:20]), limits)
-        try:
-            return await asyncio.wait_for(self._receive_body(limits), limits.body_seconds)
-        except asyncio.TimeoutError:
-            raise ApiError(408, f"the body took more than {limits.body_seconds} seconds to arrive") from None
-        except ClientDisconnect:
-            raise ApiError(400, "the client disconnected before the end of the body") from None
-
-    async def _receive_body(self, limits: Limits) -> bytes:
-        content = bytearray()
-        async for chunk in self.stream():
-            content += chunk
-            _check_size(len(content), limits)
-        if not content:
-            raise ApiError(400, "the body is empty; expected JSON")
-        return bytes(content)
+async def _receive(request: Request, limits: Limits) -> bytes:
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        _check_size(len(content), limits)
+    return bytes(content)
 
 
 def _check_size(size: int, limits: Limits) -> None:
@@ -74,9 +59,11 @@ def _check_size(size: int, limits: Limits) -> None:
 
 def parse_json(data: bytes) -> Any:
     """Parses UTF-8 JSON. Repeated names, NaN, infinity and lone surrogates are errors."""
+    if not data:
+        raise ApiError(400, "the body is empty; expected JSON")
     try:
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=_unique_names, parse_constant=_reject_constant)
+        value = json.loads(text, object_pairs_hook=_ObjectReader(), parse_constant=_reject_constant)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -92,13 +79,31 @@ def parse_json(data: bytes) -> Any:
         raise ApiError(400, f"the body is not valid JSON: {error}") from None
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for index, name in enumerate(names) if name in names[:index])
-        raise ValueError(f"an object has the name {repeated!r:.80} twice")
-    return value
+class _ObjectReader:
+    """Checks the names of each object, and the number of objects."""
+
+    def __init__(self) -> None:
+        self._objects = 0
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            raise ValueError(f"an object has the name {_first_repeated(pairs)!r:.80} twice")
+        if len(value) > _MAX_NAMES:
+            raise ApiError(422, f"an object has {len(value):,} names; expected at most {_MAX_NAMES}")
+        self._objects += 1
+        if self._objects > _MAX_OBJECTS:
+            raise ApiError(422, f"the body has more than {_MAX_OBJECTS:,} objects; send several requests")
+        return value
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
+            return name
+        names.add(name)
+    raise AssertionError("no name is repeated")
 
 
 def _reject_constant(constant: str) -> None:

@@ -1,15 +1,45 @@
-"""Request parsing: from the validated JSON of a request to its options and sentences."""
+"""Request parsing: from the bytes of a request's body to its options and sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
 
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
-from treecrf.server.errors import ApiError
+from treecrf.server.errors import ApiError, validation_error
 from treecrf.server.limits import Limits
 from treecrf.server.parse_batch import ParseOptions, SentenceInput
-from treecrf.server.schema import ConstraintsIn, Input, OptionsIn, SpanIn
+from treecrf.server.request_body import parse_json
+from treecrf.server.schema import BatchRequest, ConstraintsIn, Input, OptionsIn, ParseRequest, SpanIn
+from treecrf.server.work import sentence_work
 from treecrf.text import sentences
+
+Body = TypeVar("Body", ParseRequest, BatchRequest)
+
+
+@dataclass(frozen=True)
+class ParsedRequest(Generic[Body]):
+    """A request that is ready for the parser: its body, its options, and the sentences of each input."""
+
+    body: Body
+    options: ParseOptions
+    groups: list[list[SentenceInput]]
+
+
+def read_request(
+    content: bytes, model: type[Body], parsers: Mapping[str, Parser], limits: Limits
+) -> ParsedRequest[Body]:
+    """Reads the body of a request and checks it."""
+    try:
+        body = model.model_validate(parse_json(content))
+    except ValidationError as error:
+        raise validation_error(error) from None
+    options = read_options(body, list(parsers), limits)
+    inputs = [body] if isinstance(body, ParseRequest) else body.inputs
+    return ParsedRequest(body, options, read_inputs(inputs, options, parsers[options.model], limits))
 
 
 def read_options(request: OptionsIn, models: Sequence[str], limits: Limits) -> ParseOptions:
@@ -43,6 +73,7 @@ def read_inputs(
         for number, sentence in enumerate(group):
             _check_sentence(sentence, f"{prefix}sentence {number}", options, parser, limits)
         groups.append(_add_constraints(group, request_input.constraints, prefix))
+    _check_work(groups, options, limits)
     return groups
 
 
@@ -80,6 +111,17 @@ def _check_sentence(sentence: SentenceInput, name: str, options: ParseOptions, p
         )
     if sentence.tags is None and parser.model_config.tag_size:
         raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
+
+
+def _check_work(groups: Sequence[Sequence[SentenceInput]], options: ParseOptions, limits: Limits) -> None:
+    k, marginals = options.formatter.kbest, options.marginals
+    work = sum(sentence_work(len(one.words), k=k, marginals=marginals) for group in groups for one in group)
+    if work > limits.work:
+        raise ApiError(
+            422,
+            f"the request has {work:,.0f} units of work; this server's limit is {limits.work:,}; "
+            "send fewer or shorter sentences, or ask for fewer alternatives",
+        )
 
 
 def _add_constraints(

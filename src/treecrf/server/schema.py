@@ -1,6 +1,6 @@
 """The JSON schema of requests and responses."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +13,9 @@ _TEXT_OR_TOKENS: dict[str, Any] = {
         for required, absent in (("text", "tokens"), ("tokens", "text"))
     ]
 }
+
+T = TypeVar("T")
+_List = Annotated[list[T], Field(fail_fast=True)]  # a body of a megabyte may have half a million invalid elements
 
 
 class _Strict(BaseModel):
@@ -30,8 +33,8 @@ class SpanIn(_Strict):
 class ConstraintsIn(_Strict):
     """Constituents that the tree of a sentence must have, and constituents that it must not have."""
 
-    require: list[SpanIn] = Field(default=[], max_length=1000)
-    forbid: list[SpanIn] = Field(default=[], max_length=1000)
+    require: _List[SpanIn] = Field(default=[], max_length=1000)
+    forbid: _List[SpanIn] = Field(default=[], max_length=1000)
 
 
 class Input(_Strict):
@@ -40,9 +43,9 @@ class Input(_Strict):
     model_config = ConfigDict(json_schema_extra=_TEXT_OR_TOKENS)
 
     text: str | None = None
-    tokens: list[str] | None = None
-    tags: list[str] | None = Field(default=None, description="the tag of each token; the tree has these tags")
-    constraints: ConstraintsIn | list[ConstraintsIn | None] | None = Field(
+    tokens: _List[str] | None = None
+    tags: _List[str] | None = Field(default=None, description="the tag of each token; the tree has these tags")
+    constraints: ConstraintsIn | _List[ConstraintsIn | None] | None = Field(
         default=None, description="the constraints of the sentence, or a list with the constraints of each sentence"
     )
 
@@ -85,7 +88,7 @@ class ParseRequest(Input, OptionsIn):
 class BatchRequest(OptionsIn):
     """The body of POST /parse/batch: several texts or sentences, and options for all of them."""
 
-    inputs: list[Input]
+    inputs: _List[Input]
 
 
 class Span(BaseModel):
@@ -175,6 +178,12 @@ class ErrorResponse(BaseModel):
 
     detail: str
     request_id: str
+
+
+def request_body(model: type[BaseModel]) -> dict[str, Any]:
+    """The OpenAPI description of a request body, for `openapi_extra`; the document has the model among its schemas."""
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
+    return {"requestBody": {"content": content, "required": True}}
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -1,0 +1,218 @@
+"""The HTTP protocol of a connection: limits, timeouts and strictness that Uvicorn's protocol does not have."""
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import httptools
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from treecrf.server.auth import PUBLIC_PATH
+from treecrf.server.client import client_name
+from treecrf.server.connections import Connections
+from treecrf.server.errors import error_response
+from treecrf.server.limits import Limits
+
+_PIECE_BYTES = 4096  # data is parsed in pieces of this size, so that an endless request head is noticed
+_CHUNK_OVERHEAD = 8  # bytes that a chunked body may have beside each byte of content
+_PIPELINED_REQUESTS = 100  # per connection; more of them end the connection
+_REJECTED_SECONDS = 2.0  # a client that still sends data may read its error response within this time
+
+
+class RejectedRequest(Exception):
+    """A request that breaks a rule of HTTP or a limit on its head."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ServerProtocol(HttpToolsProtocol):
+    """Uvicorn's protocol with limits on request heads and connections, and with timeouts.
+
+    Uvicorn has no timeout for the head of a request, or for a client that does not read its response. Here both have
+    the timeout of a body; since it is checked periodically, closing the connection may take twice as long.
+    """
+
+    @property
+    def _limits(self) -> Limits:
+        limits: Limits = self.config.app.state.limits  # type: ignore[union-attr]
+        return limits
+
+    # connections
+
+    @property
+    def _connections(self) -> Connections:
+        connections: Connections = self.config.app.state.connections  # type: ignore[union-attr]
+        return connections
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.client_name = client_name({"client": self.client})
+        self._is_rejected = False
+        self._framing_bytes = 0  # bytes of the current request that are not content of its body
+        self._body_bytes = 0
+        self._cycles: list[RequestResponseCycle] = []  # requests without a complete response
+        self._idle_cycle: Any = None  # the request cycle of the last check, in a tuple, if it was idle
+        self._check_idle()
+        if not self._connections.add(self):
+            self.app = _too_many_connections(self.app)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._idle_timer.cancel()
+        self._connections.discard(self)
+        super().connection_lost(exc)
+        for cycle in self._cycles:  # Uvicorn tells only the last of several pipelined requests
+            cycle.disconnected = cycle.disconnected or not cycle.response_complete
+            cycle.message_event.set()
+
+    @property
+    def is_waiting_for_client(self) -> bool:
+        """Whether no complete request is being answered."""
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self.transport.abort()
+
+    def _check_idle(self) -> None:
+        is_idle = self.cycle is None or self.cycle.response_complete
+        if self.transport.is_closing():
+            self.transport.abort()  # the client does not read the rest of its response
+        elif is_idle and self._idle_cycle == (self.cycle,):
+            self.transport.close()
+        self._idle_cycle = (self.cycle,) if is_idle else None
+        self._idle_timer = self.loop.call_later(self._limits.body_seconds, self._check_idle)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keeps the connection open for the response if the client has only ended its own side of the connection.
+
+        A client that has disconnected looks the same, so the response has limited time.
+        """
+        if self._is_rejected or self.is_waiting_for_client:
+            return False
+        self.cycle.keep_alive = False
+        self.loop.call_later(self._limits.body_seconds, self.transport.abort)
+        return True
+
+    def on_response_complete(self) -> None:
+        self._connections.restart_wait(self)
+        super().on_response_complete()
+
+    # data
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_rejected:
+            self._discard(data)
+            return
+        self._unset_keepalive_if_required()
+        try:
+            for piece in _pieces(data):
+                self._framing_bytes += len(piece)
+                self._feed(piece)
+                self._check_framing()
+        except httptools.HttpParserCallbackError as error:
+            cause = error.__context__
+            self._reject(cause if isinstance(cause, RejectedRequest) else _invalid_request())
+        except httptools.HttpParserError as error:
+            self._reject(_invalid_request(f": {error}"))
+        except RejectedRequest as error:
+            self._reject(error)
+
+    def _feed(self, piece: bytes) -> None:
+        while piece:
+            try:
+                self.parser.feed_data(piece)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                piece = piece[upgrade.args[0] :]  # there is no other protocol here: the request is answered as usual
+
+    def _discard(self, data: bytes) -> None:
+        self._framing_bytes += len(data)
+        if self._framing_bytes > self._limits.body_bytes:
+            self.transport.abort()
+
+    def _check_framing(self) -> None:
+        allowance = self._limits.head_bytes + _PIECE_BYTES + _CHUNK_OVERHEAD * self._body_bytes
+        if self._framing_bytes - self._body_bytes > allowance:
+            raise RejectedRequest(
+                431, f"the request head is too long; this server's limit is {self._limits.head_bytes:,} bytes"
+            )
+
+    def _reject(self, error: RejectedRequest) -> None:
+        """Ends the connection, after an error response if no other response is due."""
+        self._is_rejected = True
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False  # the connection is closed after the responses to earlier requests
+            if self.cycle.more_body:
+                self.transport.abort()
+            return
+        response = error_response(uuid.uuid4().hex, error.status, str(error), {"connection": "close"})
+        headers = [*self.server_state.default_headers, *response.raw_headers]
+        lines = [b"%s: %s\r\n" % header for header in headers]
+        self.transport.write(b"".join([STATUS_LINE[error.status], *lines, b"\r\n", bytes(response.body)]))
+        self.transport.write_eof()
+        self.loop.call_later(_REJECTED_SECONDS, self.transport.close)
+
+    # parser callbacks
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._connections.restart_wait(self)
+        self._framing_bytes = self._body_bytes = 0
+        if len(self.pipeline) >= _PIPELINED_REQUESTS:
+            raise RejectedRequest(400, "too many requests on this connection wait for their responses")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        if len(self.headers) > self._limits.head_fields:
+            raise RejectedRequest(
+                431, f"the request has too many header fields; this server's limit is {self._limits.head_fields}"
+            )
+
+    def on_headers_complete(self) -> None:
+        self._check_host()
+        super().on_headers_complete()
+        self._cycles = [cycle for cycle in self._cycles if not cycle.response_complete] + [self.cycle]
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def _check_host(self) -> None:
+        """Rejects a request without one clear host: several Host headers, or a target on another host."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) != 1 and (hosts or self.parser.get_http_version() == "1.1"):
+            raise RejectedRequest(400, f"the request has {len(hosts)} Host headers; expected one")
+        if self.url.startswith(b"/") or self.url == b"*":
+            return
+        authority = self.url.partition(b"://")[2].partition(b"/")[0].partition(b"?")[0]
+        if b"://" not in self.url or [authority.lower()] != [host.lower() for host in hosts]:
+            raise RejectedRequest(400, "the request's target is on another host than its Host header")
+
+
+def _invalid_request(reason: str = "") -> RejectedRequest:
+    return RejectedRequest(400, f"the request is not valid HTTP{reason}")
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    if len(data) <= _PIECE_BYTES:
+        yield data
+        return
+    for start in range(0, len(data), _PIECE_BYTES):
+        yield data[start : start + _PIECE_BYTES]
+
+
+def _too_many_connections(app: Any) -> Any:
+    """An app that answers only the health check, and other requests with status 503."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == PUBLIC_PATH:
+            await app(scope, receive, send)
+            return
+        headers = {"retry-after": "1", "connection": "close"}
+        response = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
+        await response(scope, receive, send)
+
+    return answer
