@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}  # languages of the embedded models, which have the same names
@@ -23,8 +24,6 @@ _SCRIPTS = {
     "Georgian": "\u10a0-\u10ff",
     "Armenian": "\u0530-\u058f",
 }
-_SCRIPT_PATTERNS = {name: re.compile(f"[{characters}]") for name, characters in _SCRIPTS.items()}
-_LATIN = _SCRIPT_PATTERNS["Latin"]
 # words that are frequent in one language and rare in the others
 _FREQUENT_WORDS = {
     "English": "the of and to is that it for was with as his her they be at this have from or by not are but what i my",
@@ -49,6 +48,12 @@ _MIN_WORDS = 6  # fewer words are names or titles as often as sentences of a lan
 _MIN_FREQUENT_SHARE = 0.2
 
 
+@cache
+def _script_pattern(name: str) -> re.Pattern[str]:
+    """A pattern for the letters of a script, compiled when it is needed."""
+    return re.compile(f"[{_SCRIPTS[name]}]")
+
+
 class LanguageGuess(NamedTuple):
     """The name of a language or a script, and the embedded model that reads it, if there is one."""
 
@@ -66,10 +71,8 @@ def guess_language(words: Iterable[str]) -> LanguageGuess | None:
     """
     words = list(words)
     text = "".join(words)
-    if text.isascii():
-        counts = Counter({"Latin": len(_LATIN.findall(text))})
-    else:
-        counts = Counter({name: len(pattern.findall(text)) for name, pattern in _SCRIPT_PATTERNS.items()})
+    scripts = ["Latin"] if text.isascii() else list(_SCRIPTS)
+    counts = Counter({name: len(_script_pattern(name).findall(text)) for name in scripts})
     if counts["Japanese"] * 10 > counts["Chinese"]:  # Japanese has both Chinese characters and its own
         counts["Japanese"] += counts.pop("Chinese", 0)
     script, letters = max(counts.items(), key=lambda item: item[1])
