@@ -111,7 +111,14 @@ def _line_options(args: argparse.Namespace) -> LineOptions:
 
 
 def _run_on_cluster(args: argparse.Namespace, options: LineOptions) -> int:
-    from treecrf.bulk.ray_engine import ClusterOptions, parse_shards
+    from treecrf.bulk.cluster_options import ClusterOptions
+
+    try:
+        from treecrf.bulk.ray_engine import parse_shards
+    except ImportError as error:
+        if error.name != "ray":
+            raise
+        raise ImportError("--engine ray needs Ray: pip install 'treecrf[ray]'") from error
 
     cluster = ClusterOptions(
         address=args.address,
