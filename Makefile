@@ -16,6 +16,10 @@ test: $(DEVELOPMENT)
 	$(PYTEST) --numprocesses 2 --dist worksteal
 	PYTHONPATH=tests/without_torch $(PYTEST) --quiet tests/without_torch
 
+# killed, concurrent and changed runs, for an hour or more
+soak: $(DEVELOPMENT)
+	$(BIN)/python tests/adversarial/soak_bulk_runs.py
+
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

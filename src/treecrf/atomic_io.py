@@ -20,6 +20,7 @@ MANIFEST = "model.json"
 _FORMAT = 2  # 2: the settings of version 0.2; 1: those of 0.1, which aliases.py still reads
 _READABLE_FORMATS = (1, 2)
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
+_CHUNK_BYTES = 1 << 20
 _LOCK_OF_FOLDER = ".treecrf.lock"
 _IS_WINDOWS = sys.platform == "win32"
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP)  # errors of file systems that cannot lock files
@@ -162,6 +163,15 @@ def rename_file(draft: Path, path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def file_digest(path: str | Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def save_folder(folder: Path, files: Mapping[str, bytes]) -> None:

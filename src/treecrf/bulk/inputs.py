@@ -47,6 +47,18 @@ class InputFile(NamedTuple):
         return self.path != STDIN and Path(self.path).is_file()
 
 
+def with_prompt(lines: Iterator[Line]) -> Generator[Line, None, None]:
+    """The same lines, typed at a terminal: asks for each line."""
+    print("one sentence a line, Ctrl-D ends", file=sys.stderr)
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = next(lines, None)
+        if line is None:
+            print(file=sys.stderr)
+            return
+        yield line
+
+
 def _compression_ratio(path: Path) -> float:
     """How many bytes of text a byte of the file has, measured at the beginning of the file."""
     with path.open("rb") as stream, open_stream(stream) as text:

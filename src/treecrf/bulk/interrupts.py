@@ -31,7 +31,7 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._handler is not None:
+        if self._handler is not None and signal.getsignal(signal.SIGINT) == self._on_signal:
             signal.signal(signal.SIGINT, self._handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -55,6 +55,6 @@ class Interrupts:
             yield line
 
     def check(self) -> None:
-        """Raises `KeyboardInterrupt` if Ctrl-C was pressed."""
+        """Calls the caller's handler, which raises `KeyboardInterrupt`, if Ctrl-C was pressed."""
         if self._is_requested:
-            raise KeyboardInterrupt
+            self._handler(signal.SIGINT, None)

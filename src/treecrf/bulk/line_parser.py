@@ -1,6 +1,7 @@
 """Parses lines: each line of the input becomes one line of the output."""
 
 import re
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from treecrf import __version__
-from treecrf.bulk.inputs import InputFile, read_lines
+from treecrf.bulk.inputs import InputFile, read_lines, with_prompt
 from treecrf.bulk.interrupts import Interrupts
 from treecrf.bulk.output_record import OutputRecord, model_digest, stamp_file
 from treecrf.bulk.outputs import Sink, open_sink
@@ -114,6 +115,7 @@ class LineParser:
         # a folder's model that only reads words need not state its language
         has_language = not options.tokens or not Path(options.model).is_dir()
         self._language_check = LanguageCheck(parser.language, max_sentences=100 if has_language else 0)
+        self.has_colors = False  # in trees on standard output
         self._settings = options.output_settings()
         content_field = options.field or ("tokens" if options.tokens else "text")
         self.fields = RecordFields(content_field, options.tokens, options.id)
@@ -137,7 +139,13 @@ class LineParser:
         """Parses an input; with `resume`, after the lines that an interrupted run has written."""
         record = self.output_record(file) if target is not None else None
         lines = self._read_lines(file)
-        with closing(lines), open_sink(target, record, resume=resume, block_lines=self.block_lines) as sink:
+        if file.is_terminal and sys.stderr.isatty():
+            lines = with_prompt(lines)
+        is_colored = self.has_colors and self.options.format == "pretty"
+        with (
+            closing(lines),
+            open_sink(target, record, resume=resume, block_lines=self.block_lines, is_colored=is_colored) as sink,
+        ):
             for line in islice(lines, sink.lines_written):
                 report(0, line.size)
             first = sink.lines_written + 1

@@ -3,17 +3,15 @@
 A record is a hidden file beside its output. `--resume` compares it, and never mixes or keeps outputs of other inputs.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.atomic_io import MANIFEST, write_file
+from treecrf.atomic_io import MANIFEST, file_digest, write_file
 from treecrf.parser.storage import find_folder
 
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
-_CHUNK_BYTES = 1 << 20
 
 
 class InputStamp(NamedTuple):
@@ -36,16 +34,13 @@ class InputStamp(NamedTuple):
 
 def stamp_file(path: str) -> InputStamp:
     """Reads a file for its stamp."""
-    stat, digest = Path(path).stat(), hashlib.sha256()
-    with Path(path).open("rb") as stream:
-        while chunk := stream.read(_CHUNK_BYTES):
-            digest.update(chunk)
-    return InputStamp(stat.st_size, stat.st_mtime_ns, digest.hexdigest())
+    stat = Path(path).stat()
+    return InputStamp(stat.st_size, stat.st_mtime_ns, file_digest(path))
 
 
 def model_digest(model: str) -> str:
     """The checksum of a model's manifest, which has the checksums of its files."""
-    return hashlib.sha256((find_folder(model) / MANIFEST).read_bytes()).hexdigest()
+    return file_digest(find_folder(model) / MANIFEST)
 
 
 def setting_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

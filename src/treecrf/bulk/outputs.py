@@ -8,6 +8,7 @@ to the last byte.
 
 import gzip
 import os
+import re
 import sys
 import zlib
 from collections import Counter
@@ -22,6 +23,7 @@ from treecrf.bulk.inputs import STDIN, InputFile
 from treecrf.bulk.output_record import OutputRecord
 
 STDOUT = "-"
+_LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 
 
 def match_outputs(
@@ -92,6 +94,13 @@ class GzipSink(Sink):
             self._block.clear()
 
 
+class ColorSink(Sink):
+    """Writes trees of the format `pretty` to a terminal, with labels in blue."""
+
+    def write(self, lines: Sequence[str]) -> None:
+        super().write([_LABEL.sub(r"\1\x1b[34m\2\x1b[0m", line) for line in lines])
+
+
 def _partial_path(output: Path) -> Path:
     """The partial file of an output."""
     return output.with_name(f".{output.name}.part")
@@ -135,10 +144,12 @@ def open_file(path: Path, record: OutputRecord | None, *, block_lines: int, resu
 
 
 @contextmanager
-def open_sink(target: Path | None, record: OutputRecord | None, *, block_lines: int, resume: bool) -> Iterator[Sink]:
-    """Opens an output file, a pipe or a device, or standard output if `target` is None."""
+def open_sink(
+    target: Path | None, record: OutputRecord | None, *, block_lines: int, resume: bool, is_colored: bool = False
+) -> Iterator[Sink]:
+    """Opens an output file, a pipe or a device, or standard output, which may have colors, if `target` is None."""
     if target is None:
-        yield Sink(sys.stdout.buffer)
+        yield (ColorSink if is_colored else Sink)(sys.stdout.buffer)
     elif target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; expected a file to write")
     elif target.exists() and not target.is_file():

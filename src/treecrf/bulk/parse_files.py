@@ -26,15 +26,18 @@ def parse_files(
     device: str | None,
     resume: bool,
     warn: Callable[[str], object],
+    has_colors: bool = False,
 ) -> None:
     """Parses each input in order; with `resume`, continues partial outputs and skips inputs whose output is complete.
 
-    It is an error if an output was made from another input, model or settings.
+    It is an error if an output was made from another input, model or settings. `has_colors` colors pretty trees on
+    standard output.
     """
     jobs = match_outputs(inputs, output, SUFFIXES[options.format], warn)
     options = options.with_absolute_model()
     with _lock_output(output, jobs):
         line_parser = LineParser(options.load_parser(device), options, warn)
+        line_parser.has_colors = has_colors
         if resume:
             jobs = [job for job in jobs if _is_unfinished(line_parser, *job)]
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing

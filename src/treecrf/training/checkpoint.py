@@ -1,5 +1,6 @@
 """Checkpoints: the counters, weights and optimizer state with which a stopped run continues exactly."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import DamagedFileError, write_file
+from treecrf.atomic_io import DamagedFileError, file_digest, write_file
 from treecrf.config import SettingError, differences, read_config
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
-RECIPE, STATE = "recipe.toml", "state.safetensors"
+RECIPE, STATE, INPUTS = "recipe.toml", "state.safetensors", "inputs.json"
 # names in the file, as version 0.1 wrote them
 _MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "average", "optimizer", "position"
 _CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
@@ -57,6 +58,32 @@ def check_recipe(folder: Path, recipe: Recipe, *, resume: bool) -> None:
     changed = [name for name in differences(read_config(Recipe, path), recipe) if name not in changeable]
     if changed:
         raise SettingError(f"the run in {folder} was started with other values of {', '.join(changed)} (see {path})")
+    _check_inputs(folder, input_digests(recipe))
+
+
+def input_digests(recipe: Recipe) -> dict[str, str]:
+    """Returns the SHA-256 of each treebank and of the word vectors."""
+    data = recipe.data
+    paths = [*data.train, *data.dev, *data.test, *filter(None, [data.vectors])]
+    return {path: file_digest(path) for path in paths}
+
+
+def save_inputs(folder: Path, digests: Mapping[str, str]) -> None:
+    """Writes the checksums of a run's inputs."""
+    write_file(folder / INPUTS, json.dumps(digests, indent=1).encode())
+
+
+def _check_inputs(folder: Path, digests: Mapping[str, str]) -> None:
+    path = folder / INPUTS
+    if not path.exists():
+        return  # a run of version 0.2, or one that was stopped before its first step
+    old_digests = json.loads(path.read_bytes())
+    changed = [name for name, digest in digests.items() if old_digests.get(name, digest) != digest]
+    if changed:
+        raise SettingError(
+            f"{', '.join(changed)} changed after the run in {folder} was started; restore the old version, "
+            "or start a new run in another folder"
+        )
 
 
 def save_checkpoint(
