@@ -71,7 +71,10 @@ WITH_TORCH = {
 TORCH = {"torch", "triton"}
 # methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
 LAZY_EDGES = {"tree": {"search"}}
-WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "samples", "tree", "treebank", "text", "evalb", "search", "viz")
+WITHOUT_TORCH = (
+    *("aliases", "config", "atomic_io", "models", "samples"),
+    *("tree", "treebank", "text", "evalb", "search", "viz"),
+)
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"

@@ -120,7 +120,7 @@ class LineParser:
         content_field = options.field or ("tokens" if options.tokens else "text")
         self.fields = RecordFields(content_field, options.tokens, options.id)
         window = parser.batching.window
-        self.block_lines = window if parser.device.type == "cuda" else min(window, _CPU_BLOCK_LINES)
+        self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
         self._split = split_words if options.tokens else partial(split_text, language=parser.language)
         self._formatter = Formatter(
             format=options.format,
