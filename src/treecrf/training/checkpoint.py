@@ -11,12 +11,14 @@ from torch import Tensor, nn
 
 from treecrf.atomic_io import DamagedFileError, file_digest, write_file
 from treecrf.config import SettingError, differences, read_config
+from treecrf.evalb import Rules, find_rules
+from treecrf.evalb.rules import NAMED
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
-RECIPE, STATE, INPUTS = "recipe.toml", "state.safetensors", "inputs.json"
+RECIPE, STATE, INPUTS, RULES = "recipe.toml", "state.safetensors", "inputs.json", "rules.prm"
 # names in the file, as version 0.1 wrote them
 _MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "average", "optimizer", "position"
 _CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
@@ -68,9 +70,16 @@ def input_digests(recipe: Recipe) -> dict[str, str]:
     return {path: file_digest(path) for path in paths}
 
 
-def save_inputs(folder: Path, digests: Mapping[str, str]) -> None:
-    """Writes the checksums of a run's inputs."""
-    write_file(folder / INPUTS, json.dumps(digests, indent=1).encode())
+def save_inputs(folder: Path, recipe: Recipe) -> None:
+    """Writes the checksums of a run's inputs, and a copy of its EVALB parameter file, if it has one."""
+    write_file(folder / INPUTS, json.dumps(input_digests(recipe), indent=1).encode())
+    if recipe.data.rules not in NAMED:
+        write_file(folder / RULES, Path(recipe.data.rules).read_bytes())
+
+
+def read_rules(folder: Path, recipe: Recipe) -> Rules:
+    """Reads the EVALB rules of a run. A parameter file may be at another place than during the training."""
+    return Rules.read(folder / RULES) if (folder / RULES).exists() else find_rules(recipe.data.rules)
 
 
 def _check_inputs(folder: Path, digests: Mapping[str, str]) -> None:

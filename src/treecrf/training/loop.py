@@ -28,7 +28,6 @@ from treecrf.training.checkpoint import (
     RECIPE,
     TrainState,
     check_recipe,
-    input_digests,
     load_checkpoint,
     save_checkpoint,
     save_inputs,
@@ -117,7 +116,7 @@ class Trainer:
     def open_log(self, *, is_new: bool) -> None:
         """Writes the recipe and opens the metrics log, which starts with the sizes of a new run."""
         setup = self.setup
-        save_inputs(setup.folder, input_digests(setup.recipe))
+        save_inputs(setup.folder, setup.recipe)
         write_file(setup.folder / RECIPE, to_toml(setup.recipe).encode())
         self._log = MetricsLog(setup.folder / NAME, keep=self.state.records)
         unseen = describe_unseen_labels(setup.dev, setup.parser.vocabulary)
