@@ -90,10 +90,12 @@ class Process:
     def wait(self, seconds: float) -> int | None:
         """Waits for the end of the process; returns its exit status, or None if it has not ended by then."""
         end = time.monotonic() + seconds
-        while self._status is None and time.monotonic() < end:
+        while self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self._status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() >= end:
+                break
             else:
                 time.sleep(0.005)
         return self._status

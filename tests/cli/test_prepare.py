@@ -124,9 +124,9 @@ def test_a_file_is_only_replaced_with_the_output_option(tmp_path: Path) -> None:
         (["ptb", "a", "b", "c"], "takes one SOURCE folder"),
         (["ptb", "a", "b", "--keep-labels"], "not --keep-labels"),
         (["ptb", "absent", "out"], "is not a folder"),
-        (["trees", "absent.mrg", "out.mrg"], "No such file"),
-        (["trees", str(DATA), "out.mrg"], "directory"),
-        (["trees", "in.mrg", "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
+        (["trees", "absent.mrg", "out.mrg"], "there is no file absent.mrg"),
+        (["trees", str(DATA), "out.mrg"], "is a folder; expected a file"),
+        (["trees", str(FOLDER / "english.mrg"), "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
     ],
 )
 def test_errors_have_no_traceback(

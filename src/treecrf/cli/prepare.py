@@ -41,10 +41,10 @@ def run(args: argparse.Namespace) -> None:
     sources, out = _sources_and_output(args)
     on_error: OnError = "skip" if args.skip_bad else "raise"
     if args.corpus == "trees":
+        trees = CleanTrees(files=sources, keep_labels=args.keep_labels, encoding=args.encoding, on_error=on_error)
         for source in sources:
             if source != _STDOUT and not Path(source).exists():
                 raise FileNotFoundError(f"there is no file {source}; expected trees in brackets, plain or gzipped")
-        trees = CleanTrees(files=sources, keep_labels=args.keep_labels, encoding=args.encoding, on_error=on_error)
         _write_trees(trees, out)
         return
     if len(sources) != 1 or args.keep_labels:
