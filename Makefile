@@ -45,9 +45,11 @@ sanitize: $(DEVELOPMENT)
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py \
 		tests/runtime tests/search
 
-# the adversarial tests with many more examples, and attacks on a server with their times and its memory
+# the adversarial tests with many more examples, attacks on a server with their times and its memory, and killed,
+# concurrent and changed runs of parsing and training
 soak: $(DEVELOPMENT)
 	TREECRF_SOAK=1 $(PYTEST) tests/adversarial
+	$(BIN)/python tests/adversarial/soak_bulk_runs.py
 	$(BIN)/python benchmarks/attack_server.py
 	$(BIN)/python benchmarks/attack_server.py --same-address
 

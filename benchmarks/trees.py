@@ -17,10 +17,11 @@ from typing import Any, TextIO
 
 import nltk
 
+from treecrf.samples import FOLDER
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
-SMALL = Path(__file__).parents[1] / "tests" / "samples" / "fifty.mrg"
+SMALL = FOLDER / "fifty.mrg"
 
 
 def milliseconds(function: Callable[[Any], Any], items: Iterable[Any], repeats: int) -> float:

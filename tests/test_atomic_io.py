@@ -117,9 +117,9 @@ def test_an_exception_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    with open_atomic(tmp_path / "file", draft_suffix=".1.part") as stream:
+    with open_atomic(tmp_path / "file") as stream:
         stream.write(b"half")
-        assert [path.name for path in tmp_path.iterdir()] == [".file.1.part"]
+        assert [path.name for path in tmp_path.iterdir()] == [".file.tmp"]
     assert (tmp_path / "file").read_bytes() == b"half"
 
 

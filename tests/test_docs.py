@@ -37,9 +37,7 @@ def own_treebank(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The folder in which the blocks of a page run: it has the repository's sample trees."""
-    for trees in (ROOT / "tests" / "samples").glob("*.mrg"):
-        shutil.copy(trees, tmp_path)
+    """The folder in which the blocks of a page run, empty like that of a reader."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -17,6 +17,7 @@ EDGES: dict[str, set[str]] = {
     "config": {"aliases"},
     "atomic_io": set(),
     "models": set(),
+    "samples": set(),
     "tree": set(),
     "treebank": {"atomic_io", "tree"},
     "text": {"treebank"},
@@ -44,10 +45,10 @@ EDGES: dict[str, set[str]] = {
         *("parser", "training", "tree", "treebank"),
     },
     "integrations": {"chart", "parser", "text", "tree", "treebank"},
-    "server": {"decoding", "parser", "text", "treebank"},
+    "server": {"decoding", "parser", "search", "text", "tree", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
-        *("reproduce", "search", "server", "training", "tree", "treebank", "viz"),
+        *("reproduce", "samples", "search", "server", "training", "tree", "treebank", "viz"),
     },
 }
 # modules that need PyTorch, in packages that otherwise need NumPy only
@@ -70,7 +71,10 @@ WITH_TORCH = {
 TORCH = {"torch", "triton"}
 # methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
 LAZY_EDGES = {"tree": {"search"}}
-WITHOUT_TORCH = ("aliases", "config", "atomic_io", "models", "tree", "treebank", "text", "evalb", "search", "viz")
+WITHOUT_TORCH = (
+    *("aliases", "config", "atomic_io", "models", "samples"),
+    *("tree", "treebank", "text", "evalb", "search", "viz"),
+)
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(
     path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem[0] != "_"

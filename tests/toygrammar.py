@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+from treecrf.samples import FOLDER
 from treecrf.tree import Tree
 
 _WORDS = {
@@ -60,4 +61,4 @@ def write_trees(path: Path, trees: list[Tree]) -> Path:
 
 
 if __name__ == "__main__":
-    write_trees(Path(__file__).parent / "samples" / "fifty.mrg", toy_trees(50))
+    write_trees(FOLDER / "fifty.mrg", toy_trees(50))

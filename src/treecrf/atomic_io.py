@@ -1,14 +1,18 @@
-"""Atomic file writes, and folders with a checksum manifest.
+"""Atomic file writes, locks of outputs, and folders with a checksum manifest.
 
 A crash at any moment leaves the last complete version of a file readable. Reading a folder never executes its content.
 """
 
+import errno
 import hashlib
 import json
 import os
 import re
+import socket
+import sys
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -16,10 +20,90 @@ MANIFEST = "model.json"
 _FORMAT = 2  # 2: the settings of version 0.2; 1: those of 0.1, which aliases.py still reads
 _READABLE_FORMATS = (1, 2)
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
+_CHUNK_BYTES = 1 << 20
+_LOCK_OF_FOLDER = ".treecrf.lock"
+_IS_WINDOWS = sys.platform == "win32"
+_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP)  # errors of file systems that cannot lock files
 
 
 class DamagedFileError(ValueError):
     """A file differs from what was saved: it was cut short, changed or replaced."""
+
+
+class LockedError(OSError):
+    """Another process writes the same output."""
+
+
+def lock_file(path: Path) -> AbstractContextManager[None]:
+    """Locks an output file against other processes; an error names the process that has the lock."""
+    return _hold_lock(path.with_name(f".{path.name}.lock"), path)
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Locks an output folder like `lock_file`. Creates the folder, and removes it again if it stays empty."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _hold_lock(folder / _LOCK_OF_FOLDER, folder):
+            yield
+    finally:
+        with suppress(OSError):  # it is not empty
+            folder.rmdir()
+
+
+@contextmanager
+def _hold_lock(lock: Path, output: Path) -> Iterator[None]:
+    """Holds the lock of an output: a locked file with the name of this process. A crash releases the lock."""
+    with _open_locked(lock, output) as stream:
+        stream.truncate(0)
+        started = time.strftime("%Y-%m-%d %H:%M:%S")
+        stream.write(f"process {os.getpid()} on {socket.gethostname()} (since {started})".encode())
+        stream.flush()
+        try:
+            yield
+        finally:
+            with suppress(PermissionError):  # Windows does not remove an open file
+                lock.unlink(missing_ok=True)
+
+
+def _open_locked(path: Path, output: Path) -> IO[bytes]:
+    """Opens a file for writing, without truncation, and locks it; a lock of another process is an error."""
+    while True:
+        stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        try:
+            _lock_stream(stream)
+        except BlockingIOError:
+            with stream:
+                holder = stream.read().decode(errors="replace") if path.suffix == ".lock" else ""
+            raise LockedError(
+                f"{output} is being written by {holder or 'another process'}; wait until it ends, "
+                "or choose another output"
+            ) from None
+        if _IS_WINDOWS or _is_open_file(path, stream):
+            return stream
+        stream.close()  # the process that had the lock has removed or renamed the file in the meantime
+
+
+def _is_open_file(path: Path, stream: IO[bytes]) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(stream.fileno()))
+    return False
+
+
+def _lock_stream(stream: IO[bytes]) -> None:
+    """Locks an open file until it is closed; raises `BlockingIOError` if another process has locked it."""
+    if sys.platform == "win32":
+        return  # Windows refuses to rename or remove a file that another process has open
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        stream.seek(0)
+        raise
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -27,6 +111,8 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         with open_atomic(path) as stream:
             stream.write(data)
+    except LockedError:
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(
@@ -35,24 +121,30 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def open_atomic(path: Path, *, draft_suffix: str = ".tmp") -> Iterator[IO[bytes]]:
+def open_atomic(path: Path) -> Iterator[IO[bytes]]:
     """Opens a stream whose content replaces the file `path` at the end of the block, unless there is an exception.
 
-    The content goes to a hidden draft file in the same folder. Processes that may write the same file at the same time
-    need different draft suffixes. A pipe or a device cannot be replaced, so it is written directly.
+    The content goes to a hidden draft file in the same folder, which is locked against other processes that write the
+    same file. A pipe or a device cannot be replaced, so it is written directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("wb") as stream:
             yield stream
         return
-    draft = path.with_name(f".{path.name}{draft_suffix}")
-    try:
-        with draft.open("wb") as stream:
+    draft = path.with_name(f".{path.name}.tmp")
+    with _open_locked(draft, path) as stream:
+        try:
+            stream.truncate(0)
             yield stream
             sync_stream(stream)
-        rename_file(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+            if not _IS_WINDOWS:
+                rename_file(draft, path)  # while it is locked: another process must not write into it
+        except BaseException:
+            if not _IS_WINDOWS:
+                draft.unlink(missing_ok=True)
+            raise
+    if _IS_WINDOWS:
+        rename_file(draft, path)  # only a closed file can be renamed
 
 
 def sync_stream(stream: IO[bytes]) -> None:
@@ -73,12 +165,26 @@ def rename_file(draft: Path, path: Path) -> None:
         os.close(descriptor)
 
 
+def file_digest(path: str | Path) -> str:
+    """The SHA-256 of a file."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
 def save_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Writes files and a manifest with their checksums; the folder can be read at every moment.
 
     While the files are replaced one after the other, the manifest accepts both the old and the new version of each.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    with lock_file(folder / MANIFEST):
+        _replace_files(folder, files)
+
+
+def _replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     digests = {name: [hashlib.sha256(data).hexdigest()] for name, data in files.items()}
     old_digests = _read_manifest(folder) if (folder / MANIFEST).exists() else {}
     if old_digests:

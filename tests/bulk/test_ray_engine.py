@@ -18,8 +18,9 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.bulk.line_parser import LineOptions
 from treecrf.bulk.manifest import FILE_NAME
+from treecrf.bulk.output_record import model_digest, stamp_file
 from treecrf.bulk.shards import SHARD_STEP, Shard
-from treecrf.bulk.worker import PARTIAL_FOLDER, Worker, model_digest
+from treecrf.bulk.worker import PARTIAL_FOLDER, Worker
 from treecrf.chart.threads import num_threads, set_num_threads
 from treecrf.cli import main
 
@@ -159,20 +160,24 @@ def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp
     out.mkdir()
     (out / FILE_NAME).write_text("{}")
     options = LineOptions(model=str(model), tokens=True, skip_bad=True, max_line_bytes=1000, max_words=20)
-    without_manifest = Worker().load(options, "cpu", tmp_path, settings, threads=1)
+    (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
+    inputs = {str(tmp_path / "in.txt"): stamp_file(str(tmp_path / "in.txt"))}
+    without_manifest = Worker().load(options, "cpu", tmp_path, settings, inputs, threads=1)
     assert "all machines need to see the same files" in without_manifest.problem
-    other_model = Worker().load(options, "cpu", out, {"model_sha256": ""}, threads=1)
+    other_model = Worker().load(options, "cpu", out, {"model_sha256": ""}, inputs, threads=1)
     assert "this machine has another version of the model" in other_model.problem
     threads = num_threads()
     worker = Worker()
-    assert not worker.load(options, "cpu", out, settings, threads=1).problem
+    assert not worker.load(options, "cpu", out, settings, inputs, threads=1).problem
     set_num_threads(threads)
-    (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
     result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
     assert not result.problem and len(result.warnings) == 1
     assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTIAL_FOLDER).iterdir())
     lost = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 3, 0, "in-000001.mrg"))
     assert lost.is_final and "has lost lines" in lost.problem
+    (tmp_path / "in.txt").write_bytes(b"we sang\n\xff\n")
+    changed = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "in-000001.mrg"))
+    assert changed.is_final and "has changed while it was parsed" in changed.problem
     absent = worker.parse(Shard(str(tmp_path / "absent.txt"), 0, 3, 0, "in-000001.mrg"))
     assert not absent.is_final and "FileNotFoundError" in absent.problem and not (out / "in-000001.mrg").exists()
 

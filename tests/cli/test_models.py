@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from small import random_parser
+from toygrammar import toy_trees
 from treecrf import models
 from treecrf.cli import main
 from treecrf.export.model_card import CARD_MARKDOWN, ModelCard
@@ -57,11 +59,21 @@ def test_the_readme_and_the_results_have_the_scores_of_the_card(name: str) -> No
         assert cell == f"{score.f1:.2f} ({low:.1f} to {high:.1f}); {score.evalb_f1:.2f}, {score.skipped} skipped"
 
 
+def test_a_folder_without_a_card_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    random_parser(toy_trees(5)).save(tmp_path)
+    assert run(str(tmp_path)) is None
+    assert "a parser without a model card" in capsys.readouterr().out
+    assert run(str(tmp_path), "--labels") is None
+    assert "  NP: noun phrase" in capsys.readouterr().out
+
+
 def test_labels_are_explained_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     run("en", "--labels")
     assert "  SBAR: clause introduced by a subordinating conjunction" in capsys.readouterr().out
 
 
 def test_an_unknown_model_is_an_error() -> None:
-    assert "there is no embedded model 'klingon'; expected one of en, en-lstm, zh" in str(run("klingon"))
+    assert "there is no embedded model 'klingon' and no folder of that name; expected en, en-lstm, zh" in str(
+        run("klingon")
+    )
     assert "--labels needs a model" in str(run("--labels"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.cli import main
+from treecrf.samples import FOLDER
 
 DATA = Path(__file__).parents[1] / "samples"
 TREE = "( (S (NP-SBJ (NN cat)) (VP (VBZ runs))))\n"
@@ -59,14 +60,14 @@ def test_sizes_that_agree_with_the_paper_are_reported(
 @pytest.mark.parametrize("suffix", ["mrg", "mrg.gz"])
 def test_any_file_is_cleaned(tmp_path: Path, name: str, suffix: str) -> None:
     out = tmp_path / f"out.{suffix}"
-    assert run("trees", DATA / name, out) is None
+    assert run("trees", FOLDER / name, out) is None
     raw = out.read_bytes()
     clean = (DATA / name).with_suffix(".clean.mrg").read_bytes()
     assert (gzip.decompress(raw) if suffix.endswith("gz") else raw) == clean
 
 
 def test_several_files_are_written_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("trees", DATA / "english.mrg", DATA / "chinese.fid", "-o", tmp_path / "out.mrg") is None
+    assert run("trees", FOLDER / "english.mrg", FOLDER / "chinese.fid", "-o", tmp_path / "out.mrg") is None
     assert len((tmp_path / "out.mrg").read_text(encoding="utf-8").splitlines()) == 14
     assert "dropped, because no words were left: 1 trees" in capsys.readouterr().out
 
@@ -123,9 +124,9 @@ def test_a_file_is_only_replaced_with_the_output_option(tmp_path: Path) -> None:
         (["ptb", "a", "b", "c"], "takes one SOURCE folder"),
         (["ptb", "a", "b", "--keep-labels"], "not --keep-labels"),
         (["ptb", "absent", "out"], "is not a folder"),
-        (["trees", "absent.mrg", "out.mrg"], "No such file"),
-        (["trees", str(DATA), "out.mrg"], "directory"),
-        (["trees", "in.mrg", "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
+        (["trees", "absent.mrg", "out.mrg"], "there is no file absent.mrg"),
+        (["trees", str(DATA), "out.mrg"], "is a folder; expected a file"),
+        (["trees", str(FOLDER / "english.mrg"), "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
     ],
 )
 def test_errors_have_no_traceback(

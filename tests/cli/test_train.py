@@ -61,7 +61,7 @@ def test_a_recipe_is_trained_to_a_parser(recipe: Path, tmp_path: Path, capsys: p
             "treecrf train: unknown setting 'train.epoch' in the command line; did you mean 'train.epochs'?",
         ),
         (["train.epochs=two"], "treecrf train: setting 'train.epochs' in the command line is two; expected an integer"),
-        (["data.train=nowhere.mrg"], "No such file or directory: 'nowhere.mrg'"),
+        (["data.train=nowhere.mrg"], "there is no file nowhere.mrg (data."),
         (["model.loss=three-stage"], "did you mean 'two-stage'?"),
         (["train.epochs=0"], "epochs is 0; expected 1 or more"),
     ],

@@ -163,7 +163,7 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     with pytest.raises(SystemExit):
         main(["models", "toy-model"])
     assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
-    with pytest.raises(SystemExit, match="there is no embedded model 'fr'; expected one of toy-model"):
+    with pytest.raises(SystemExit, match="there is no embedded model 'fr' and no folder of that name; expected toy-model"):
         main(["models", "fr"])
     with pytest.raises(FileNotFoundError, match="the embedded models are toy-model"):
         Parser.load("fr")
@@ -195,3 +195,15 @@ def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_
     renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
     assert to_markdown(renewed) == to_markdown(replace(card, purpose=replace(PURPOSE, uses="Play again.")))
     assert ModelCard.load(model).scores[0] == card.scores[0]
+
+
+def test_a_run_scored_by_a_parameter_file_is_packed_from_anywhere(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.prm").write_text("DELETE_LABEL TOP\n")
+    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,), "rules": "own.prm"}
+    fit(small_recipe(data=where, epochs=1), tmp_path / "run", device="cpu")
+    (tmp_path / "own.prm").unlink()
+    card = pack_model(tmp_path / "run", tmp_path / "own", PURPOSE, {"toy": TREEBANK}, data=data, device="cpu")
+    assert card.scores[0].sentences == 20 and 'rules = "own.prm"' in card.recipe

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from strategies import deep_tree, trees
+from treecrf.samples import FOLDER
 from treecrf.tree import Tree
 from treecrf.treebank import clean, read_trees
 from treecrf.treebank.cleaning import strip_label
@@ -15,7 +16,7 @@ DATA = Path(__file__).parents[1] / "samples"
 
 @pytest.mark.parametrize("name", ["english.mrg", "chinese.fid"])
 def test_the_sample_treebanks_are_cleaned(name: str) -> None:
-    cleaned = [tree for raw in read_trees(DATA / name) if (tree := clean(raw))]
+    cleaned = [tree for raw in read_trees(FOLDER / name) if (tree := clean(raw))]
     assert cleaned == list(read_trees((DATA / name).with_suffix(".clean.mrg")))
 
 

@@ -14,11 +14,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from strategies import deep_tree, plain_text, trees, wide_tree
+from treecrf.samples import FOLDER
 from treecrf.tree import Tree
 from treecrf.treebank import TreebankError, read_trees, write_trees
 from treecrf.treebank.splitter import ROOTS
-
-DATA = Path(__file__).parents[1] / "samples"
 
 forests = st.lists(trees(max_words=6), min_size=1, max_size=6).map(
     lambda forest: [Tree("TOP", (tree,)) for tree in forest]
@@ -182,8 +181,8 @@ def test_an_unknown_on_error_is_an_error() -> None:
 
 
 def test_the_sample_treebanks_are_read() -> None:
-    assert len(list(read_trees(DATA / "english.mrg"))) == 12
-    chinese = list(read_trees(DATA / "chinese.fid"))
+    assert len(list(read_trees(FOLDER / "english.mrg"))) == 12
+    chinese = list(read_trees(FOLDER / "chinese.fid"))
     assert [tree.words[-1] for tree in chinese] == ["早晨", "。", "？"]
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treecrf.samples import FOLDER
 from treecrf.treebank import read_trees
 from treecrf.treebank.releases import (
     RELEASES,
@@ -20,7 +21,6 @@ from treecrf.treebank.releases import (
     prepare,
 )
 
-DATA = Path(__file__).parents[1] / "samples"
 PTB = "( (S (NP-SBJ (NN {name})) (VP (VBZ runs) (NP (-NONE- *)))))\n"
 CTB = "<DOC>\n<S ID=1>\n( (IP (NP-SBJ (NR {name}))\n      (VP (VV 跑))) )\n</S>\n</DOC>\n"
 
@@ -172,7 +172,7 @@ def test_an_unreadable_tree_is_an_error_unless_skipped(tmp_path: Path) -> None:
 
 
 def test_trees_are_counted_as_they_are_read() -> None:
-    trees = CleanTrees(files=[DATA / "english.mrg", DATA / "chinese.fid"])
+    trees = CleanTrees(files=[FOLDER / "english.mrg", FOLDER / "chinese.fid"])
     forest = list(trees)
     assert trees.sentences == len(forest) == 14
     assert trees.tokens == sum(len(tree.words) for tree in forest)

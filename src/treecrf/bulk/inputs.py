@@ -1,11 +1,10 @@
-"""Inputs of bulk parsing: files, folders, patterns and standard input, read line by line."""
+"""Inputs of bulk parsing: files and standard input, read line by line."""
 
-import glob
 import gzip
 import sys
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,9 @@ from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet, 
 from treecrf.treebank.lines import open_stream, source_name
 
 STDIN = "-"
+_SAMPLE_BYTES = 1 << 20
 _TEXT = RecordFields()
+_MIN_UTF16 = 6  # bytes of a line; fewer bytes do not show their encoding
 
 
 class InputFile(NamedTuple):
@@ -29,50 +30,44 @@ class InputFile(NamedTuple):
 
     @property
     def size(self) -> int | None:
-        """Its size in bytes; None if it is compressed or cannot be known."""
+        """The size of its text in bytes, estimated if it is compressed; None if it cannot be known."""
         path = Path(self.path)
-        return path.stat().st_size if path.is_file() and path.suffix != ".gz" and not is_parquet(path) else None
+        if not path.is_file() or is_parquet(path):
+            return None
+        return round(path.stat().st_size * _compression_ratio(path))
 
     @property
     def is_terminal(self) -> bool:
         """Whether the lines are typed at a terminal."""
         return self.path == STDIN and sys.stdin.isatty()
 
-
-def find_inputs(arguments: Sequence[str], *, exclude: Path | None = None) -> list[InputFile]:
-    """The files that arguments name (files, folders, patterns), without hidden files and the folder `exclude`."""
-    inputs: list[InputFile] = []
-    for argument in arguments:
-        files = list(_expand(argument))
-        if not files:
-            raise FileNotFoundError(f"nothing to read at {argument}: no file, folder or pattern has that name")
-        inputs += files
-    if exclude is not None and exclude.is_dir():
-        folder = exclude.resolve()
-        inputs = [file for file in inputs if folder not in Path(file.path).resolve().parents]
-    return inputs
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a file that can be read again, not a pipe or a device."""
+        return self.path != STDIN and Path(self.path).is_file()
 
 
-def _expand(argument: str) -> Iterator[InputFile]:
-    path = Path(argument)
-    if argument == STDIN:
-        yield InputFile(argument, Path("stdin"))
-    elif path.is_dir():
-        yield from _visible_files(path.rglob("*"), path)
-    elif path.exists():
-        yield InputFile(argument, Path(path.name))
-    elif glob.has_magic(argument):
-        depth = next(depth for depth, part in enumerate(path.parts) if glob.has_magic(part))
-        base = Path(*path.parts[:depth])
-        matches = list(base.glob(str(Path(*path.parts[depth:]))))
-        yield from _visible_files(chain(matches, *(match.rglob("*") for match in matches)), base)
+def with_prompt(lines: Iterator[Line]) -> Generator[Line, None, None]:
+    """The same lines, typed at a terminal: asks for each line."""
+    print("one sentence a line, Ctrl-D ends", file=sys.stderr)
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        line = next(lines, None)
+        if line is None:
+            print(file=sys.stderr)
+            return
+        yield line
 
 
-def _visible_files(paths: Iterable[Path], base: Path) -> Iterator[InputFile]:
-    for path in sorted(set(paths)):
-        relative = path.relative_to(base)
-        if path.is_file() and not any(part.startswith(".") for part in relative.parts):
-            yield InputFile(str(path), relative)
+def _compression_ratio(path: Path) -> float:
+    """How many bytes of text a byte of the file has, measured at the beginning of the file."""
+    with path.open("rb") as stream, open_stream(stream) as text:
+        if text is stream:
+            return 1.0
+        with suppress(EOFError, zlib.error, gzip.BadGzipFile):  # parsing reports damaged data
+            size = len(text.read(_SAMPLE_BYTES))
+            return size / max(stream.tell(), 1)
+    return 1.0
 
 
 def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> Generator[Line, None, None]:
@@ -111,4 +106,12 @@ def _decode_line(raw: bytes, stream: Any, number: int, limit: int) -> Line:
             f"byte {error.start + 1} of the line, 0x{content[error.start]:02x}, is not UTF-8 ({error.reason}); "
             "convert the file to UTF-8 first"
         )
+    if 0 in content and _is_utf16(content):
+        text, problem = "", "every second byte is zero, as in UTF-16; convert the file to UTF-8 first"
     return Line(text.removeprefix("\ufeff") if number == 1 else text, problem, size)
+
+
+def _is_utf16(content: bytes) -> bool:
+    """Whether a line is UTF-16 without a byte order mark: in Latin letters, every second byte is zero."""
+    zeros = sorted(half.count(0) / max(len(half), 1) for half in (content[::2], content[1::2]))
+    return len(content) >= _MIN_UTF16 and zeros[0] < 0.1 and zeros[1] > 0.9

@@ -1,17 +1,20 @@
 """Parses lines: each line of the input becomes one line of the output."""
 
 import re
+import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from treecrf import __version__
-from treecrf.bulk.inputs import InputFile, read_lines
+from treecrf.bulk.inputs import InputFile, read_lines, with_prompt
+from treecrf.bulk.interrupts import Interrupts
+from treecrf.bulk.output_record import OutputRecord, model_digest, stamp_file
 from treecrf.bulk.outputs import Sink, open_sink
 from treecrf.bulk.paragraph_lines import join_paragraphs
 from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from treecrf.text import Token
 
 _BATCH_BYTES = 1 << 22  # of input, parsed at a time
+_CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
+ReportProgress = Callable[[int, int], object]  # of the sentences and the input bytes of a batch
 _WORD = re.compile(r"[^ \t\r\f\v]+")
 
 
@@ -54,6 +59,11 @@ class LineOptions:
                 option = name.replace("_", "-")
                 raise ValueError(f"--{option} is {getattr(self, name)}; expected {minimum} or more")
 
+    def with_absolute_model(self) -> "LineOptions":
+        """The same options; the path of a model folder is absolute."""
+        is_folder = Path(self.model).is_dir()
+        return replace(self, model=str(Path(self.model).resolve())) if is_folder else self
+
     def load_parser(self, device: str | None) -> Parser:
         """Loads the parser of these options on a device."""
         return Parser.load(self.model, device, precision=self.precision)
@@ -62,6 +72,7 @@ class LineOptions:
         """Settings that determine the output; `--resume` requires them to be unchanged."""
         return {
             "model": self.model,
+            "model_sha256": model_digest(self.model),
             "precision": self.precision,
             "tokens": self.tokens,
             "paragraphs": self.paragraphs,
@@ -86,6 +97,14 @@ class LineBatch(NamedTuple):
     ends_block: bool  # of the output
 
 
+class ParsedBatch(NamedTuple):
+    """A batch of lines with the output of each line."""
+
+    batch: LineBatch
+    output: list[str]
+    sentences: int
+
+
 class LineParser:
     """Parses lines and writes their trees. `warn` gets a message for each line that is skipped."""
 
@@ -96,9 +115,12 @@ class LineParser:
         # a folder's model that only reads words need not state its language
         has_language = not options.tokens or not Path(options.model).is_dir()
         self._language_check = LanguageCheck(parser.language, max_sentences=100 if has_language else 0)
+        self.has_colors = False  # in trees on standard output
+        self._settings = options.output_settings()
         content_field = options.field or ("tokens" if options.tokens else "text")
         self.fields = RecordFields(content_field, options.tokens, options.id)
-        self.block_lines = parser.batching.window
+        window = parser.batching.window
+        self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
         self._split = split_words if options.tokens else partial(split_text, language=parser.language)
         self._formatter = Formatter(
             format=options.format,
@@ -108,20 +130,28 @@ class LineParser:
             is_text=not options.tokens,
         )
 
-    def parse_file(
-        self, file: InputFile, target: Path | None, report_bytes: Callable[[int], object], *, resume: bool
-    ) -> None:
+    def output_record(self, file: InputFile) -> OutputRecord:
+        """The settings, the model and the input of an output; reads the input."""
+        settings = self._settings | {"block": self.block_lines}
+        return OutputRecord(settings, file.name, stamp_file(file.path) if file.is_regular else None)
+
+    def parse_file(self, file: InputFile, target: Path | None, report: ReportProgress, *, resume: bool) -> None:
         """Parses an input; with `resume`, after the lines that an interrupted run has written."""
+        record = self.output_record(file) if target is not None else None
         lines = self._read_lines(file)
-        settings = self.options.output_settings() | {"block": self.block_lines}
+        if file.is_terminal and sys.stderr.isatty():
+            lines = with_prompt(lines)
+        is_colored = self.has_colors and self.options.format == "pretty"
         with (
             closing(lines),
-            open_sink(target, settings, resume=resume, block_lines=self.block_lines) as sink,
+            open_sink(target, record, resume=resume, block_lines=self.block_lines, is_colored=is_colored) as sink,
         ):
             for line in islice(lines, sink.lines_written):
-                report_bytes(line.size)
+                report(0, line.size)
             first = sink.lines_written + 1
-            self.write_trees(lines, sink, report_bytes, name=file.name, first=first, is_interactive=file.is_terminal)
+            self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
+            if record is not None and record.stamp is not None:
+                record.stamp.check_unchanged(file.path)
 
     def _read_lines(self, file: InputFile) -> Generator[Line, None, None]:
         lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
@@ -137,7 +167,7 @@ class LineParser:
         self,
         lines: Iterator[Line],
         sink: Sink,
-        report_bytes: Callable[[int], object],
+        report: ReportProgress,
         *,
         name: str,
         first: int,
@@ -149,19 +179,18 @@ class LineParser:
         interactive, each line is answered before the next line is read.
         """
         write: Future[None] | None = None
-        with ThreadPoolExecutor(1) as writer:
-            for batch, output in self._parse(lines, name, first, is_interactive):
+        with Interrupts(self.warn) as interrupts, ThreadPoolExecutor(1) as writer:
+            for parsed in self._parse(interrupts.while_reading(lines), name, first, is_interactive):
                 if write is not None:
                     write.result()
-                write = writer.submit(_write_batch, sink, output, batch.ends_block)
-                report_bytes(sum(line.size for line in batch.lines))
+                write = writer.submit(_write_batch, sink, parsed.output, parsed.batch.ends_block)
+                report(parsed.sentences, sum(line.size for line in parsed.batch.lines))
+                if parsed.batch.ends_block:
+                    interrupts.check()
             if write is not None:
                 write.result()
 
-    def _parse(
-        self, lines: Iterator[Line], name: str, first: int, is_interactive: bool
-    ) -> Iterator[tuple[LineBatch, list[str]]]:
-        """Batches of lines with the output of each line."""
+    def _parse(self, lines: Iterator[Line], name: str, first: int, is_interactive: bool) -> Iterator[ParsedBatch]:
         max_lines = 1 if is_interactive else self.block_lines
         batches = line_batches(lines, block_lines=self.block_lines, max_lines=max_lines)
         if self.options.format != "brackets":
@@ -173,14 +202,13 @@ class LineParser:
             self._format_brackets([batch], name, number) for number, batch in enumerate(batches, first)
         )
 
-    def _format_brackets(
-        self, batches: Iterable[LineBatch], name: str, first: int
-    ) -> Iterator[tuple[LineBatch, list[str]]]:
+    def _format_brackets(self, batches: Iterable[LineBatch], name: str, first: int) -> Iterator[ParsedBatch]:
         windows = self._windows(batches, name, first)
         parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=self.options.mbr)
         for (batch, counts), brackets in parsed:
             trees = iter(brackets)
-            yield batch, [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
+            output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
+            yield ParsedBatch(batch, output, sum(counts))
 
     def _windows(
         self, batches: Iterable[LineBatch], name: str, first: int
@@ -191,16 +219,14 @@ class LineParser:
             first += len(batch.lines)
             yield (batch, list(map(len, sentences))), list(chain.from_iterable(sentences))
 
-    def _format_trees(
-        self, batches: Iterable[LineBatch], name: str, first: int
-    ) -> Iterator[tuple[LineBatch, list[str]]]:
+    def _format_trees(self, batches: Iterable[LineBatch], name: str, first: int) -> Iterator[ParsedBatch]:
         for batch in batches:
             sentences = self._sentences(batch, name, first)
             first += len(batch.lines)
             sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
             trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
             output = [self._formatter.line(list(islice(trees, len(in_line)))) for in_line in sentences]
-            yield batch, list(map(self._add_id, output, batch.lines))
+            yield ParsedBatch(batch, list(map(self._add_id, output, batch.lines)), len(sentence_lines))
 
     def _add_id(self, output: str, line: Line) -> str:
         """Adds the id of a record to its JSON object."""

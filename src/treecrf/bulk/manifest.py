@@ -12,11 +12,11 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from treecrf.atomic_io import write_file
+from treecrf.bulk.output_record import InputStamp, setting_changes
 from treecrf.bulk.shards import Shard
 
 FILE_NAME = "manifest.json"
-_FORMAT = 1
-_LIMITS = ("skip_bad", "max_line_bytes", "max_words")
+_FORMAT = 2  # 2: checksums of the inputs
 _SAVE_SECONDS = 2.0  # at least, between two saves
 _SHOWN_CHANGES = 5
 
@@ -42,7 +42,7 @@ class Manifest:
         settings: Mapping[str, Any],
         shards: Iterable[Shard],
         *,
-        inputs: Mapping[str, list[int]],
+        inputs: Mapping[str, InputStamp],
         run: str | None = None,
         progress: Mapping[str, ShardProgress] | None = None,
     ) -> None:
@@ -55,27 +55,27 @@ class Manifest:
         self._next_save = 0.0
 
     @staticmethod
-    def read(folder: Path, settings: Mapping[str, Any], inputs: Iterable[str]) -> "Manifest":
+    def read(folder: Path, settings: Mapping[str, Any], inputs: Mapping[str, InputStamp]) -> "Manifest":
         """Reads the manifest of a run that was started with the same settings and inputs."""
         path = folder / FILE_NAME
         try:
             content = json.loads(path.read_bytes())
             shards = [Shard(**{name: entry[name] for name in Shard._fields}) for entry in content["shards"]]
             progress = {entry["output"]: ShardProgress(**entry["progress"]) for entry in content["shards"]}
-            version, old_settings, old_inputs = content["format"], content["settings"], content["inputs"]
-            run = str(content["run"])
+            version, old_settings, run = content["format"], content["settings"], str(content["run"])
+            if version != _FORMAT:
+                raise ValueError(f"format {version!r}, expected {_FORMAT}")
+            old_inputs = {name: InputStamp(*stamp) for name, stamp in content["inputs"].items()}
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path} is not the manifest of a run ({error!r}); choose another folder") from None
-        if version != _FORMAT:
-            raise ValueError(f"{path} has format {version!r}; this version of treecrf reads format {_FORMAT}")
-        changes = [*_setting_changes(old_settings, settings), *_input_changes(old_inputs, file_stamps(inputs))]
+        changes = [*setting_changes(old_settings, settings), *_input_changes(old_inputs, inputs)]
         if changes:
             more = len(changes) - _SHOWN_CHANGES
             raise ValueError(
                 f"the run in {folder} was started with other settings or inputs: {', '.join(changes[:_SHOWN_CHANGES])}"
                 f"{f', and {more:,} more' if more > 0 else ''}; use the same ones, or choose another folder"
             )
-        return Manifest(folder, old_settings | dict(settings), shards, inputs=old_inputs, run=run, progress=progress)
+        return Manifest(folder, old_settings | dict(settings), shards, inputs=inputs, run=run, progress=progress)
 
     def unfinished_shards(self) -> list[Shard]:
         """The shards without an output file; their attempts are reset."""
@@ -136,23 +136,7 @@ class Manifest:
         ]
 
 
-def file_stamps(paths: Iterable[str]) -> dict[str, list[int]]:
-    """The size and the modification time of each file."""
-    stats = {path: Path(path).stat() for path in paths}
-    return {path: [stat.st_size, stat.st_mtime_ns] for path, stat in stats.items()}
-
-
-def _setting_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    # without skip_bad, a line beyond a limit stops its shard: no output so far depends on the limits
-    may_change = () if old.get("skip_bad") else _LIMITS
-    return [
-        f"{name} was {old.get(name)!r}, not {new[name]!r}"
-        for name in new
-        if old.get(name) != new[name] and name not in may_change
-    ]
-
-
-def _input_changes(old: Mapping[str, list[int]], new: Mapping[str, list[int]]) -> list[str]:
+def _input_changes(old: Mapping[str, InputStamp], new: Mapping[str, InputStamp]) -> list[str]:
     changes = [f"{path} was not an input" for path in new if path not in old]
     changes += [f"{path} was an input" for path in old if path not in new]
-    return changes + [f"{path} has changed" for path in new if path in old and old[path] != new[path]]
+    return changes + [f"{path} has changed" for path in new if path in old and not old[path].has_content_of(new[path])]

@@ -1,33 +1,39 @@
 """Outputs of bulk parsing: standard output, and files that appear when they are complete.
 
-Lines go to a hidden partial file beside the output, which gets the output's name at the end. A later run can continue a
-partial file. It first cuts the file back to whole blocks of lines; the rest is then computed in the same batches as
-without the interruption, and the output is the same to the last byte.
+Lines go to a hidden partial file beside the output, which gets the output's name at the end. The output is locked
+against other processes in the meantime. A later run can continue a partial file. It first cuts the file back to whole
+blocks of lines; the rest is then computed in the same batches as without the interruption, and the output is the same
+to the last byte.
 """
 
 import gzip
-import json
 import os
+import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
-from treecrf.atomic_io import rename_file, sync_stream
-from treecrf.bulk.inputs import STDIN, InputFile, find_inputs
+from treecrf.atomic_io import lock_file, rename_file, sync_stream
+from treecrf.bulk.input_search import find_inputs
+from treecrf.bulk.inputs import STDIN, InputFile
+from treecrf.bulk.output_record import OutputRecord
 
 STDOUT = "-"
+_LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 
 
-def match_outputs(arguments: Sequence[str], output: str, suffix: str) -> list[tuple[InputFile, Path | None]]:
+def match_outputs(
+    arguments: Sequence[str], output: str, suffix: str, warn: Callable[[str], object]
+) -> list[tuple[InputFile, Path | None]]:
     """Each input and its output file; None is standard output. `suffix` is that of output files."""
     if output == STDOUT:
-        return [(file, None) for file in find_inputs(arguments)]
+        return [(file, None) for file in find_inputs(arguments, warn)]
     out = Path(output)
-    files = find_inputs(arguments, exclude=out)
+    files = find_inputs(arguments, warn, output=out)
     is_folder = out.is_dir() or output[-1] == os.sep
     if len(arguments) == 1 == len(files) and not Path(arguments[0]).is_dir() and not is_folder:
         targets = [out]
@@ -57,16 +63,9 @@ def _output_name(path: Path, suffix: str) -> Path:
 class Sink:
     """Writes lines to a stream. `lines_written` is the number of lines that an interrupted run has written before."""
 
-    lines_written = 0
-
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], *, lines_written: int = 0) -> None:
         self._stream = stream
-
-    def __enter__(self) -> "Sink":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        self._stream.flush()
+        self.lines_written = lines_written
 
     def write(self, lines: Sequence[str]) -> None:
         """Writes lines."""
@@ -77,44 +76,15 @@ class Sink:
         """Marks the end of a block of lines."""
 
 
-class FileSink(Sink):
-    """Writes lines to a file that appears when it is complete; it is compressed if its name ends in `.gz`.
+class GzipSink(Sink):
+    """Writes compressed lines. Each block of lines is a member of the gzip file."""
 
-    A block has `block_lines` lines. With `resume`, a partial file is continued if its settings are the same.
-    """
-
-    def __init__(self, path: Path, settings: Mapping[str, object], *, block_lines: int, resume: bool = False) -> None:
-        self._path = path = path.resolve()
-        self._partial = path.with_name(f".{path.name}.part")
-        self._settings = path.with_name(f".{path.name}.settings")
-        self._is_compressed = path.suffix == ".gz"
-        self._block: list[bytes] = []  # of a compressed file, which is written block by block
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(settings, indent=1)
-        if resume and self._partial.exists():
-            self._check_settings(text)
-            self.lines_written = _truncate(self._partial, block_lines, is_compressed=self._is_compressed)
-        else:
-            self._partial.write_bytes(b"")
-            self._settings.write_text(text, encoding="utf-8")
-        super().__init__(self._partial.open("ab"))
-
-    def _check_settings(self, text: str) -> None:
-        old_text = self._settings.read_text(encoding="utf-8") if self._settings.exists() else "{}"
-        if old_text == text:
-            return
-        old, new = json.loads(old_text), json.loads(text)
-        changes = [f"{name} was {old.get(name)!r}, not {new[name]!r}" for name in new if old.get(name) != new[name]]
-        raise ValueError(
-            f"{self._path} was started with other settings: {', '.join(changes)}; use the same settings, "
-            "or start again without --resume"
-        )
+    def __init__(self, stream: IO[bytes], *, lines_written: int = 0) -> None:
+        super().__init__(stream, lines_written=lines_written)
+        self._block: list[bytes] = []
 
     def write(self, lines: Sequence[str]) -> None:
-        if self._is_compressed:
-            self._block.append("\n".join([*lines, ""]).encode())
-        else:
-            super().write(lines)
+        self._block.append("\n".join([*lines, ""]).encode())
 
     def end_block(self) -> None:
         if self._block:
@@ -123,34 +93,71 @@ class FileSink(Sink):
             self._stream.flush()
             self._block.clear()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None = None, trace: TracebackType | None = None
-    ) -> None:
-        with self._stream:
-            if kind is not None:
-                return
-            self.end_block()
-            sync_stream(self._stream)
-        rename_file(self._partial, self._path)
-        self._settings.unlink(missing_ok=True)
+
+class ColorSink(Sink):
+    """Writes trees of the format `pretty` to a terminal, with labels in blue."""
+
+    def write(self, lines: Sequence[str]) -> None:
+        super().write([_LABEL.sub(r"\1\x1b[34m\2\x1b[0m", line) for line in lines])
 
 
-class _DeviceSink(Sink):
-    """Writes lines to a pipe or a device."""
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        self._stream.close()
+def _partial_path(output: Path) -> Path:
+    """The partial file of an output."""
+    return output.with_name(f".{output.name}.part")
 
 
-def open_sink(target: Path | None, settings: Mapping[str, object], *, block_lines: int, resume: bool) -> Sink:
-    """The sink for an output file, or for standard output if `target` is None."""
+def partial_size(output: Path) -> int | None:
+    """The size of an output's partial file; None if there is none.
+
+    A partial file is unfinished work, also beside an older complete output. No line is written before the record, so
+    the record beside an empty partial file may be that of the older output.
+    """
+    partial = _partial_path(output.resolve())
+    return partial.stat().st_size if partial.exists() else None
+
+
+@contextmanager
+def open_file(path: Path, record: OutputRecord | None, *, block_lines: int, resume: bool = False) -> Iterator[Sink]:
+    """Opens a file that appears at the end of the block, if it is complete; `.gz` names are compressed.
+
+    A block of lines has `block_lines` lines. With `resume`, a partial file is continued if its record is the same.
+    """
+    path = path.resolve()
+    partial, is_compressed = _partial_path(path), path.suffix == ".gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file(path):
+        lines = 0
+        if resume and partial_size(path):
+            if record is not None:
+                record.check(path)
+            lines = _truncate(partial, block_lines, is_compressed=is_compressed)
+        else:
+            partial.write_bytes(b"")
+        if record is not None:
+            record.write(path)
+        with partial.open("ab") as stream:
+            sink = (GzipSink if is_compressed else Sink)(stream, lines_written=lines)
+            yield sink
+            sink.end_block()
+            sync_stream(stream)
+        rename_file(partial, path)
+
+
+@contextmanager
+def open_sink(
+    target: Path | None, record: OutputRecord | None, *, block_lines: int, resume: bool, is_colored: bool = False
+) -> Iterator[Sink]:
+    """Opens an output file, a pipe or a device, or standard output, which may have colors, if `target` is None."""
     if target is None:
-        return Sink(sys.stdout.buffer)
-    if target.is_dir():
+        yield (ColorSink if is_colored else Sink)(sys.stdout.buffer)
+    elif target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; expected a file to write")
-    if target.exists() and not target.is_file():
-        return _DeviceSink(target.open("wb"))
-    return FileSink(target, settings, block_lines=block_lines, resume=resume)
+    elif target.exists() and not target.is_file():
+        with target.open("wb") as stream:
+            yield Sink(stream)
+    else:
+        with open_file(target, record, block_lines=block_lines, resume=resume) as sink:
+            yield sink
 
 
 def _truncate(partial: Path, block_lines: int, *, is_compressed: bool) -> int:

@@ -43,7 +43,7 @@ def parse_json_line(line: Line, fields: RecordFields) -> Line:
     if line.problem or not line.text.strip():
         return line
     try:
-        record = json.loads(line.text)
+        record = json.loads(line.text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         return line._replace(text="", problem=f"the line is not JSON: {error}")
     if not isinstance(record, dict):
@@ -97,7 +97,11 @@ def _row_groups(file: Any, first: int, end: int) -> tuple[list[int], int]:
 
 def _record_line(record: Mapping[str, Any], size: int, fields: RecordFields) -> Line:
     record_id = record.get(fields.id)
-    id_json = "" if record_id is None else f"{json.dumps(fields.id)}: {json.dumps(record_id, default=str)}"
+    try:
+        value = json.dumps(record_id, default=str, allow_nan=False)
+    except ValueError:
+        return Line("", f"'{fields.id}' is {record_id!r:.200}, which JSON cannot write; expected finite numbers", size)
+    id_json = "" if record_id is None else f"{json.dumps(fields.id)}: {value}"
     if fields.content not in record:
         names = ", ".join(record) or "none"
         problem = f"the record has no field '{fields.content}'; choose one of its fields with --field: {names:.200}"
@@ -108,6 +112,10 @@ def _record_line(record: Mapping[str, Any], size: int, fields: RecordFields) -> 
     except UnicodeEncodeError as error:
         text, words, problem = "", (), f"'{fields.content}' has an unpaired surrogate, {text[error.start]!r}"
     return Line(text, problem, size, words, id_json)
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a value of JSON")
 
 
 def _read_content(content: Any, fields: RecordFields) -> tuple[str, Sequence[str], str]:

@@ -1,23 +1,23 @@
 """A worker of the Ray engine: a parser in its own process that parses one shard after the other."""
 
 import gc
-import hashlib
 import os
 import shutil
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from treecrf.atomic_io import MANIFEST, rename_file
+from treecrf.atomic_io import rename_file
 from treecrf.bulk.line_parser import LineOptions, LineParser
 from treecrf.bulk.manifest import FILE_NAME
-from treecrf.bulk.outputs import FileSink
+from treecrf.bulk.output_record import InputStamp, model_digest
+from treecrf.bulk.outputs import open_file
+from treecrf.bulk.records import Line
 from treecrf.bulk.shards import Shard, ShardReader
 from treecrf.chart.threads import set_num_threads
-from treecrf.parser.storage import find_folder
 
 PARTIAL_FOLDER = ".parts"  # of shards that are being written
 
@@ -34,8 +34,17 @@ class WorkerResult(NamedTuple):
 class Worker:
     """Parses shards in its own process, on some machine of the cluster."""
 
+    lines_done = 0  # of the current shard
+
     def load(
-        self, options: LineOptions, device: str, folder: Path, settings: dict[str, Any], *, threads: int
+        self,
+        options: LineOptions,
+        device: str,
+        folder: Path,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, InputStamp],
+        *,
+        threads: int,
     ) -> WorkerResult:
         """Loads the parser. A problem may be that of this machine only."""
         try:
@@ -45,6 +54,7 @@ class Worker:
                 raise ValueError(f"this machine has another version of the model {options.model}; install the same one")
             set_num_threads(threads)
             self.folder = folder
+            self.inputs = inputs
             self.warnings: list[str] = []
             self.line_parser = LineParser(options.load_parser(device), options, self.warnings.append)
             self.reader = ShardReader(self.line_parser.fields, limit=options.max_line_bytes)
@@ -57,12 +67,14 @@ class Worker:
         """Writes the output of a shard; the file appears when it is complete. Every worker writes the same bytes."""
         started = time.monotonic()
         self.warnings.clear()
+        self.lines_done = 0
         target = self.folder / shard.output
         draft = self.folder / PARTIAL_FOLDER / f"{_process_name()}-{uuid4().hex[:8]}" / target.name
         try:
-            with FileSink(draft, {}, block_lines=self.line_parser.block_lines) as sink:
-                lines = self.reader.lines(shard)
-                self.line_parser.write_trees(lines, sink, lambda size: None, name=shard.source, first=shard.first + 1)
+            with open_file(draft, None, block_lines=self.line_parser.block_lines) as sink:
+                lines = self._count(self.reader.lines(shard))
+                self.line_parser.write_trees(lines, sink, _ignore, name=shard.source, first=shard.first + 1)
+            self.inputs[shard.source].check_unchanged(shard.source)
             target.parent.mkdir(parents=True, exist_ok=True)
             rename_file(draft, target)
             shutil.rmtree(draft.parent, ignore_errors=True)
@@ -71,10 +83,18 @@ class Worker:
             return WorkerResult(f"{type(error).__name__}: {error}", isinstance(error, ValueError))
         return WorkerResult(warnings=list(self.warnings), seconds=round(time.monotonic() - started, 3))
 
+    def progress(self) -> int:
+        """The number of lines of the current shard that are parsed, or nearly so. Another thread parses meanwhile."""
+        return self.lines_done
 
-def model_digest(model: str) -> str:
-    """The checksum of a model's manifest, which has the checksums of its files."""
-    return hashlib.sha256((find_folder(model) / MANIFEST).read_bytes()).hexdigest()
+    def _count(self, lines: Iterator[Line]) -> Iterator[Line]:
+        for line in lines:
+            yield line
+            self.lines_done += 1
+
+
+def _ignore(sentences: int, size: int) -> None:
+    """Reports nothing: the driver asks for the progress."""
 
 
 def _process_name() -> str:

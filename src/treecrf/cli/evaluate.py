@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> None:
     if (args.predicted is None) == (args.model is None):
         raise ValueError("expected either a file of predicted trees or --model M, which predicts them")
+    if args.gold == args.predicted == STDIN:
+        raise ValueError("gold and predicted trees are both standard input; name a file for one of them")
     if args.gold == STDIN and args.compare:
         raise ValueError("--compare reads the gold trees twice, which standard input does not allow; name a file")
     if args.model is None and (args.device or args.precision or args.no_mbr):

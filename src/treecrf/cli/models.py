@@ -1,10 +1,13 @@
 """`treecrf models`: the embedded models, their model cards and their labels."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from treecrf import models
-from treecrf.export.model_card import CARD_MARKDOWN, ModelCard, format_megabytes
+from treecrf.atomic_io import load_folder
+from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, format_megabytes
+from treecrf.treebank.binarize import unary_chain
 from treecrf.treebank.label_glossary import explain_all
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
@@ -13,34 +16,65 @@ _LANGUAGE_CODES = {"English": "en", "Chinese": "zh"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf models`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print the model card of this model")
-    parser.add_argument("--labels", action="store_true", help="explain the labels and tags of the model NAME instead")
+    parser.add_argument("name", nargs="?", metavar="MODEL", help="an embedded model or a folder: print its card")
+    parser.add_argument("--labels", action="store_true", help="explain the labels and tags of MODEL instead")
 
 
 def run(args: argparse.Namespace) -> None:
     """Prints a table of all models, or the model card or the labels of one."""
     names = models.names()
-    if args.name and args.name not in names:
-        raise ValueError(f"there is no embedded model '{args.name}'; expected one of {', '.join(names) or 'none'}")
-    if args.labels:
-        if not args.name:
-            raise ValueError("--labels needs a model; add its NAME, such as en")
-        print("\n".join(_label_lines(ModelCard.load(models.FOLDER / args.name))))
+    if args.labels and not args.name:
+        raise ValueError("--labels needs a model; add its name, such as en, or its folder")
+    if args.name and not (_folder(args.name) / CARD_JSON).is_file():
+        print("\n".join(_folder_lines(_folder(args.name), is_labels=args.labels)))
+    elif args.labels:
+        print("\n".join(_label_lines(ModelCard.load(_folder(args.name)))))
     elif args.name:
-        print((models.FOLDER / args.name / CARD_MARKDOWN).read_text(encoding="utf-8"), end="")
+        print((_folder(args.name) / CARD_MARKDOWN).read_text(encoding="utf-8"), end="")
     elif names:
         print("\n".join(_table([ModelCard.load(models.FOLDER / name) for name in names])))
     else:
         print("There are no embedded models; `treecrf train` makes a model.")
 
 
+def _folder(name: str) -> Path:
+    """The folder of a model."""
+    if name in models.names():
+        return models.FOLDER / name
+    if not Path(name).is_dir():
+        expected = ", ".join(models.names()) or "none"
+        raise ValueError(f"there is no embedded model '{name}' and no folder of that name; expected {expected}")
+    return Path(name)
+
+
+def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
+    """Describes a model without a card, such as that of a training run."""
+    from treecrf.parser import Parser
+
+    size = sum(map(len, load_folder(folder).values()))
+    parser = Parser.load(folder, "cpu")
+    labels = sorted({name for label in parser.vocabulary.labels for name in unary_chain(label)})
+    tags = sorted(parser.vocabulary.tags)
+    if is_labels:
+        yield from _explained(labels, tags, parser.language)
+        return
+    yield f"{folder}: a parser without a model card, which `treecrf pack` makes"
+    yield f"parser  {parser}"
+    yield f"size    {format_megabytes(size)}"
+    yield f"labels  {' '.join(labels)}"
+    yield f"tags    {' '.join(tags)}"
+
+
 def _label_lines(card: ModelCard) -> Iterator[str]:
-    language = _LANGUAGE_CODES[card.purpose.language]
-    yield f"{len(card.labels)} constituent labels"
-    yield from (f"  {line}" for line in explain_all(card.labels, language, is_tag=False))
+    return _explained(card.labels, card.tags, _LANGUAGE_CODES[card.purpose.language])
+
+
+def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:
+    yield f"{len(labels)} constituent labels"
+    yield from (f"  {line}" for line in explain_all(labels, language, is_tag=False))
     yield ""
-    yield f"{len(card.tags)} part-of-speech tags"
-    yield from (f"  {line}" for line in explain_all(card.tags, language, is_tag=True))
+    yield f"{len(tags)} part-of-speech tags"
+    yield from (f"  {line}" for line in explain_all(tags, language, is_tag=True))
 
 
 def _table(cards: list[ModelCard]) -> Iterator[str]:

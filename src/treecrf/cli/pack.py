@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-_TREEBANKS = "treebanks.toml"
+_TREEBANKS, _RECIPE = "treebanks.toml", "recipe.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +47,16 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.export.model_card import Purpose, read_treebanks, to_markdown
     from treecrf.export.pack import pack_model, renew_card
 
+    treebanks_file = args.treebanks or args.card.with_name(_TREEBANKS)
+    for path, content in ((args.card, "the text of the model card"), (treebanks_file, "the sources of treebanks")):
+        if not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}; expected a TOML file with {content}")
+    if args.out is not None and not (args.run_folder / _RECIPE).is_file():
+        raise FileNotFoundError(f"there is no training run in {args.run_folder}; expected a folder with {_RECIPE}")
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
     purpose = read_config(Purpose, args.card)
-    treebanks = read_treebanks(args.treebanks or args.card.with_name(_TREEBANKS))
+    treebanks = read_treebanks(treebanks_file)
     if args.out is None:
         if args.vectors is not None or args.commit is not None:
             raise ValueError("--vectors and --commit are for a model that is packed; name its folder OUT")

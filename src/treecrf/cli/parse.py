@@ -2,13 +2,15 @@
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from treecrf.bulk.inputs import STDIN
-from treecrf.bulk.line_parser import LineOptions
-from treecrf.bulk.outputs import STDOUT
-from treecrf.bulk.parse_files import parse_files
-from treecrf.parser.formats import SUFFIXES
+from treecrf.cli.colors import has_colors, paint
 
+if TYPE_CHECKING:
+    from treecrf.bulk.line_parser import LineOptions
+
+_STDIO = "-"
+_FORMATS = ("brackets", "json", "pretty")
 _NOTES = """\
 Each input line becomes one output line; an empty line stays empty (in JSON: null, or no sentences).
 Without --tokens, a line is raw text and may have several sentences; their trees are on the same line.
@@ -16,6 +18,7 @@ With --paragraphs, lines are joined (e-mail, Gutenberg, Markdown), and each para
 
 examples:
   echo 'The time for action is now.' | treecrf parse
+  treecrf parse --format pretty            asks for sentences, one a line
   treecrf parse --tokens news.txt.gz -o news.mrg.gz
   treecrf parse texts/ -o trees/ --format json --probs --resume
   treecrf parse corpus/*.parquet -o trees/ --engine ray --resume
@@ -28,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _NOTES
     add = parser.add_argument
     add("input", nargs="*", metavar="INPUT", help="files, folders or patterns; - is standard input (default: -)")
-    add("-o", "--output", default=STDOUT, metavar="OUT", help="a file, or a folder for several inputs (default: -)")
+    add("-o", "--output", default=_STDIO, metavar="OUT", help="a file, or a folder for several inputs (default: -)")
     add("--model", default="en", metavar="M", help="an embedded model or a folder (default: en)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--text", action="store_true", help="lines are raw text (the default)")
@@ -36,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode.add_argument("--paragraphs", action="store_true", help="lines are hard-wrapped text; a paragraph is joined")
     add("--field", metavar="F", help="field of JSON lines or Parquet to parse (default: text or tokens)")
     add("--id", default="id", metavar="F", help="field of JSON lines or Parquet to copy into JSON (default: id)")
-    add("--format", choices=SUFFIXES, default="brackets", help="output format (default: brackets)")
+    add("--format", choices=_FORMATS, default="brackets", help="output format (default: brackets)")
     add("--probs", action="store_true", help="also output the probabilities of trees and constituents (json, pretty)")
     add("--kbest", type=int, default=0, metavar="K", help="also output the K most probable trees (json, pretty)")
     add("--exact", action="store_true", help=r"in brackets, write parentheses in words as \u{28}, not as -LRB-")
@@ -69,8 +72,10 @@ def _add_cluster_arguments(group: "argparse._ArgumentGroup") -> None:
 
 def run(args: argparse.Namespace) -> int | None:
     """Parses the inputs in this process or on a cluster."""
+    from treecrf.bulk.parse_files import parse_files
+
     options = _line_options(args)
-    if args.resume and (args.output == STDOUT or args.format == "pretty"):
+    if args.resume and (args.output == _STDIO or args.format == "pretty"):
         raise ValueError("--resume needs an output file with one line per input line: -o OUT, and not pretty")
     if args.engine == "ray" and args.paragraphs:
         raise ValueError("--paragraphs needs --engine one; shards of lines would cut paragraphs")
@@ -78,20 +83,23 @@ def run(args: argparse.Namespace) -> int | None:
         return _run_on_cluster(args, options)
     try:
         parse_files(
-            args.input or [STDIN],
+            args.input or [_STDIO],
             args.output,
             options,
             device=args.device,
             resume=args.resume,
             warn=_print_message,
+            has_colors=has_colors(sys.stdout),
         )
     except KeyboardInterrupt:
-        _print_message("interrupted" + ("" if args.output == STDOUT else "; --resume continues the run"))
+        _print_message("interrupted" + ("" if args.output == _STDIO else "; --resume continues the run"))
         return 130
     return None
 
 
-def _line_options(args: argparse.Namespace) -> LineOptions:
+def _line_options(args: argparse.Namespace) -> "LineOptions":
+    from treecrf.bulk.line_parser import LineOptions
+
     return LineOptions(
         model=args.model,
         precision=args.precision,
@@ -110,8 +118,15 @@ def _line_options(args: argparse.Namespace) -> LineOptions:
     )
 
 
-def _run_on_cluster(args: argparse.Namespace, options: LineOptions) -> int:
-    from treecrf.bulk.ray_engine import ClusterOptions, parse_shards
+def _run_on_cluster(args: argparse.Namespace, options: "LineOptions") -> int:
+    from treecrf.bulk.cluster_options import ClusterOptions
+
+    try:
+        from treecrf.bulk.ray_engine import parse_shards
+    except ImportError as error:
+        if error.name != "ray":
+            raise
+        raise ImportError("--engine ray needs Ray: pip install 'treecrf[ray]'") from error
 
     cluster = ClusterOptions(
         address=args.address,
@@ -127,4 +142,4 @@ def _run_on_cluster(args: argparse.Namespace, options: LineOptions) -> int:
 
 
 def _print_message(message: str) -> None:
-    print(f"treecrf parse: {message}", file=sys.stderr, flush=True)
+    print(f"{paint('treecrf parse:', 'yellow', sys.stderr)} {message}", file=sys.stderr, flush=True)

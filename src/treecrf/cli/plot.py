@@ -4,14 +4,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from treecrf.training.metrics_log import NAME, read_metrics
-
+_METRICS = "metrics.jsonl"
 _PANELS = {"loss": "training loss", "dev_f": "dev F"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `treecrf plot`."""
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help=f"a training folder, or its {NAME}")
+    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help=f"a training folder, or its {_METRICS}")
     parser.add_argument("-o", "--output", type=Path, default=Path("curves.svg"), help="an .svg, .png or .pdf file")
     parser.add_argument("--by", choices=["epoch", "step"], default="epoch", help="unit of the x axis")
 
@@ -47,7 +46,11 @@ def plot_runs(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -
 
 
 def _read_epochs(run: Path) -> list[dict[str, Any]]:
-    path = run / NAME if run.is_dir() else run
+    from treecrf.training.metrics_log import read_metrics
+
+    path = run / _METRICS if run.is_dir() else run
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no training run at {run}; expected a folder with {_METRICS}")
     records = [record for record in read_metrics(path) if record["event"] == "epoch"]
     if not records:
         raise ValueError(f"{path} has no finished epoch")

@@ -42,6 +42,9 @@ def run(args: argparse.Namespace) -> None:
     on_error: OnError = "skip" if args.skip_bad else "raise"
     if args.corpus == "trees":
         trees = CleanTrees(files=sources, keep_labels=args.keep_labels, encoding=args.encoding, on_error=on_error)
+        for source in sources:
+            if source != _STDOUT and not Path(source).exists():
+                raise FileNotFoundError(f"there is no file {source}; expected trees in brackets, plain or gzipped")
         _write_trees(trees, out)
         return
     if len(sources) != 1 or args.keep_labels:

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="accept only requests whose Host header is one of these names or a local name",
     )
+    add("--corenlp", action="store_true", help="also answer clients of Stanford's CoreNLP server (default port: 9000)")
     add("--open", action="store_true", help="open the web page in a browser")
     add(
         "--log-format",
@@ -81,9 +82,12 @@ def run(args: argparse.Namespace) -> None:
 
     is_local = args.host in ("localhost", "127.0.0.1", "::1")
     hosts = [*args.allow_host, *_LOCAL_NAMES] if is_local or args.allow_host else []
-    app = create_app(load_parsers(args.model, args.device), limits=limits, token=token, hosts=hosts)
+    app = create_app(
+        load_parsers(args.model, args.device), limits=limits, token=token, hosts=hosts, corenlp=args.corenlp
+    )
     log_format = args.log_format or ("text" if sys.stderr.isatty() else "json")
-    serve(app, host=args.host, port=args.port, log_format=log_format, opens_browser=args.open)
+    port = args.port if args.port is not None else 9000 if args.corenlp else 8000
+    serve(app, host=args.host, port=port, log_format=log_format, opens_browser=args.open)
 
 
 def _read_token(args: argparse.Namespace) -> str | None:

@@ -7,12 +7,13 @@ import os
 import sys
 import time
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treecrf.config import read_config
-from treecrf.training import Progress, Recipe, TrainingResult, fit
+
+if TYPE_CHECKING:
+    from treecrf.training import Progress, TrainingResult
 
 _REFRESH_SECONDS = 0.1  # between two updates of the progress bar
 
@@ -32,7 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Trains a parser, shows the progress, and prints the result."""
+    from treecrf.training import Recipe, fit
+
     logging.basicConfig(format="treecrf train: %(message)s")
+    if not args.recipe.is_file():
+        raise FileNotFoundError(
+            f"there is no recipe {args.recipe}; expected a .toml file with the tables [data], [model] and [train]"
+        )
     recipe = read_config(Recipe, args.recipe, args.settings)
     try:
         with ProgressDisplay(epochs=recipe.train.epochs) as display:
@@ -61,7 +68,7 @@ class ProgressDisplay:
         if self._bar is not None:
             self._bar.close()
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: "Progress") -> None:
         """Updates the progress bar, and prints the metrics record of this report, if there is one."""
         if self._bar is not None and (progress.record or time.monotonic() - self._refreshed > _REFRESH_SECONDS):
             self._bar.total = progress.batches
@@ -79,14 +86,12 @@ class ProgressDisplay:
 def _open_bar() -> Any:
     if not sys.stderr.isatty():
         return None
-    try:
-        tqdm = import_module("tqdm")
-    except ImportError:
-        return None
-    return tqdm.tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
+    from tqdm import tqdm
+
+    return tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
 
 
-def _format_progress(progress: Progress) -> str:
+def _format_progress(progress: "Progress") -> str:
     parts = [f"loss {progress.loss:.3f}"] if math.isfinite(progress.loss) else []
     if progress.best_f >= 0:
         parts.append(f"best dev F {progress.best_f:.2f}")
@@ -97,7 +102,7 @@ def _format_progress(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def _format_record(progress: Progress) -> str:
+def _format_record(progress: "Progress") -> str:
     record = progress.record
     if record is None:
         return ""
@@ -113,7 +118,7 @@ def _format_record(progress: Progress) -> str:
     return ""
 
 
-def _print_result(result: TrainingResult, folder: Path) -> None:
+def _print_result(result: "TrainingResult", folder: Path) -> None:
     print(f"best on dev: epoch {result.best_epoch}, F {result.dev_f:.2f}; saved in {folder}")
     if result.test is not None:
         score = result.test

@@ -21,7 +21,7 @@ from treecrf.export.model_card import (
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.training.checkpoint import RECIPE
+from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.treebank import clean, read_trees
 from treecrf.treebank.binarize import unary_chain
@@ -42,7 +42,8 @@ def pack_model(
 
     Words without training examples keep their pretrained vectors, but only the first `vectors` words if it is given.
     """
-    recipe = _portable(read_config(Recipe, run / RECIPE), purpose)
+    original_recipe = read_config(Recipe, run / RECIPE)
+    recipe = _portable(original_recipe, purpose)
     names = list(dict.fromkeys(Path(path).parent.name for path in recipe.data.train))
     unknown = [name for name in names if name not in treebanks]
     if unknown:
@@ -56,7 +57,7 @@ def pack_model(
         commit=source_commit() if commit is None else commit,
         size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN)),
         data=tuple(treebanks[name] for name in names),
-        scores=_measure(parser, purpose.tests, data, train=recipe.data.train, rules=recipe.data.rules),
+        scores=_measure(parser, purpose.tests, data, train=recipe.data.train, rules=read_rules(run, original_recipe)),
         labels=_constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
@@ -76,7 +77,7 @@ def renew_card(
         card,
         purpose=purpose,
         data=tuple(treebanks[treebank.name] for treebank in card.data),
-        scores=_measure(parser, purpose.tests, data, train=settings["train"], rules=settings["rules"]),
+        scores=_measure(parser, purpose.tests, data, train=settings["train"], rules=find_rules(settings["rules"])),
     )
     card.save(folder)
     return card
@@ -95,7 +96,7 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
 
     data = recipe.data
     data = replace(data, train=shorten(data.train), dev=shorten(data.dev), test=shorten(data.test))
-    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "")
+    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
@@ -116,11 +117,11 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
 
 
 def _measure(
-    parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: str
+    parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: Rules
 ) -> tuple[TreebankScore, ...]:
     """The scores on the files `data`/NAME/test.mrg.gz, with the number of sentences that are in the training data."""
     training_sentences = {_fold(tree.words) for path in train for tree in read_trees(data / path)}
-    unlimited_rules = replace(find_rules(rules), max_error=None)
+    unlimited_rules = replace(rules, max_error=None)
     return tuple(_score(parser, name, data, unlimited_rules, training_sentences) for name in tests)
 
 

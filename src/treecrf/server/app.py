@@ -12,12 +12,12 @@ A request to parse takes one path, from top to bottom:
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import BaseModel
@@ -46,6 +46,8 @@ from treecrf.server.static_files import page_routes
 from treecrf.server.unread_body import DrainUnreadBody
 from treecrf.treebank.binarize import LabelSet
 
+T = TypeVar("T")
+
 _LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop is not blocked
 _READER_THREADS = 2
 _PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
@@ -54,12 +56,17 @@ _PARSE_ERRORS = (400, *_AUTH_ERRORS, 408, 413, 415, 422, 503)
 
 
 def create_app(
-    parsers: Mapping[str, Parser], *, limits: Limits | None = None, token: str | None = None, hosts: Sequence[str] = ()
+    parsers: Mapping[str, Parser],
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    hosts: Sequence[str] = (),
+    corenlp: bool = False,
 ) -> FastAPI:
     """Creates the app for parsers by name. The first parser is the default for requests that name none.
 
     With a `token`, only requests with this token are answered. With `hosts`, only requests whose Host header is one of
-    these names are answered.
+    these names are answered. With `corenlp`, the app has the routes of Stanford's CoreNLP server too.
     """
     limits = limits or Limits()
     metrics = Metrics()
@@ -88,21 +95,22 @@ def create_app(
     app.add_middleware(AuthMiddleware, token=token, hosts=hosts)
     app.add_middleware(AccessLog, metrics=metrics)
     app.add_middleware(DrainUnreadBody, limits=limits)  # outermost
-    app.include_router(_parse_routes(parsers, batcher, limits))
+    readers = FairThreads(_READER_THREADS)
+    app.include_router(_parse_routes(parsers, batcher, limits, readers))
+    if corenlp:
+        app.include_router(_corenlp_routes(parsers, batcher, limits, readers))
     app.include_router(_info_routes(parsers, metrics, limits))
     app.include_router(page_routes())
     return app
 
 
-def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limits) -> APIRouter:
+def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limits, readers: FairThreads) -> APIRouter:
     routes = APIRouter()
-    readers = FairThreads(_READER_THREADS)
 
     async def run(request: Request, model: type[Body]) -> tuple[ParsedRequest[Body], list[str]]:
         content = await receive_body(request, limits)
         read = partial(read_request, content, model, parsers, limits)
-        is_large = len(content) > _LOOP_BYTES
-        parsed = await readers.run(client_name(request.scope), len(content), read) if is_large else read()
+        parsed = await _read(readers, request, len(content), read)
         return parsed, await _run_job(request, batcher, parsed.options, parsed.groups)
 
     def respond(parsed: ParsedRequest[Body], lines: Sequence[str], json_end: str) -> Response:
@@ -131,6 +139,20 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
         return respond(parsed, lines, f'"results": [{", ".join(lines)}]}}')
 
     return routes
+
+
+def _corenlp_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limits, readers: FairThreads) -> APIRouter:
+    from treecrf.server.corenlp import corenlp_routes
+
+    async def run(request: Request, options: ParseOptions, sentences: list[SentenceInput]) -> list[str]:
+        return await _run_job(request, batcher, options, [[sentence] for sentence in sentences])
+
+    return corenlp_routes(parsers, limits, run=run, read=partial(_read, readers))
+
+
+async def _read(readers: FairThreads, request: Request, size: int, read: Callable[[], T]) -> T:
+    """Reads a body: a large one in a thread, fairly shared between clients."""
+    return await readers.run(client_name(request.scope), size, read) if size > _LOOP_BYTES else read()
 
 
 async def _run_job(

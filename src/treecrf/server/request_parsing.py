@@ -77,6 +77,15 @@ def read_inputs(
     return groups
 
 
+def check_sentences(sentences: Sequence[SentenceInput], options: ParseOptions, parser: Parser, limits: Limits) -> None:
+    """Checks the limits on the sentences of a request that is not in the schema of this server."""
+    if len(sentences) > limits.sentences:
+        raise ApiError(422, f"more than {limits.sentences} sentences, this server's limit; send several requests")
+    for number, sentence in enumerate(sentences):
+        _check_sentence(sentence, f"sentence {number}", options, parser, limits)
+    _check_work([sentences], options, limits)
+
+
 def input_prefix(index: int, inputs: int) -> str:
     """The beginning of error messages about an input, which is empty for a single input."""
     return f"inputs.{index}: " if inputs > 1 else ""

@@ -1,5 +1,6 @@
 """Checkpoints: the counters, weights and optimizer state with which a stopped run continues exactly."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,14 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import DamagedFileError, write_file
+from treecrf.atomic_io import DamagedFileError, file_digest, write_file
 from treecrf.config import SettingError, differences, read_config
+from treecrf.evalb import Rules, find_rules
+from treecrf.evalb.rules import NAMED
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
-RECIPE, STATE = "recipe.toml", "state.safetensors"
+RECIPE, STATE, INPUTS, RULES = "recipe.toml", "state.safetensors", "inputs.json", "rules.prm"
 # names in the file, as version 0.1 wrote them
 _MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "average", "optimizer", "position"
 _CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
@@ -57,6 +60,39 @@ def check_recipe(folder: Path, recipe: Recipe, *, resume: bool) -> None:
     changed = [name for name in differences(read_config(Recipe, path), recipe) if name not in changeable]
     if changed:
         raise SettingError(f"the run in {folder} was started with other values of {', '.join(changed)} (see {path})")
+    _check_inputs(folder, input_digests(recipe))
+
+
+def input_digests(recipe: Recipe) -> dict[str, str]:
+    """Returns the SHA-256 of each treebank and of the word vectors."""
+    data = recipe.data
+    paths = [*data.train, *data.dev, *data.test, *filter(None, [data.vectors])]
+    return {path: file_digest(path) for path in paths}
+
+
+def save_inputs(folder: Path, recipe: Recipe) -> None:
+    """Writes the checksums of a run's inputs, and a copy of its EVALB parameter file, if it has one."""
+    write_file(folder / INPUTS, json.dumps(input_digests(recipe), indent=1).encode())
+    if recipe.data.rules not in NAMED:
+        write_file(folder / RULES, Path(recipe.data.rules).read_bytes())
+
+
+def read_rules(folder: Path, recipe: Recipe) -> Rules:
+    """Reads the EVALB rules of a run. A parameter file may be at another place than during the training."""
+    return Rules.read(folder / RULES) if (folder / RULES).exists() else find_rules(recipe.data.rules)
+
+
+def _check_inputs(folder: Path, digests: Mapping[str, str]) -> None:
+    path = folder / INPUTS
+    if not path.exists():
+        return  # a run of version 0.2, or one that was stopped before its first step
+    old_digests = json.loads(path.read_bytes())
+    changed = [name for name, digest in digests.items() if old_digests.get(name, digest) != digest]
+    if changed:
+        raise SettingError(
+            f"{', '.join(changed)} changed after the run in {folder} was started; restore the old version, "
+            "or start a new run in another folder"
+        )
 
 
 def save_checkpoint(

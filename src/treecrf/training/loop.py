@@ -18,13 +18,20 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import write_file
+from treecrf.atomic_io import lock_folder, write_file
 from treecrf.config import to_toml
 from treecrf.evalb import Score, evaluate
 from treecrf.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
-from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint
+from treecrf.training.checkpoint import (
+    RECIPE,
+    TrainState,
+    check_recipe,
+    load_checkpoint,
+    save_checkpoint,
+    save_inputs,
+)
 from treecrf.training.config import Recipe
 from treecrf.training.cuda_graphs import CapturedStep
 from treecrf.training.data_loader import StepBatch, mix_seed
@@ -60,7 +67,12 @@ def fit(
     from its last checkpoint. `watch` is called after every step and after every record of the metrics log.
     """
     folder = Path(folder)
-    with join_processes(device) as processes, matmul_precision(recipe.train.precision), _fork_rng(processes):
+    with (
+        join_processes(device) as processes,
+        lock_folder(folder) if processes.is_first else nullcontext(),
+        matmul_precision(recipe.train.precision),
+        _fork_rng(processes),
+    ):
         if processes.is_first:
             check_recipe(folder, recipe, resume=resume)
         setup = prepare_training(recipe, folder, processes)
@@ -104,7 +116,7 @@ class Trainer:
     def open_log(self, *, is_new: bool) -> None:
         """Writes the recipe and opens the metrics log, which starts with the sizes of a new run."""
         setup = self.setup
-        setup.folder.mkdir(parents=True, exist_ok=True)
+        save_inputs(setup.folder, setup.recipe)
         write_file(setup.folder / RECIPE, to_toml(setup.recipe).encode())
         self._log = MetricsLog(setup.folder / NAME, keep=self.state.records)
         unseen = describe_unseen_labels(setup.dev, setup.parser.vocabulary)

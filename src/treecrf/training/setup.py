@@ -43,6 +43,9 @@ class TreebankPart:
         """Reads the files of a setting; a file without trees is an error."""
         if not paths:
             raise ValueError(f"{setting} names no file; expected at least one ({setting}=...)")
+        for path in paths:
+            if not Path(path).is_file():
+                raise FileNotFoundError(f"there is no file {path} ({setting}); expected trees in brackets")
         trees_by_file = [(path, list(read_trees(path))) for path in paths]
         for path, trees in trees_by_file:
             if not trees:

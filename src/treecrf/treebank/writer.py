@@ -13,7 +13,7 @@ from treecrf.tree import Tree
 def write_trees(path: str | os.PathLike[str], trees: Iterable[Tree]) -> int:
     """Writes trees atomically, one per line, compressed if the name ends in `.gz`, and returns their number."""
     path = Path(path).resolve()  # a symbolic link stays, and the file that it points to is replaced
-    with open_atomic(path, draft_suffix=f".{os.getpid()}.part") as stream:
+    with open_atomic(path) as stream:
         if path.suffix != ".gz":
             return _write_lines(stream, trees)
         # without a name and a date, the same trees make the same file

@@ -1,0 +1,95 @@
+"""The progress of a run on a terminal: sentences, sentences per second and the time left."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+_REFRESH_SECONDS = 1.0
+_BAR = "{percentage:3.0f}% {bar} {postfix}"
+_NO_BAR = "{postfix}"
+
+
+def format_progress(*, done: int, unit: str, seconds: float, seconds_left: float | None) -> str:
+    """The progress in words.
+
+    >>> format_progress(done=1200, unit="sentences", seconds=3.0, seconds_left=61.2)
+    '1,200 sentences, 400 sentences/s, 0:01:01 left'
+    """
+    rate = done / seconds if seconds else 0.0
+    left = f"{timedelta(seconds=round(seconds_left))} left" if seconds_left is not None else f"{round(seconds):,} s"
+    return f"{done:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {left}"
+
+
+class ProgressBar:
+    """Shows a progress bar and refreshes it every second.
+
+    `total` is the work of the whole run in some unit, such as bytes; without it, the time left is unknown. `unit` is
+    the name of what is counted, such as sentences.
+    """
+
+    def __init__(self, total: int | None, *, unit: str, is_shown: bool = True) -> None:
+        self._total = total
+        self._unit = unit
+        self._count = self._work = self._skipped_work = 0
+        self._started = time.monotonic()
+        self._stop = threading.Event()
+        self._bar: Any = None
+        if is_shown and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            bar_format = _BAR if total else _NO_BAR
+            self._bar = tqdm(total=total, bar_format=bar_format, dynamic_ncols=True, leave=True, mininterval=0)
+            self._ticker = threading.Thread(target=self._tick, daemon=True)
+            self._ticker.start()
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        if self._bar is not None:
+            self._ticker.join()
+            self._refresh()
+            self._bar.close()
+
+    def add(self, count: int, work: int) -> None:
+        """Counts sentences and their work. Work without sentences was done by an earlier run."""
+        self._count += count
+        self._work += work
+        if not count:
+            self._skipped_work += work
+
+    def set(self, count: int, work: int) -> None:
+        """Sets the numbers of sentences and of work that are done."""
+        self._count, self._work = count, work
+
+    def text(self) -> str:
+        """The progress in words."""
+        seconds = time.monotonic() - self._started
+        own_work, left = self._work - self._skipped_work, None
+        if self._total and own_work > 0:
+            left = max(self._total - self._work, 0) * seconds / own_work
+        return format_progress(done=self._count, unit=self._unit, seconds=seconds, seconds_left=left)
+
+    def print_message(self, print_line: Callable[[str], object], message: str) -> None:
+        """Prints a message above the bar."""
+        if self._bar is None:
+            print_line(message)
+            return
+        with self._bar.get_lock():
+            self._bar.clear(nolock=True)
+            print_line(message)
+            self._bar.refresh(nolock=True)
+
+    def _tick(self) -> None:
+        while not self._stop.wait(_REFRESH_SECONDS):
+            self._refresh()
+
+    def _refresh(self) -> None:
+        with self._bar.get_lock():
+            self._bar.n = min(self._work, self._total) if self._total else self._work
+            self._bar.set_postfix_str(self.text(), refresh=False)
+            self._bar.refresh(nolock=True)

@@ -1,0 +1,27 @@
+"""`treecrf completion`: a script that completes commands and options in a shell."""
+
+import argparse
+
+_NOTES = """\
+examples:
+  eval "$(treecrf completion bash)"                                    in ~/.bashrc
+  treecrf completion zsh > ~/.zfunc/_treecrf                           with fpath+=~/.zfunc in ~/.zshrc
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `treecrf completion`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _NOTES
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Prints the script."""
+    try:
+        import shtab
+    except ImportError as error:
+        raise ImportError("completion needs shtab: pip install 'treecrf[completion]'") from error
+    from treecrf.cli import COMMANDS, build_parser
+
+    print(shtab.complete(build_parser(list(COMMANDS)), shell=args.shell))

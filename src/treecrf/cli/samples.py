@@ -1,0 +1,24 @@
+"""`treecrf samples`: copies the sample files of the documentation into a folder."""
+
+import argparse
+from pathlib import Path
+
+from treecrf.atomic_io import write_file
+from treecrf.samples import FOLDER, names
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `treecrf samples`."""
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="(default: this folder)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Copies the sample files; an existing file with other content is an error."""
+    for name in names():
+        target, content = args.folder / name, (FOLDER / name).read_bytes()
+        if target.exists() and target.read_bytes() != content:
+            raise FileExistsError(f"{target} exists and has other content; choose another folder")
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for name in names():
+        write_file(args.folder / name, (FOLDER / name).read_bytes())
+        print(args.folder / name)

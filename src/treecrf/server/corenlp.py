@@ -1,0 +1,225 @@
+"""CoreNLP's protocol: clients of Stanford's CoreNLP server, such as NLTK's and Stanza's, work with this one.
+
+A request has the text as its body and a JSON object, `properties`, in its query. The annotators tokenize, ssplit, pos,
+lemma and parse are there; a lemma is the word in lower case.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from treecrf.parser import Parser
+from treecrf.parser.formats import Formatter
+from treecrf.server.client import client_name
+from treecrf.server.errors import ApiError, validation_error
+from treecrf.server.fair_threads import FairThreads
+from treecrf.server.limits import Limits
+from treecrf.server.parse_batch import ParseOptions, SentenceInput
+from treecrf.server.request_body import parse_json, receive_body
+from treecrf.server.request_parsing import check_sentences
+from treecrf.server.tregex import find_in_process
+from treecrf.text import Token, sentences, tokenize
+from treecrf.tree import Tree
+from treecrf.treebank.escapes import penn_brackets
+
+RunSentences = Callable[[Request, ParseOptions, list[SentenceInput]], Any]
+ReadBody = Callable[[Request, int, Callable[[], Any]], Any]
+
+# what clients call a body of text; requests of Python's urllib and requests libraries have the form type or none
+_MEDIA_TYPES = ("text/plain", "application/x-www-form-urlencoded", "application/octet-stream", "")
+_ANNOTATORS = ("tokenize", "ssplit", "cleanxml", "pos", "lemma", "parse")
+_ROOT = "ROOT"
+_PYTHON_CONSTANT = re.compile(r"\b(?:True|False)\b")
+_PROPERTY_CHARACTERS = 10_000
+_SEARCH_THREADS = 1
+
+
+class Properties(BaseModel):
+    """The properties of a request that this server uses. Properties of other annotators are ignored."""
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+    annotators: str | list[str] = "tokenize,ssplit,pos,lemma,parse"
+    output_format: Literal["json", "text"] = Field(default="json", alias="outputFormat")
+    whitespace: bool = Field(default=False, alias="tokenize.whitespace")
+    end_of_line_only: bool = Field(default=False, alias="ssplit.eolonly")
+    one_sentence: bool = Field(default=False, alias="ssplit.isOneSentence")
+
+    @property
+    def annotator_names(self) -> list[str]:
+        """The names of the annotators, without empty ones."""
+        names = self.annotators.split(",") if isinstance(self.annotators, str) else self.annotators
+        return [name.strip() for name in names if name.strip()]
+
+
+@dataclass(frozen=True)
+class Document:
+    """The properties and the sentences of a request."""
+
+    properties: Properties
+    sentences: list[list[Token]]
+
+    @property
+    def needs_trees(self) -> bool:
+        return bool({"pos", "parse"} & set(self.properties.annotator_names))
+
+
+def read_properties(text: str) -> Properties:
+    """Reads and checks the properties of a request."""
+    if len(text) > _PROPERTY_CHARACTERS:
+        raise ApiError(422, f"properties has {len(text):,} characters; expected at most {_PROPERTY_CHARACTERS:,}")
+    value = _parse_properties(text) if text.strip() else {}
+    try:
+        properties = Properties.model_validate(value)
+    except ValidationError as error:
+        raise validation_error(error) from None
+    unknown = [name for name in properties.annotator_names if name not in _ANNOTATORS]
+    if unknown:
+        raise ApiError(
+            422,
+            f"annotators: this server has no annotator {unknown[0]!r:.80}; expected some of {', '.join(_ANNOTATORS)}",
+        )
+    return properties
+
+
+def _parse_properties(text: str) -> Any:
+    """Parses JSON, or the dictionary of simple values in Python's notation that pycorenlp sends."""
+    try:
+        return parse_json(text.encode("utf-8", "surrogatepass"))
+    except ApiError:
+        if not text.lstrip().startswith("{'"):
+            raise
+    return parse_json(_PYTHON_CONSTANT.sub(lambda match: match[0].lower(), text.replace("'", '"')).encode())
+
+
+def read_document(content: bytes, properties: Properties, language: str) -> Document:
+    """Splits a text into sentences and tokens, as the properties say."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
+    return Document(properties, [tokens for tokens in _split(text, properties, language) if tokens])
+
+
+def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
+    is_split = not (properties.one_sentence or properties.end_of_line_only or properties.whitespace)
+    if is_split:
+        yield from sentences(text, language=language)
+        return
+    start = 0
+    for line in [text] if properties.one_sentence else text.splitlines(keepends=True):
+        tokens = _split_spaces(line) if properties.whitespace else tokenize(line, language=language)
+        yield [token._replace(start=token.start + start, end=token.end + start) for token in tokens]
+        start += len(line)
+
+
+def _split_spaces(line: str) -> list[Token]:
+    tokens: list[Token] = []
+    end = 0
+    for word in line.split():
+        start = line.index(word, end)
+        end = start + len(word)
+        tokens.append(Token(word, start, end, word))
+    return tokens
+
+
+def to_json(document: Document, trees: Sequence[Tree | None]) -> dict[str, Any]:
+    """CoreNLP's JSON for the sentences and their trees."""
+    names = document.properties.annotator_names
+    fields = []
+    for index, (tokens, tree) in enumerate(zip(document.sentences, trees, strict=True)):
+        sentence: dict[str, Any] = {"index": index}
+        if tree is not None and "parse" in names:
+            sentence["parse"] = penn_brackets(str(tree))
+        tags = tree.tags if tree is not None else [None] * len(tokens)
+        sentence["tokens"] = [
+            _token_fields(number, token, tag if "pos" in names else None, has_lemma="lemma" in names)
+            for number, (token, tag) in enumerate(zip(tokens, tags, strict=True), 1)
+        ]
+        fields.append(sentence)
+    return {"sentences": fields}
+
+
+def _token_fields(number: int, token: Token, tag: str | None, *, has_lemma: bool) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "index": number,
+        "word": token.text,
+        "originalText": token.text,
+        "characterOffsetBegin": token.start,
+        "characterOffsetEnd": token.end,
+    }
+    if has_lemma:
+        fields["lemma"] = token.text.lower()
+    return fields if tag is None else {**fields, "pos": tag}
+
+
+def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
+    """CoreNLP's text for people: the tokens and the tree of each sentence."""
+    lines: list[str] = []
+    for number, (tokens, tree) in enumerate(zip(document.sentences, trees, strict=True), 1):
+        lines += [f"Sentence #{number} ({len(tokens)} tokens):", " ".join(token.text for token in tokens), ""]
+        tags = tree.tags if tree is not None else [""] * len(tokens)
+        for token, tag in zip(tokens, tags, strict=True):
+            pos = f" PartOfSpeech={tag}" if tag else ""
+            lines.append(f"[Text={token.text} CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}{pos}]")
+        if tree is not None and "parse" in document.properties.annotator_names:
+            lines += ["", "Constituency parse:", penn_brackets(str(tree))]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def with_root(tree: Tree) -> Tree:
+    """The tree with CoreNLP's root label."""
+    return Tree(_ROOT, tree.children) if not tree.is_leaf else Tree(_ROOT, (tree,))
+
+
+def corenlp_routes(parsers: Mapping[str, Parser], limits: Limits, *, run: RunSentences, read: ReadBody) -> APIRouter:
+    """The routes of CoreNLP's server. The first parser answers."""
+    routes = APIRouter(include_in_schema=False)
+    name, parser = next(iter(parsers.items()))
+    options = ParseOptions(model=name, formatter=Formatter(exact=True))
+    searchers = FairThreads(_SEARCH_THREADS)
+
+    async def annotate(request: Request, properties: Properties) -> tuple[Document, list[Tree | None]]:
+        content = await receive_body(request, limits, media_types=_MEDIA_TYPES)
+        document: Document = await read(
+            request, len(content), lambda: read_document(content, properties, parser.language)
+        )
+        inputs = [SentenceInput(tokens, [(one.start, one.end) for one in tokens]) for tokens in document.sentences]
+        check_sentences(inputs, options, parser, limits)
+        if not document.needs_trees:
+            return document, [None] * len(inputs)
+        lines: list[str] = await run(request, options, inputs)
+        return document, [with_root(Tree.parse(line)) for line in lines]
+
+    @routes.post("/")
+    async def annotate_text(request: Request, properties: str = "") -> Response:
+        document, trees = await annotate(request, read_properties(properties))
+        if document.properties.output_format == "text":
+            return Response(to_text(document, trees), media_type="text/plain")
+        return Response(json.dumps(to_json(document, trees)), media_type="application/json")
+
+    @routes.post("/tregex")
+    async def search(request: Request, pattern: str = "", properties: str = "") -> Response:
+        settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
+        _, trees = await annotate(request, settings)
+        brackets = [str(tree) for tree in trees]
+        work = sum(map(len, brackets))
+        found = await searchers.run(client_name(request.scope), work, lambda: find_in_process(pattern, brackets))
+        return Response(found, media_type="application/json")
+
+    for path in ("/ping", "/ready", "/live"):
+        routes.add_api_route(path, _status(path[1:]))
+    return routes
+
+
+def _status(word: str) -> Callable[[], Any]:
+    async def answer() -> Response:
+        return Response("pong\n" if word == "ping" else f"{word}\n", media_type="text/plain")
+
+    return answer

@@ -1,0 +1,89 @@
+"""Tests of the command itself: its version, unknown options, devices, missing files, samples and completion."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from treecrf import __version__, samples
+from treecrf.cli import COMMANDS, build_parser, main
+from treecrf.cli.colors import paint
+
+
+def run(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not run("--version")
+    assert capsys.readouterr().out == f"treecrf {__version__}\n"
+
+
+def test_an_unknown_option_gets_the_usage_of_its_command_and_the_nearest_option(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("parse", "--modle", "en") == 2
+    messages = capsys.readouterr().err
+    assert messages.startswith("usage: treecrf parse") and "--modle; did you mean --model?" in messages
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["parse", "--device", "gpu"], "treecrf parse: --device is gpu; expected cpu, cuda or cuda:N"),
+        (["bench", "--device", "cuda:99"], "treecrf bench: --device is cuda:99, and "),
+        (["train", "absent.toml", "-o", "out"], "treecrf train: there is no recipe absent.toml; expected a .toml"),
+        (["plot", "absent"], "treecrf plot: there is no training run at absent; expected a folder with metrics"),
+        (["pack", "absent", "out", "--card", "absent.toml"], "treecrf pack: there is no file absent.toml; expected"),
+        (["draw", "absent.mrg"], "treecrf draw: there is no file or folder absent.mrg; check the path"),
+        (["evaluate", "-", "-"], "treecrf evaluate: gold and predicted trees are both standard input; name a file"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = str(run(*arguments))
+    assert answer.startswith(message) and "\n" not in answer and not list(tmp_path.iterdir())
+
+
+def test_samples_are_copied_and_never_replace_other_files(tmp_path: Path) -> None:
+    assert not run("samples", str(tmp_path / "new")) and not run("samples", str(tmp_path / "new"))
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == samples.names()
+    (tmp_path / "new" / "fifty.mrg").write_text("mine")
+    assert "fifty.mrg exists and has other content" in str(run("samples", str(tmp_path / "new")))
+
+
+def test_every_command_and_option_is_completed(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("shtab")
+    assert not run("completion", "bash")
+    script = capsys.readouterr().out
+    assert all(name in script for name in COMMANDS) and "--max-line-bytes" in script
+
+
+def test_colors_are_for_terminals_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = io.StringIO()
+    assert paint("a", "red", stream) == "a"
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert paint("a", "red", stream) == "\x1b[1;31ma\x1b[0m"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert paint("a", "red", stream) == "a"
+
+
+def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = build_parser(list(COMMANDS))
+    for name in COMMANDS:
+        with pytest.raises(SystemExit):
+            parser.parse_args([name, "--help"])
+    assert capsys.readouterr().out.count("usage: treecrf") == len(COMMANDS)
+
+
+def test_the_version_needs_no_other_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("numpy", "torch", "tqdm"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert not run("--version")
