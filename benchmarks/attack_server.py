@@ -45,8 +45,8 @@ class Server:
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     def memory_megabytes(self) -> float:
-        with open(f"/proc/{self.process.pid}/status") as file:
-            return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmRSS"))
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
     def stop(self, seconds: float = TIMEOUT) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -151,7 +151,8 @@ def attack_long_sentences(port: int) -> object:
 
 
 def send_and_leave(port: int, body: bytes, *, connections: int) -> str:
-    head = f"POST /parse/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    head = "POST /parse/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}"
     sockets = [connect(port) for _ in range(connections)]
     for one in sockets:
         one.sendall(f"{head}\r\n\r\n".encode() + body)
@@ -178,7 +179,8 @@ def attack_one_header(port: int) -> object:
 
 def attack_trailers(port: int) -> object:
     """Endless trailers after a chunked body on 8 connections."""
-    head = b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Transfer-Encoding: chunked\r\n\r\n"
     lines = b"".join(b"X-%06d: %s\r\n" % (number, b"a" * 1000) for number in range(1000))
     return repeat(lambda: flood(port, head + b"2\r\n{}\r\n0\r\n", lines), threads=8)
 

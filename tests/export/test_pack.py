@@ -163,7 +163,9 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     with pytest.raises(SystemExit):
         main(["models", "toy-model"])
     assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
-    with pytest.raises(SystemExit, match="there is no embedded model 'fr' and no folder of that name; expected toy-model"):
+    with pytest.raises(
+        SystemExit, match="there is no embedded model 'fr' and no folder of that name; expected toy-model"
+    ):
         main(["models", "fr"])
     with pytest.raises(FileNotFoundError, match="the embedded models are toy-model"):
         Parser.load("fr")
