@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 ATTACK_SECONDS = 10.0
 TIMEOUT = 300.0
