@@ -4,6 +4,7 @@ Triton kernels run in its interpreter where there is no GPU; the choice must sta
 """
 
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,9 @@ settings.load_profile("untimed")
 
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
+
+# a shell starts commands in the background with interrupts ignored, and the processes that tests start would ignore them
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -37,8 +37,11 @@ def test_round_trip_keeps_every_tree(path: Path, tmp_path: Path) -> None:
     count = write_trees(tmp_path / "copy.mrg", read_trees(path))
     copies = list(read_trees(tmp_path / "copy.mrg"))
     assert count == len(copies) == len(lines)
-    for line, tree, first in zip(lines, copies, read_trees(path), strict=True):
+    step = max(1, len(lines) // 4000)  # of large files, some trees are binarized
+    for number, (line, tree, first) in enumerate(zip(lines, copies, read_trees(path), strict=True)):
         assert str(tree) == str(first) == line
+        if number % step:
+            continue
         leaves = tree.leaves()
         for side in ("left", "right"):
             spans = to_spans(tree, side=side)  # type: ignore[arg-type]

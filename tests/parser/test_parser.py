@@ -121,7 +121,7 @@ def test_a_document_becomes_a_tree_for_each_sentence(parser: Parser) -> None:
 def test_a_string_of_two_sentences_or_of_another_language_warns(parser: Parser) -> None:
     with pytest.warns(UserWarning, match=r"the string has two sentences and becomes one tree; parse_text\(\)"):
         parser.parse("The cat sat. She saw him.")
-    with pytest.warns(UserWarning, match="looks Chinese and the model reads English"):
+    with pytest.warns(UserWarning, match="looks Chinese, and the model reads English"):
         parser.parse("我們昨天在學校看見他")
 
 

@@ -47,14 +47,14 @@ def wait_until(condition, seconds=120):
 
 
 def test_a_killed_and_restarted_reproduction_gives_the_same_report(treebank, tmp_path):
-    uninterrupted = start(treebank, tmp_path / "uninterrupted", 12)
-    killed = start(treebank, tmp_path / "killed", 12)
+    uninterrupted = start(treebank, tmp_path / "uninterrupted", 6)
+    killed = start(treebank, tmp_path / "killed", 6)
     metrics = tmp_path / "killed" / "runs" / "two-stage-1" / "metrics.jsonl"
     wait_until(lambda: metrics.exists() and metrics.read_text().count('"epoch"') >= 2)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not (tmp_path / "killed" / "report.json").exists()
-    restarted = start(treebank, tmp_path / "killed", 12)
+    restarted = start(treebank, tmp_path / "killed", 6)
     output, _ = restarted.communicate(timeout=200)
     assert restarted.returncode == 0, output
     assert uninterrupted.communicate(timeout=200) and uninterrupted.returncode == 0
