@@ -19,7 +19,7 @@ settings.load_profile("untimed")
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"
 
-# a shell starts commands in the background with interrupts ignored, and the processes that tests start would ignore them
+# a shell starts background commands with interrupts ignored, and the processes that tests start would ignore them too
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
