@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ NAMES = sorted({path.parent.name for path in FILES})
 MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # labels that icepahc and masc use as tags
 HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels contain hyphens
 
+MAX_TREES = 6000  # of a file; only training parts have more
 pytestmark = pytest.mark.skipif(not FILES, reason="the treebanks are not in ../shared/treebanks")
 
 
@@ -34,14 +35,12 @@ def our_view(tree: Tree) -> tuple[Any, ...]:
 def test_round_trip_keeps_every_tree(path: Path, tmp_path: Path) -> None:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = file.read().splitlines()
-    count = write_trees(tmp_path / "copy.mrg", read_trees(path))
+    lines = lines[:MAX_TREES]
+    count = write_trees(tmp_path / "copy.mrg", islice(read_trees(path), MAX_TREES))
     copies = list(read_trees(tmp_path / "copy.mrg"))
     assert count == len(copies) == len(lines)
-    step = max(1, len(lines) // 4000)  # of large files, some trees are binarized
-    for number, (line, tree, first) in enumerate(zip(lines, copies, read_trees(path), strict=True)):
+    for line, tree, first in zip(lines, copies, islice(read_trees(path), MAX_TREES), strict=True):
         assert str(tree) == str(first) == line
-        if number % step:
-            continue
         leaves = tree.leaves()
         for side in ("left", "right"):
             spans = to_spans(tree, side=side)  # type: ignore[arg-type]

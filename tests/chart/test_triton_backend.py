@@ -29,6 +29,8 @@ def check(scores, lengths, *, atol):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("longest", [1, 2, 3, 7, 15, 16, 17, 31, 32, 33])
 def test_lengths_around_the_block_sizes_match_the_torch_backend(longest, dtype):
+    if DEVICE == "cpu" and longest > 30 and dtype != torch.float32:
+        pytest.skip("needs a GPU: the interpreter takes long, and other lengths cover the type")
     generator = torch.Generator().manual_seed(longest)
     lengths = torch.tensor([longest, max(1, longest - 1)], device=DEVICE)
     scores = (2 * torch.randn(2, longest + 1, longest + 1, generator=generator)).to(DEVICE, dtype)
