@@ -9,14 +9,20 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import settings
+
+try:
+    import torch
+except ImportError:  # tests/without_torch hides it
+    has_gpu = False
+else:
+    has_gpu = torch.cuda.is_available()
 
 # how long an example takes says more about the machine than about us
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-if not torch.cuda.is_available():
+if not has_gpu:
     os.environ["TRITON_INTERPRET"] = "1"
 
 # a shell starts background commands with interrupts ignored, and the processes that tests start would ignore them too
