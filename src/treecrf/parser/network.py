@@ -6,6 +6,8 @@ from pathlib import Path
 import torch
 
 from treecrf.chart.crf import SpanCRF
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.data.vocabulary import Vocabulary
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.nn import SpanModel
 from treecrf.nn.skip_init import SkipInit
@@ -30,7 +32,9 @@ def build_network(state: ParserState, source: str | Path) -> SpanModel:
     return model.eval()
 
 
-def network_state(config: ParserConfig, model: SpanModel, **components: object) -> ParserState:
+def network_state(
+    config: ParserConfig, model: SpanModel, *, vocabulary: Vocabulary, subwords: SubwordTokenizer | None
+) -> ParserState:
     """What `save_parser_state` writes of a parser with a network."""
     encoder_json = None
     if model.transformer is not None:
@@ -38,7 +42,9 @@ def network_state(config: ParserConfig, model: SpanModel, **components: object) 
             save_encoder_config(model.transformer.encoder, folder)
             encoder_json = Path(folder, ENCODER).read_bytes()
     weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
-    return ParserState(config=config, weights=weights, encoder_json=encoder_json, **components)  # type: ignore[arg-type]
+    return ParserState(
+        config=config, vocabulary=vocabulary, weights=weights, subwords=subwords, encoder_json=encoder_json
+    )
 
 
 def to_span_crf(distribution: BracketDistribution, device: str) -> SpanCRF:

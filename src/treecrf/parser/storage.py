@@ -59,8 +59,7 @@ def load_parser_state(source: str | Path) -> ParserState:
     """Loads the components of a parser from a folder, or of an embedded model by its name."""
     folder = find_folder(source)
     files = load_folder(folder)
-    config_files = (CONFIG, VOCABULARY, WEIGHTS)
-    for name in config_files:
+    for name in (CONFIG, VOCABULARY, WEIGHTS):
         if name not in files:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = read_config(ParserConfig, folder / CONFIG)
