@@ -99,7 +99,13 @@ def test_torch_uses_one_thread_in_the_threads_of_a_parser_and_as_many_as_before_
     set_num_threads(2)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    numbers = set(parallel_map(lambda _: torch.get_num_threads(), range(20), initialize=use_one_torch_thread))
+    both_threads = threading.Barrier(2)  # a thread that started later would still change torch's number for a moment
+
+    def count_torch_threads(_: int) -> int:
+        both_threads.wait(timeout=60)
+        return torch.get_num_threads()
+
+    numbers = set(parallel_map(count_torch_threads, range(2), initialize=use_one_torch_thread))
     new_thread = threading.Thread(target=lambda: numbers.add(torch.get_num_threads()))
     new_thread.start()
     new_thread.join()
