@@ -13,6 +13,8 @@ from toygrammar import toy_trees, write_trees
 from treecrf.cli import main
 from treecrf.evalb import Rules, evaluate_lines
 from treecrf.parser import Parser
+from treecrf.treebank import read_trees
+from treecrf.treebank.well_formed import measure_well_formedness
 
 DATA = Path(__file__).parents[1] / "samples" / "evalb"
 GOLD, PREDICTED, RULES = (str(DATA / name) for name in ("gold.mrg", "predicted.mrg", "rules.prm"))
@@ -213,6 +215,16 @@ def test_json_has_the_scores_with_predicted_and_gold_tags(run, model):
     scores = json.loads(run(FIFTY, "--model", model, "--json")[1])
     assert scores["gold_tags"]["all"]["tagging_accuracy"] == 100 > scores["all"]["tagging_accuracy"]
     assert scores["gold_tags"]["intervals"]["f1"][0] < scores["gold_tags"]["all"]["brackets"]["f1"]
+
+
+def test_the_well_formedness_of_a_models_trees_stands_beside_that_of_the_gold_trees(run, model):
+    section = run(FIFTY, "--model", model)[1].partition("-- Well-formedness --\n")[2].partition("\n\n")[0]
+    trees = list(read_trees(FIFTY))
+    assert f"Trees                     = {len(trees):6}  {len(trees):6}\n" in section
+    counts = json.loads(run(FIFTY, "--model", model, "--json")[1])["well_formedness"]
+    gold, predicted = (counts[name]["ill_formed"] for name in ("gold", "predicted"))
+    assert f"Ill-formed trees          = {gold:6}  {predicted:6}\n" in section
+    assert gold == measure_well_formedness(trees).ill_formed < predicted
 
 
 def test_files_with_wrong_punctuation_tags_are_scored_over_all_sentences_too(run, tmp_path):

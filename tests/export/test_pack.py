@@ -95,7 +95,17 @@ def test_a_card_has_data_and_scores(packed: Path) -> None:
     assert {"NP", "VP", "S"} <= set(card.labels) and "DT" in card.tags
     text = (packed / "README.md").read_text(encoding="utf-8")
     assert text == to_markdown(card)
-    for part in ("CC0", "it is a toy", f"{score.f1:.2f}", f"{score.interval[0]:.2f} to", "Small.", "## Citation"):
+    (entry,) = card.well_formedness
+    assert entry.trees == 20 and entry.ill_formed[0] == 0 <= entry.ill_formed[1]
+    for part in (
+        f"| toy | 20 | 0.0 % / {5 * entry.ill_formed[1]:.1f} % |",
+        "CC0",
+        "it is a toy",
+        f"{score.f1:.2f}",
+        f"{score.interval[0]:.2f} to",
+        "Small.",
+        "## Citation",
+    ):
         assert part in text
 
 

@@ -4,10 +4,14 @@ import argparse
 import json
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from treecrf.evalb import Rules, Score, evaluate_lines, find_rules
 from treecrf.evalb.line_reader import STDIN, printable, read_lines
 from treecrf.evalb.rules import NAMED
+
+if TYPE_CHECKING:
+    from treecrf.treebank.well_formed import WellFormednessComparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Scores trees and prints the scores; the exit status is 1 if the scoring stopped after too many errors."""
     _check(args)
     rules = _rules(args)
-    score, all_sentences = _score_model(args, rules) if args.model else _score_files(args, rules)
+    score_all = _score_model if args.model else _score_files
+    score, all_sentences, well_formedness = score_all(args, rules)
     _print_messages(score)
     other = None
     if args.compare:
@@ -48,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plain or (score.stopped and not args.json):
         sys.stdout.write(str(score))
     else:
-        _print_report(score, other, all_sentences, as_json=args.json)
+        _print_report(score, other, all_sentences, well_formedness, as_json=args.json)
     if score.stopped:
         print(f"stopped at sentence {score.stopped.sentence}, as EVALB does; --keep-going continues", file=sys.stderr)
     return 1 if score.stopped else 0
@@ -76,17 +81,17 @@ def _rules(args: argparse.Namespace) -> Rules:
     return replace(rules, max_error=None) if keeps_going else rules
 
 
-def _score_files(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None]:
+def _score_files(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None, None]:
     """EVALB's score of a file of trees, and the score over all sentences if EVALB leaves out some."""
     gold, predicted = list(read_lines(args.gold)), list(read_lines(args.predicted))
     score = evaluate_lines(gold, predicted, rules=rules)
     if score.all.valid == score.all.sentences:
-        return score, None
-    return score, evaluate_lines(gold, predicted, rules=rules, use_gold_tags=True)
+        return score, None, None
+    return score, evaluate_lines(gold, predicted, rules=rules, use_gold_tags=True), None
 
 
-def _score_model(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score]:
-    """EVALB's score of a model, and its score over all sentences."""
+def _score_model(args: argparse.Namespace, rules: Rules) -> "tuple[Score, Score, WellFormednessComparison | None]":
+    """EVALB's score of a model, its score over all sentences, and the well-formedness of gold and predicted trees."""
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluate_parser
     from treecrf.treebank import read_trees
@@ -94,7 +99,7 @@ def _score_model(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score]:
     gold = list(read_trees(args.gold))
     parser = Parser.load(args.model, args.device, precision=args.precision)
     scores = evaluate_parser(parser, gold, rules=rules, mbr=not args.no_mbr)
-    return scores.evalb, scores.all_sentences
+    return scores.evalb, scores.all_sentences, scores.well_formedness
 
 
 def _print_messages(score: Score, prefix: str = "") -> None:
@@ -104,7 +109,14 @@ def _print_messages(score: Score, prefix: str = "") -> None:
             return
 
 
-def _print_report(score: Score, other: Score | None, all_sentences: Score | None, *, as_json: bool) -> None:
+def _print_report(
+    score: Score,
+    other: Score | None,
+    all_sentences: Score | None,
+    well_formedness: "WellFormednessComparison | None",
+    *,
+    as_json: bool,
+) -> None:
     from treecrf.evalb import bootstrap, extended_report
 
     intervals = bootstrap.intervals(score)
@@ -114,8 +126,12 @@ def _print_report(score: Score, other: Score | None, all_sentences: Score | None
         report = extended_report.as_dict(score, intervals, comparison)
         if all_sentences:
             report |= {"gold_tags": extended_report.as_dict(all_sentences, all_intervals)}
+        if well_formedness:
+            report |= {"well_formedness": well_formedness.as_dict()}
         print(json.dumps(report))
         return
     sys.stdout.write(str(score) + printable(extended_report.text(score, intervals, comparison)))
+    if well_formedness:
+        sys.stdout.write(well_formedness.text())
     if all_sentences:
         sys.stdout.write(extended_report.both_figures(all_sentences, score, all_intervals, intervals))

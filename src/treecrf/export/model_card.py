@@ -68,6 +68,18 @@ class TreebankScore:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TreebankWellFormedness:
+    """Well-formedness of the gold trees and of the model's trees on one test set."""
+
+    name: str
+    trees: int
+    ill_formed: tuple[int, int]  # gold trees and the model's trees with at least one violation
+    violations: dict[str, tuple[int, int]]  # by name: gold trees and the model's trees with this violation
+    # share of productions that the model's training trees do not have, of both, in percent; None if they are not known
+    unseen_productions: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelCard:
     """A model card; the fields are the keys of card.json."""
 
@@ -78,6 +90,7 @@ class ModelCard:
     size: int  # bytes of all files, without the card
     data: tuple[TreebankInfo, ...]
     scores: tuple[TreebankScore, ...]
+    well_formedness: tuple[TreebankWellFormedness, ...] = ()  # of the test sets with Penn's tags
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     recipe: str
@@ -97,6 +110,8 @@ class ModelCard:
             fields["purpose"] = Purpose(**fields["purpose"])
             fields["data"] = tuple(TreebankInfo(**entry) for entry in fields["data"])
             fields["scores"] = tuple(TreebankScore(**entry) for entry in fields["scores"])
+            forms = fields.pop("well_formedness", ())  # cards of version 0.1 have none
+            fields["well_formedness"] = tuple(TreebankWellFormedness(**entry) for entry in forms)
             return ModelCard(**fields)
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is not a model card: {error}") from None
@@ -136,6 +151,8 @@ def _lines(card: ModelCard) -> Iterator[str]:
     yield from ("", "## Use", "", purpose.uses, "")
     yield from ("```console", f"$ treecrf parse --model {card.name} FILE", "```", "")
     yield from ("## Scores", "", *_score_lines(card.scores), "")
+    if card.well_formedness:
+        yield from ("## Well-formedness", "", *_well_formedness_lines(card.well_formedness), "")
     yield from ("## Data", "", *_data_lines(card), "")
     yield from ("## Limits", "", *(f"- {limit}" for limit in purpose.limits), "")
     yield from ("## Labels", "", f"{len(card.labels)} constituents: {_code(card.labels)}", "")
@@ -167,6 +184,25 @@ def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
         ("test set", "in the training data", f"of {LONG} words or more", "F1 without them"),
         ((score.name, str(score.seen), str(score.seen_long), f"{score.unseen_f1:.2f}") for score in scores),
     )
+
+
+def _well_formedness_lines(entries: Sequence[TreebankWellFormedness]) -> Iterator[str]:
+    yield "Trees with structures that the annotation guidelines of the Penn Treebank exclude, among the gold trees and,"
+    yield "after the slash, among the trees of this model. Unseen productions are those of no training tree."
+    yield ""
+    names = list(entries[0].violations)
+    has_productions = any(entry.unseen_productions for entry in entries)
+    head = ["test set", "trees", "ill-formed", *names] + ["unseen productions"] * has_productions
+    yield from _table(head, (_well_formedness_row(entry, names, has_productions) for entry in entries))
+
+
+def _well_formedness_row(entry: TreebankWellFormedness, names: Iterable[str], has_productions: bool) -> list[str]:
+    shares = " / ".join(f"{100 * count / entry.trees:.1f} %" for count in entry.ill_formed)
+    row = [entry.name, str(entry.trees), shares]
+    row += [" / ".join(map(str, entry.violations[name])) for name in names]
+    if has_productions:
+        row.append(" / ".join(f"{share:.2f} %" for share in entry.unseen_productions or ()))
+    return row
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

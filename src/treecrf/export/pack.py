@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml, tomllib
-from treecrf.evalb import Rules, Score, bootstrap, find_rules
+from treecrf.evalb import COLLINS, Rules, Score, bootstrap, find_rules
 from treecrf.evalb.summary import summarize
 from treecrf.export.model_card import (
     CARD_JSON,
@@ -17,6 +17,7 @@ from treecrf.export.model_card import (
     Purpose,
     TreebankInfo,
     TreebankScore,
+    TreebankWellFormedness,
 )
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
@@ -25,6 +26,7 @@ from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.treebank import clean, read_trees
 from treecrf.treebank.binarize import unary_chain
+from treecrf.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
 
 
 def pack_model(
@@ -50,6 +52,9 @@ def pack_model(
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), small=True)
     parser = Parser.load(folder, device)
+    scores, well_formedness = _measure(
+        parser, purpose.tests, data, train=recipe.data.train, rules=read_rules(run, original_recipe)
+    )
     card = ModelCard(
         name=folder.name,
         purpose=purpose,
@@ -57,7 +62,8 @@ def pack_model(
         commit=source_commit() if commit is None else commit,
         size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN)),
         data=tuple(treebanks[name] for name in names),
-        scores=_measure(parser, purpose.tests, data, train=recipe.data.train, rules=read_rules(run, original_recipe)),
+        scores=scores,
+        well_formedness=well_formedness,
         labels=_constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
@@ -71,16 +77,27 @@ def renew_card(
 ) -> ModelCard:
     """Writes the card of a packed model again, with new texts and new scores."""
     card = ModelCard.load(folder)
-    settings = tomllib.loads(card.recipe)["data"]
+    train = tomllib.loads(card.recipe)["data"]["train"]
     parser = Parser.load(folder, device)
+    scores, well_formedness = _measure(parser, purpose.tests, data, train=train, rules=scoring_rules(folder))
     card = replace(
         card,
         purpose=purpose,
         data=tuple(treebanks[treebank.name] for treebank in card.data),
-        scores=_measure(parser, purpose.tests, data, train=settings["train"], rules=find_rules(settings["rules"])),
+        scores=scores,
+        well_formedness=well_formedness,
     )
     card.save(folder)
     return card
+
+
+def scoring_rules(folder: Path) -> Rules:
+    """The EVALB rules of a training run or of a packed model; Collins' rules if the folder names none."""
+    if (folder / RECIPE).exists():
+        return read_rules(folder, read_config(Recipe, folder / RECIPE))
+    if (folder / CARD_JSON).exists():
+        return find_rules(tomllib.loads(ModelCard.load(folder).recipe)["data"]["rules"])
+    return COLLINS
 
 
 def _constituent_labels(labels: Iterable[str]) -> tuple[str, ...]:
@@ -118,11 +135,12 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
 
 def _measure(
     parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: Rules
-) -> tuple[TreebankScore, ...]:
-    """The scores on the files `data`/NAME/test.mrg.gz, with the number of sentences that are in the training data."""
+) -> tuple[tuple[TreebankScore, ...], tuple[TreebankWellFormedness, ...]]:
+    """Scores and well-formedness on the files `data`/NAME/test.mrg.gz; scores count sentences of the training data."""
     training_sentences = {_fold(tree.words) for path in train for tree in read_trees(data / path)}
     unlimited_rules = replace(rules, max_error=None)
-    return tuple(_score(parser, name, data, unlimited_rules, training_sentences) for name in tests)
+    results = [_score(parser, name, data, unlimited_rules, training_sentences) for name in tests]
+    return tuple(score for score, _ in results), tuple(entry for _, entry in results if entry)
 
 
 def _fold(words: Iterable[str]) -> tuple[str, ...]:
@@ -132,7 +150,7 @@ def _fold(words: Iterable[str]) -> tuple[str, ...]:
 
 def _score(
     parser: Parser, name: str, data: Path, rules: Rules, training_sentences: Set[tuple[str, ...]]
-) -> TreebankScore:
+) -> tuple[TreebankScore, TreebankWellFormedness | None]:
     trees = read_trees(data / name / "test.mrg.gz")
     gold = [cleaned for tree in trees if (cleaned := clean(tree, keep_labels=True))]
     scores = evaluate_parser(parser, gold, rules=rules)
@@ -141,7 +159,7 @@ def _score(
     seen = [tree for tree in gold if _fold(tree.words) in training_sentences]
     pairs = zip(main.sentences, gold, strict=True)
     unseen = summarize([sentence for sentence, tree in pairs if _fold(tree.words) not in training_sentences])
-    return TreebankScore(
+    score = TreebankScore(
         name=name,
         sentences=main.all.sentences,
         f1=main.f1,
@@ -154,6 +172,21 @@ def _score(
         seen=len(seen),
         seen_long=sum(len(tree.words) >= LONG for tree in seen),
         unseen_f1=unseen.brackets.f1,
+    )
+    return score, scores.well_formedness and _well_formedness(name, scores.well_formedness)
+
+
+def _well_formedness(name: str, comparison: WellFormednessComparison) -> TreebankWellFormedness:
+    gold, predicted = comparison
+    shares = (100 * gold.unseen_share, 100 * predicted.unseen_share)
+    return TreebankWellFormedness(
+        name=name,
+        trees=gold.trees,
+        ill_formed=(gold.ill_formed, predicted.ill_formed),
+        violations={
+            violation: (gold.by_name[violation], predicted.by_name[violation]) for violation in VIOLATION_NAMES
+        },
+        unseen_productions=shares if predicted.productions else None,
     )
 
 

@@ -8,6 +8,7 @@ from treecrf.parser.parser import Parser
 from treecrf.text import Token
 from treecrf.tree import Tree
 from treecrf.treebank import clean
+from treecrf.treebank.well_formed import WellFormednessComparison, compare_well_formedness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +17,7 @@ class ParserScores:
 
     all_sentences: Score  # punctuation is deleted by the gold tags
     evalb: Score  # punctuation is deleted by the tags of each tree; equal if the parser predicts no tags
+    well_formedness: WellFormednessComparison | None  # None for tags other than Penn's
 
 
 def evaluate_parser(
@@ -33,6 +35,7 @@ def evaluate_parser(
     return ParserScores(
         all_sentences=evaluate(trees, predicted, rules=rules, use_gold_tags=True),
         evalb=evaluate(trees, predicted, rules=rules),
+        well_formedness=compare_well_formedness([clean(tree) or tree for tree in trees], predicted),
     )
 
 

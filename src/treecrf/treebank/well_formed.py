@@ -5,9 +5,9 @@ constituents one by one. An *unseen production* is a parent with a sequence of c
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecrf.tree import Tree
 
@@ -118,6 +118,12 @@ class WellFormedness:
         """The share of productions that no training tree has."""
         return self.unseen_productions / self.productions if self.productions else 0.0
 
+    def as_dict(self) -> dict[str, Any]:
+        """The counts in JSON values; violations that no tree has are 0."""
+        counts = {name: self.by_name[name] for name in VIOLATION_NAMES}
+        values = {name: getattr(self, name) for name in ("trees", "ill_formed", "productions", "unseen_productions")}
+        return {**values, "trees_with_unseen": self.trees_with_unseen, "by_name": counts}
+
 
 def measure_well_formedness(
     trees: Iterable[Tree], known_productions: Collection[Production] | None = None
@@ -136,3 +142,44 @@ def measure_well_formedness(
             counts.unseen_productions += unseen
             counts.trees_with_unseen += bool(unseen)
     return counts
+
+
+def has_finite_verbs(trees: Iterable[Tree]) -> bool:
+    """Whether some word has a Penn tag of finite verbs; the violations are defined for such treebanks only."""
+    return any(tag in FINITE_VERBS for tree in trees for tag in tree.tags)
+
+
+class WellFormednessComparison(NamedTuple):
+    """The well-formedness of the gold trees and of the predicted trees of the same sentences."""
+
+    gold: WellFormedness
+    predicted: WellFormedness
+
+    def as_dict(self) -> dict[str, Any]:
+        """Both counts in JSON values."""
+        return {"gold": self.gold.as_dict(), "predicted": self.predicted.as_dict()}
+
+    def text(self) -> str:
+        """A section of a report: the trees with each violation, and shares in percent."""
+        counts = {"Trees": [each.trees for each in self], "Ill-formed trees": [each.ill_formed for each in self]}
+        counts |= {name: [each.by_name[name] for each in self] for name in VIOLATION_NAMES}
+        shares = {"Ill-formed trees, %": [each.ill_formed_share for each in self]}
+        if self.predicted.productions:
+            shares["Unseen productions, %"] = [each.unseen_share for each in self]
+        lines = ["\n-- Well-formedness --", f"{'':25}     Gold    Test"]
+        lines += [f"{name:25} = {gold:6}  {predicted:6}" for name, (gold, predicted) in counts.items()]
+        lines += [
+            f"{name:25} = {100 * gold:6.2f}  {100 * predicted:6.2f}" for name, (gold, predicted) in shares.items()
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def compare_well_formedness(
+    gold: Sequence[Tree], predicted: Iterable[Tree], known_productions: Collection[Production] | None = None
+) -> WellFormednessComparison | None:
+    """The well-formedness of gold and predicted trees; None if the gold tags are not Penn's."""
+    if not has_finite_verbs(gold):
+        return None
+    return WellFormednessComparison(
+        measure_well_formedness(gold, known_productions), measure_well_formedness(predicted, known_productions)
+    )
