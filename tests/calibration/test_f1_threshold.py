@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -6,6 +7,7 @@ from small import FIFTY, random_parser
 from treecrf import evaluate, read_trees
 from treecrf.calibration import calibrate, f1_threshold
 from treecrf.calibration.f1_threshold import f1_optimal_threshold
+from treecrf.evalb import COLLINS
 
 TREES = list(read_trees(FIFTY))
 
@@ -24,6 +26,17 @@ def test_optimal_threshold_is_half_of_the_resulting_f1():
     assert scores[optimal] == max(scores.values()) > min(scores.values())
     assert calibrate(parser, TREES).f1_threshold == 0.9
     assert 0 < calibrate(parser, TREES, find_threshold=True).f1_threshold == parser.f1_threshold < 0.5
+
+
+def test_the_threshold_is_half_of_the_f1_of_the_treebanks_own_rules():
+    parser = random_parser(TREES)
+    words, tags = [tree.words for tree in TREES], [tree.tags for tree in TREES]
+    rules = replace(COLLINS, delete_labels=COLLINS.delete_labels | {"NP"})
+    thresholds = [f1_optimal_threshold(parser, TREES, rules=each) for each in (COLLINS, rules)]
+    assert thresholds[0] != thresholds[1]
+    parser.f1_threshold = thresholds[1]
+    f1 = evaluate(TREES, parser.parse_many(words, tags=tags), rules=rules).f1
+    assert thresholds[1] == pytest.approx(f1 / 200, abs=0.01)
 
 
 def test_threshold_is_0_if_the_papers_mbr_has_a_higher_f1(monkeypatch):

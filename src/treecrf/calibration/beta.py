@@ -21,14 +21,14 @@ def fit_beta(probabilities: Sequence[float], is_correct: Sequence[bool]) -> Beta
     p = np.asarray(probabilities, float).clip(1e-6, 1 - 1e-6)
     targets = np.asarray(is_correct, float)
     log_p, minus_log_not_p, ones = np.log(p), -np.log1p(-p), np.ones_like(p)
-    a, b, c = _fit_logistic(np.stack([log_p, minus_log_not_p, ones], 1), targets, start=np.array([1.0, 1.0, 0.0]))
+    a, b, c = fit_logistic(np.stack([log_p, minus_log_not_p, ones], 1), targets, start=np.array([1.0, 1.0, 0.0]))
     if min(a, b) > 0:
         return BetaCalibration(float(a), float(b), float(c))
-    slope, c = _fit_logistic(np.stack([log_p + minus_log_not_p, ones], 1), targets, start=np.array([1.0, 0.0]))
+    slope, c = fit_logistic(np.stack([log_p + minus_log_not_p, ones], 1), targets, start=np.array([1.0, 0.0]))
     return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else BetaCalibration()
 
 
-def _fit_logistic(features: FloatArray, targets: FloatArray, *, start: FloatArray) -> FloatArray:
+def fit_logistic(features: FloatArray, targets: FloatArray, *, start: FloatArray) -> FloatArray:
     """The weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
 
     def loss(weights: FloatArray) -> float:
@@ -44,4 +44,6 @@ def _fit_logistic(features: FloatArray, targets: FloatArray, *, start: FloatArra
         while loss(weights - step) > loss(weights) and abs(step).max() > _MIN_STEP:
             step = step / 2
         weights = weights - step
+        if abs(step).max() <= _MIN_STEP:
+            break
     return weights

@@ -1,4 +1,4 @@
-"""Fits the whole calibration of a parser: temperatures, the F1 threshold, and beta calibration."""
+"""Fits the whole calibration of a parser: temperatures, the F1 threshold, beta calibration, and that of trees."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,10 @@ from treecrf.calibration.beta import fit_beta
 from treecrf.calibration.f1_threshold import f1_optimal_threshold
 from treecrf.calibration.predictions import collect_predictions
 from treecrf.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
+from treecrf.calibration.trees import fit_tree_calibration
 from treecrf.decoding.beta_calibration import BetaCalibration
+from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.evalb import COLLINS, Rules
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 
@@ -18,19 +21,32 @@ class CalibrationParameters(NamedTuple):
     temperatures: Temperatures
     f1_threshold: float
     beta: BetaCalibration
+    trees: TreeCalibration
 
 
-def calibrate(parser: Parser, trees: Sequence[Tree], *, find_threshold: bool = False) -> CalibrationParameters:
+def calibrate(
+    parser: Parser,
+    trees: Sequence[Tree],
+    *,
+    find_threshold: bool = False,
+    keep_weights: bool = False,
+    rules: Rules = COLLINS,
+) -> CalibrationParameters:
     """Calibrates a parser on development trees, which must not be its training trees.
 
-    The parser must compute in float32: the temperatures become part of `parser.model`, and an int8 copy would not have
-    them. With `find_threshold`, `parser.f1_threshold` is fitted too.
+    With `find_threshold`, `parser.f1_threshold` is fitted to the F1 of `rules` too. The parser must compute in float32:
+    the temperatures become part of `parser.model`, and an int8 copy would not have them. With `keep_weights`, there are
+    no temperatures, and the parser may compute with any precision.
     """
-    temperatures = fit_temperatures(parser, trees)
-    apply_temperatures(parser.model, temperatures)
+    temperatures = Temperatures() if keep_weights else fit_temperatures(parser, trees)
+    if not keep_weights:
+        apply_temperatures(parser.model, temperatures)
     if find_threshold:
-        parser.f1_threshold = f1_optimal_threshold(parser, trees)
-    parser.calibration = BetaCalibration()
-    labeled = collect_predictions(parser, trees).labeled
-    parser.calibration = fit_beta(labeled.probabilities, labeled.is_correct)
-    return CalibrationParameters(temperatures, parser.f1_threshold, parser.calibration)
+        parser.f1_threshold = f1_optimal_threshold(parser, trees, rules=rules)
+    parser.calibration, parser.tree_calibration = BetaCalibration(), TreeCalibration()
+    predictions = collect_predictions(parser, trees)
+    parser.calibration = fit_beta(predictions.labeled.probabilities, predictions.labeled.is_correct)
+    parser.tree_calibration = fit_tree_calibration(
+        predictions.tree_log_probs, predictions.words, predictions.trees.is_correct
+    )
+    return CalibrationParameters(temperatures, parser.f1_threshold, parser.calibration, parser.tree_calibration)

@@ -1,6 +1,7 @@
 """Saves a calibrated parser with the record of its calibration."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from treecrf.atomic_io import write_file
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.report import CalibrationReport
 from treecrf.parser import Parser
-from treecrf.training.checkpoint import RECIPE
+from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 
 RECORD = "calibration.json"
@@ -23,14 +25,18 @@ def save_calibrated(
     *,
     before: CalibrationReport,
     after: CalibrationReport,
+    keep_weights: bool = False,
 ) -> None:
-    """Saves the parser and the record of its calibration.
+    """Saves the parser and the record of its calibration. With `keep_weights`, the weights are those of the source.
 
-    If the parser was loaded from a training run, the run's recipe and metrics log are copied, so that `treecrf pack`
-    can pack the new folder.
+    If the parser was loaded from a training run, the run's recipe, EVALB rules and metrics log are copied, so that
+    `treecrf pack` can pack the new folder.
     """
-    parser.save(folder)
-    for name in (RECIPE, METRICS_LOG):
+    if keep_weights:
+        save_parser_state(folder, replace(load_parser_state(source), config=parser.config))
+    else:
+        parser.save(folder)
+    for name in (RECIPE, RULES, METRICS_LOG):
         if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
             write_file(folder / name, (Path(source) / name).read_bytes())
     write_record(folder, parameters, before=before, after=after)
@@ -44,6 +50,7 @@ def write_record(
         "temperatures": parameters.temperatures._asdict(),
         "f1_threshold": parameters.f1_threshold,
         "beta": parameters.beta._asdict(),
+        "trees": parameters.trees._asdict(),
         "before": before.as_dict(),
         "after": after.as_dict(),
     }

@@ -4,12 +4,11 @@ A constituent is correct if the gold tree has it with the same words and label. 
 counted. The probability of a tree is the sum over all labeled binary trees that give this tree.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import NamedTuple
+from itertools import chain, islice
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +24,8 @@ from treecrf.parser import Parser
 from treecrf.parser.inputs import Sentences
 from treecrf.tree import Span, Tree
 from treecrf.treebank.binarize import LabelSet, unary_chain
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +43,41 @@ class Forecasts:
 
 @dataclass(frozen=True, kw_only=True)
 class Predictions:
-    """The predictions for some sentences: constituents with labels, constituents without labels, and whole trees."""
+    """The predictions for some sentences: constituents with labels, constituents without labels, and whole trees.
+
+    The order of sentences is that of `score_batches`, and each sentence has its labeled constituents in one piece.
+    """
 
     labeled: Forecasts = field(default_factory=Forecasts)
+    labels: list[str] = field(default_factory=list)  # of the labeled constituents
     unlabeled: Forecasts = field(default_factory=Forecasts)
     trees: Forecasts = field(default_factory=Forecasts)
+    tree_log_probs: list[float] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)  # number of words of each sentence
     counts: list[tuple[int, int, int]] = field(default_factory=list)  # gold, predicted and matched, of each sentence
+
+    @staticmethod
+    def concatenate(parts: "Sequence[Predictions]") -> "Predictions":
+        """The predictions of several parts as one."""
+
+        def join(lists: Iterable[Sequence[T]]) -> list[T]:
+            return list(chain.from_iterable(lists))
+
+        def join_forecasts(forecasts: Sequence[Forecasts]) -> Forecasts:
+            return Forecasts(
+                probabilities=join(part.probabilities for part in forecasts),
+                is_correct=join(part.is_correct for part in forecasts),
+            )
+
+        return Predictions(
+            labeled=join_forecasts([part.labeled for part in parts]),
+            labels=join(part.labels for part in parts),
+            unlabeled=join_forecasts([part.unlabeled for part in parts]),
+            trees=join_forecasts([part.trees for part in parts]),
+            tree_log_probs=join(part.tree_log_probs for part in parts),
+            words=join(part.words for part in parts),
+            counts=join(part.counts for part in parts),
+        )
 
 
 def collect_predictions(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Predictions:
@@ -75,10 +105,13 @@ def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: l
     predicted = list(parser.tree_builder.trees(words, tags, decoded))
     log_probs = tree_log_probs(scores, distribution, predicted, labels, root=parser.root).tolist()
     for gold_tree, tree, log_prob in zip(gold, predicted, log_probs, strict=True):
-        gold_constituents, constituents = _constituents(gold_tree), _constituents(tree)
+        gold_constituents, constituents = constituents_below_root(gold_tree), constituents_below_root(tree)
         tree_spans = islice(spans, 2 * len(tree.words) - 1)
         matched = _add_constituents(predictions, tree_spans, gold_constituents, parser.calibration)
-        predictions.trees.add(math.exp(log_prob), constituents == gold_constituents)
+        words_of_tree = len(tree.words)
+        predictions.trees.add(parser.tree_calibration(log_prob, words_of_tree), constituents == gold_constituents)
+        predictions.tree_log_probs.append(log_prob)
+        predictions.words.append(words_of_tree)
         predictions.counts.append((gold_constituents.total(), constituents.total(), matched))
 
 
@@ -125,12 +158,13 @@ def _add_constituents(
             is_correct = unmatched[Span(start, end, name)] > 0
             unmatched[Span(start, end, name)] -= is_correct
             predictions.labeled.add(calibration(name_probability), is_correct)
+            predictions.labels.append(name)
         if constituents:
             predictions.unlabeled.add(calibration(probability), (start, end) in gold_spans)
     return gold.total() - unmatched.total()
 
 
-def _constituents(tree: Tree) -> Counter[Span]:
+def constituents_below_root(tree: Tree) -> Counter[Span]:
     """The constituents of a tree below its root."""
     counts = Counter(tree.spans())
     counts[Span(0, len(tree.words), tree.label)] -= not tree.is_leaf

@@ -49,10 +49,10 @@ def reliability(
         raise ValueError(f"{len(p)} probabilities for {len(targets)} predictions; expected one for each")
     if not len(p):
         return Reliability(bins=(), predictions=0, confidence=0.0, accuracy=0.0, error=0.0, log_loss=0.0)
-    bin_numbers = np.minimum((p * bins).astype(int), bins - 1)
+    numbers = bin_numbers(p, bins)
     filled = []
     for number in range(bins):
-        members = bin_numbers == number
+        members = numbers == number
         if members.any():
             confidence, accuracy = float(p[members].mean()), float(targets[members].mean())
             filled.append(Bin(number / bins, (number + 1) / bins, int(members.sum()), confidence, accuracy))
@@ -64,6 +64,11 @@ def reliability(
         error=sum(bin_.predictions * abs(bin_.confidence - bin_.accuracy) for bin_ in filled) / len(p),
         log_loss=float(log_losses(p, targets).mean()),
     )
+
+
+def bin_numbers(probabilities: FloatArray, bins: int = BINS) -> npt.NDArray[np.int64]:
+    """The number of the bin of equal width that contains each probability."""
+    return np.minimum((probabilities * bins).astype(np.int64), bins - 1)
 
 
 def log_losses(probabilities: FloatArray, targets: FloatArray) -> FloatArray:
@@ -82,7 +87,7 @@ class CoveragePoint(NamedTuple):
 
 
 def coverage_curve(
-    confidences: Sequence[float], counts: Sequence[tuple[int, int, int]], *, points: int = 20
+    confidences: Sequence[float] | FloatArray, counts: Sequence[tuple[int, int, int]], *, points: int = 20
 ) -> list[CoveragePoint]:
     """F1 by coverage, from few to all sentences; `counts` has the gold, predicted and matched brackets of each."""
     if not len(confidences):

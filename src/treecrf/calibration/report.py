@@ -6,6 +6,7 @@ from typing import Any
 
 from treecrf.calibration.predictions import Predictions, collect_predictions
 from treecrf.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
+from treecrf.calibration.selection import mean_probabilities
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 
@@ -31,16 +32,13 @@ class CalibrationReport:
 
 def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> CalibrationReport:
     """Parses the words of gold trees and compares probabilities with accuracies."""
-    predictions = collect_predictions(parser, trees, mbr=mbr)
+    return summarize(collect_predictions(parser, trees, mbr=mbr))
+
+
+def summarize(predictions: Predictions) -> CalibrationReport:
+    """The calibration report of predictions."""
     by_kind = {"labelled": predictions.labeled, "unlabelled": predictions.unlabeled, "trees": predictions.trees}
     return CalibrationReport(
         reliability={kind: reliability(some.probabilities, some.is_correct) for kind, some in by_kind.items()},
-        coverage=tuple(coverage_curve(_confidences(predictions), predictions.counts)),
+        coverage=tuple(coverage_curve(mean_probabilities(predictions), predictions.counts)),
     )
-
-
-def _confidences(predictions: Predictions) -> list[float]:
-    """The mean probability of each sentence's predicted constituents; 1 if it has none."""
-    probabilities = iter(predictions.labeled.probabilities)
-    sums = [(sum(next(probabilities) for _ in range(size)), size) for _, size, _ in predictions.counts]
-    return [total / size if size else 1.0 for total, size in sums]

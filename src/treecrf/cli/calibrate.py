@@ -1,15 +1,24 @@
 """`treecrf calibrate`: calibrates a model's probabilities on a development set."""
 
 import argparse
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treecrf.calibration import CalibrationParameters, CalibrationReport
+    from treecrf.calibration.predictions import Predictions
+    from treecrf.parser import Parser
+    from treecrf.tree import Tree
 
 _NOTES = """\
-There are three steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
+There are four steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
 temperatures become part of the weights. The threshold of expected-F1 decoding is set to the value with the best F. Beta
-calibration corrects the probabilities of constituents with three parameters. Threshold and parameters are saved in
-config.toml.
+calibration corrects the probabilities of constituents with three parameters, and those of whole trees with four.
+Threshold and parameters are saved in config.toml.
 The error is the expected calibration error: the mean difference between the probability and the share of correct
-predictions.
+predictions. The thresholds of the coverage are chosen on DEV.
 
 example:
   treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz --test data/masc/test.mrg.gz -o runs/en-calibrated
@@ -23,36 +32,102 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="an embedded model or a folder")
     add("dev", nargs="+", metavar="DEV", help="gold trees to calibrate on, which the model was not trained on")
+    add("--limit", type=int, metavar="N", help="only the first N trees of each DEV, so that no treebank dominates")
     add("--test", action="append", metavar="FILE", help="gold trees to measure the error on (default: DEV)")
     add("-o", "--output", type=Path, metavar="FOLDER", help="folder for the calibrated model")
+    add("--keep-weights", action="store_true", help="no temperatures: for packed models, whose weights are in 8 bits")
+    add("--only-measure", action="store_true", help="calibrate nothing: measure the model as it is")
+    add("--rules", metavar="RULES", help="EVALB rules for the F1 threshold (default: those of the training run)")
+    add(
+        "--precision",
+        type=float,
+        default=0.97,
+        metavar="P",
+        help="precision at which the coverage is measured (default: %(default)s)",
+    )
     add("--plot", type=Path, metavar="FILE", help="plot a reliability diagram: .svg, .png or .pdf")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Calibrates a model and prints the calibration error before and after."""
-    from treecrf.calibration import KINDS, calibrate, measure
+    """Calibrates a model, and prints its calibration errors and coverage by treebank."""
+    from treecrf.calibration import collect_predictions, measure, summarize
     from treecrf.calibration.io import save_calibrated
     from treecrf.calibration.plot import plot_reports
+    from treecrf.calibration.predictions import Predictions
     from treecrf.parser import Parser
     from treecrf.treebank import read_trees
 
+    _check(args)
+    has_new_weights = not (args.keep_weights or args.only_measure)
+    parser = Parser.load(args.model, args.device, precision="float32" if has_new_weights else None)
+    dev = [tree for name in args.dev for tree in islice(read_trees(name), args.limit)]
+    tests = {_part_name(name): list(read_trees(name)) for name in args.test} if args.test else {"dev": dev}
+    reports = {}
+    if not args.only_measure:
+        reports["before"] = measure(parser, [tree for trees in tests.values() for tree in trees])
+        parameters = _calibrate(args, parser, dev)
+    predictions = {name: collect_predictions(parser, trees) for name, trees in tests.items()}
+    reports["after"] = summarize(Predictions.concatenate(list(predictions.values())))
+    if args.output:
+        save_calibrated(args.model, args.output, parser, parameters, **reports, keep_weights=args.keep_weights)
+    if args.plot:
+        plot_reports(reports, args.plot)
+    _print_errors(reports, "test" if args.test else "the same sentences")
+    _print_treebanks(predictions, dev, collect_predictions(parser, dev), args.precision)
+
+
+def _check(args: argparse.Namespace) -> None:
     if args.output and args.output.exists() and not args.output.is_dir():
         raise ValueError(f"{args.output} is not a folder; name a folder for the calibrated model")
-    parser = Parser.load(args.model, args.device, precision="float32")
-    dev, test = ([tree for name in names for tree in read_trees(name)] for names in (args.dev, args.test or args.dev))
-    before = measure(parser, test)
-    parameters = calibrate(parser, dev, find_threshold=True)
-    after = measure(parser, test)
-    if args.output:
-        save_calibrated(args.model, args.output, parser, parameters, before=before, after=after)
-    if args.plot:
-        plot_reports({"before": before, "after": after}, args.plot)
-    (spans, labels), f1_threshold, (a, b, c) = parameters
+    if args.only_measure and (args.output or args.keep_weights or args.rules):
+        raise ValueError("--only-measure calibrates nothing; leave out --output, --keep-weights and --rules")
+    if args.limit is not None and args.limit < 1:
+        raise ValueError(f"--limit is {args.limit}; expected 1 or more trees")
+    if not 0 < args.precision < 1:
+        raise ValueError(f"--precision is {args.precision}; expected a number between 0 and 1, such as 0.97")
+
+
+def _part_name(path: str) -> str:
+    """A file's name with its folder and without its endings: masc/test."""
+    return "/".join([*Path(path).parts[-2:-1], Path(path).name.partition(".")[0]])
+
+
+def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
+    from treecrf.calibration import calibrate
+    from treecrf.evalb import find_rules
+    from treecrf.export.pack import scoring_rules
+    from treecrf.parser.storage import find_folder
+
+    rules = find_rules(args.rules) if args.rules else scoring_rules(find_folder(args.model))
+    parameters = calibrate(parser, dev, find_threshold=True, keep_weights=args.keep_weights, rules=rules)
+    (spans, labels), f1_threshold, (a, b, c), trees = parameters
     print(f"temperatures: spans {spans:.3f}, labels {labels:.3f}; F1 threshold: {f1_threshold:.3f}")
     print(f"beta calibration: a {a:.3f}, b {b:.3f}, c {c:+.3f}")
+    print(f"calibration of trees: a {trees.a:.3f}, b {trees.b:.3f}, c {trees.c:+.3f}, d {trees.d:+.3f}")
     print(f"fitted on {len(dev):,} sentences")
-    print(f"{'error on ' + ('test' if args.test else 'the same sentences'):27} {'before':>8} {'after':>8} {'of':>9}")
+    return parameters
+
+
+def _print_errors(reports: "Mapping[str, CalibrationReport]", sentences: str) -> None:
+    from treecrf.calibration import KINDS
+
+    print(f"{'error on ' + sentences:27} {' '.join(f'{name:>8}' for name in reports)} {'of':>9}")
     for kind, title in KINDS.items():
-        old, new = before.reliability[kind], after.reliability[kind]
-        print(f"{title:27} {old.error:8.4f} {new.error:8.4f} {new.predictions:9,}")
+        errors = " ".join(f"{report.reliability[kind].error:8.4f}" for report in reports.values())
+        print(f"{title:27} {errors} {reports['after'].reliability[kind].predictions:9,}")
+
+
+def _print_treebanks(
+    tests: "Mapping[str, Predictions]", dev: "list[Tree]", dev_predictions: "Predictions", precision: float
+) -> None:
+    from treecrf.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
+    from treecrf.calibration.predictions import Predictions
+    from treecrf.calibration.selection import dev_thresholds
+
+    frequent, thresholds = frequent_labels(dev), dev_thresholds(dev_predictions, precision)
+    parts = dict(tests)
+    if len(tests) > 1:
+        parts["all"] = Predictions.concatenate(list(tests.values()))
+    rows = [break_down(name, part, frequent=frequent, thresholds=thresholds) for name, part in parts.items()]
+    print("", *error_table(rows), "", *coverage_table(rows, precision=precision), sep="\n")

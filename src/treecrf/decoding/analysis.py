@@ -6,6 +6,7 @@ scores of a max-margin model are used as log-potentials; such a model has learne
 probabilities.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable trees, and its log-probability.
+    """One of the most probable trees, its log-probability, and its calibrated probability.
 
     `constituents` are those of `tree.spans()`, in their order. `differences` say what the tree changes against the
     first alternative.
@@ -51,6 +52,7 @@ class Alternative:
 
     tree: Tree
     log_prob: float
+    calibrated: float
     constituents: tuple[Constituent, ...]
     differences: tuple[str, ...]
 
@@ -59,14 +61,16 @@ class Alternative:
 class Analysis:
     """A tree with its probabilities, given the constraints if there are any.
 
-    `log_prob` is the log-probability of the tree. `entropy`, in nats, is that of the distribution over bracketings.
-    `constituents` are those of `tree.spans()`, in their order. `alternatives` are the most probable trees, the best
-    first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and there may be
-    trees that are more probable.
+    `log_prob` is the log-probability of the tree. `calibrated` is the calibrated probability that the tree is entirely
+    correct, which is about the share of such trees that are. `entropy`, in nats, is that of the distribution over
+    bracketings. `constituents` are those of `tree.spans()`, in their order. `alternatives` are the most probable trees,
+    the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and there
+    may be trees that are more probable.
     """
 
     tree: Tree
     log_prob: float
+    calibrated: float
     entropy: float
     constituents: tuple[Constituent, ...]
     alternatives: tuple[Alternative, ...]
@@ -110,7 +114,8 @@ def analyze_batch(
                 _alternatives(scores, distribution, sentence, ranked_trees, labels, leaves=leaves[sentence], root=root)
             )
         constituents = _constituents(tree, spans[sentence], probabilities, labels)
-        yield Analysis(tree, log_prob, distribution.entropies[sentence], constituents, alternatives, is_exact)
+        entropy = distribution.entropies[sentence]
+        yield Analysis(tree, log_prob, math.exp(log_prob), entropy, constituents, alternatives, is_exact)
 
 
 def _alternatives(
@@ -134,7 +139,8 @@ def _alternatives(
     trees = [from_spans(spans, leaves, root) for spans in all_spans]
     for tree, spans, (_, log_prob) in zip(trees, all_spans, ranked_trees, strict=True):
         constituents = _constituents(tree, spans, probabilities, labels)
-        yield Alternative(tree, log_prob, constituents, tuple(describe_difference(trees[0], tree)))
+        differences = tuple(describe_difference(trees[0], tree))
+        yield Alternative(tree, log_prob, math.exp(log_prob), constituents, differences)
 
 
 @dataclass(frozen=True, kw_only=True)

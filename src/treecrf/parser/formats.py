@@ -68,7 +68,12 @@ class Formatter:
         fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
         if analysis is not None and self.probs:
             fields["spans"] = _spans_with_probabilities(analysis.constituents, offsets)
-            fields |= {"log_prob": round(analysis.log_prob, _DIGITS), "entropy": round(analysis.entropy, _DIGITS)}
+            values = {
+                "log_prob": analysis.log_prob,
+                "calibrated": analysis.calibrated,
+                "entropy": analysis.entropy,
+            }
+            fields |= {name: round(value, _DIGITS) for name, value in values.items()}
         if analysis is not None and self.kbest:
             fields["kbest"] = [self._alternative(alternative, offsets) for alternative in analysis.alternatives]
             fields["kbest_exact"] = analysis.alternatives_exact
@@ -80,6 +85,7 @@ class Formatter:
         fields: dict[str, Any] = {
             "tree": self.brackets(alternative.tree),
             "log_prob": round(alternative.log_prob, _DIGITS),
+            "calibrated": round(alternative.calibrated, _DIGITS),
             "differences": list(alternative.differences),
         }
         if self.probs:
@@ -94,7 +100,10 @@ class Formatter:
             for row, node in enumerate(tree.walk()):
                 if not node.is_leaf:
                     lines[row] += f"  {next(constituents).calibrated:.3f}"
-            lines.append(f"log-probability {analysis.log_prob:.3f}, entropy {analysis.entropy:.3f}")
+            lines.append(
+                f"log-probability {analysis.log_prob:.3f}, calibrated {analysis.calibrated:.3f}, "
+                f"entropy {analysis.entropy:.3f}"
+            )
         if analysis is not None and self.kbest:
             for number, alternative in enumerate(analysis.alternatives, 1):
                 lines += ["", f"{number}: log-probability {alternative.log_prob:.3f}"]

@@ -20,6 +20,7 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
 from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
+from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.decoding.tree_probability import tree_log_probs
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,
@@ -66,6 +67,7 @@ class Parser(OldParserNames):
         language: str = "en",
         normalization: Normalization = "as-is",
         calibration: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
+        tree_calibration: TreeCalibration = TreeCalibration(),  # noqa: B008  # immutable
         f1_threshold: float = 0.0,
         same_label_unaries: bool = True,
         subwords: SubwordTokenizer | None = None,
@@ -78,6 +80,7 @@ class Parser(OldParserNames):
         self.language = language
         self.normalization = normalization
         self.calibration = calibration
+        self.tree_calibration = tree_calibration
         self.f1_threshold = f1_threshold
         self.same_label_unaries = same_label_unaries
         self.subwords = subwords
@@ -146,29 +149,35 @@ class Parser(OldParserNames):
             language=config.language,
             normalization=config.normalization,
             calibration=BetaCalibration(*config.calibration),
+            tree_calibration=TreeCalibration(*config.tree_calibration),
             f1_threshold=config.f1_threshold,
             same_label_unaries=config.same_label_unaries,
             subwords=state.subwords,
             folder=find_folder(source),
         )
 
-    def save(self, folder: str | Path) -> None:
-        """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        config = ParserConfig(
+    @property
+    def config(self) -> ParserConfig:
+        """The settings that `save` writes."""
+        return ParserConfig(
             root=self.root,
             language=self.language,
             normalization=self.normalization,
             calibration=(*self.calibration,),
+            tree_calibration=(*self.tree_calibration,),
             f1_threshold=self.f1_threshold,
             same_label_unaries=self.same_label_unaries,
             model=self.model_config,
         )
+
+    def save(self, folder: str | Path) -> None:
+        """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
         if self.scorer.precision != "float32" and self._folder is not None:
-            state = replace(load_parser_state(self._folder), config=config)
+            state = replace(load_parser_state(self._folder), config=self.config)
         else:
             from treecrf.parser.network import network_state
 
-            state = network_state(config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
+            state = network_state(self.config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
         save_parser_state(folder, state)
 
     def parse(
@@ -397,7 +406,7 @@ class Parser(OldParserNames):
             excluded=() if self.same_label_unaries else repeating_labels(self._labels),
             should_stop=should_stop,
         )
-        return list(map(self.calibration.apply, analyses))
+        return [self.tree_calibration.apply(self.calibration.apply(analysis)) for analysis in analyses]
 
 
 def _one(value: Any) -> list[Any] | None:

@@ -34,6 +34,7 @@ class ParserConfig:
     language: str = "en"  # of raw text
     normalization: Normalization = "as-is"  # of words, before the network reads them
     calibration: tuple[float, float, float] = (1.0, 1.0, 0.0)  # a, b and c of BetaCalibration
+    tree_calibration: tuple[float, float, float, float] = (1.0, 1.0, 0.0, 0.0)  # a, b, c and d of TreeCalibration
     f1_threshold: float = 0.0  # of expected-F1 decoding; 0: the paper's MBR
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
     model: ModelConfig = field(default_factory=ModelConfig)

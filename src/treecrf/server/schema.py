@@ -109,6 +109,7 @@ class Alternative(BaseModel):
 
     tree: str
     log_prob: float
+    calibrated: float = Field(description="calibrated probability that the tree is all correct")
     differences: list[str] = Field(description="what the tree changes against the first one")
     spans: list[Span] | None = None
 
@@ -122,6 +123,7 @@ class Sentence(BaseModel):
     offsets: list[tuple[int, int]]
     spans: list[Span]
     log_prob: float | None = None
+    calibrated: float | None = Field(default=None, description="about the share of such trees that are all correct")
     entropy: float | None = None
     kbest: list[Alternative] | None = None
     kbest_exact: bool | None = Field(default=None, description="whether no tree outside of kbest is more probable")
