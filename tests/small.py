@@ -45,7 +45,7 @@ def small_recipe(*, data: dict[str, Any] | None = None, model: dict[str, Any] | 
 def random_parser(trees: list[Any], **model: Any) -> Parser:
     """Returns a parser with random weights. Its trees make no sense, but no two of its scores are equal."""
     vocabulary = Vocabulary.build(trees)
-    return Parser(_randomize(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
+    return Parser(randomize(SpanModel(replace(MODEL, **model), vocabulary.sizes)), vocabulary)
 
 
 def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
@@ -53,11 +53,12 @@ def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
     vocabulary = Vocabulary.build(trees, normalization="plain")
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
-    span_model = _randomize(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
+    span_model = randomize(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
     return Parser(span_model, vocabulary, normalization="plain", subwords=SubwordTokenizer.load(tokenizer))
 
 
-def _randomize(model: SpanModel) -> SpanModel:
+def randomize(model: SpanModel) -> SpanModel:
+    """Gives a network random weights."""
     generator = torch.Generator().manual_seed(7)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -25,7 +25,7 @@ EDGES: dict[str, set[str]] = {
     "search": {"tree", "treebank"},
     "viz": {"tree", "treebank"},
     "chart": set(),
-    "data": {"text", "tree", "treebank"},
+    "data": {"atomic_io", "text", "tree", "treebank"},
     "nn": {"chart", "data"},
     "runtime": {"chart", "data"},
     "decoding": {"chart", "data", "nn", "runtime", "tree", "treebank", "viz"},
@@ -38,7 +38,7 @@ EDGES: dict[str, set[str]] = {
         *("aliases", "atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
         *("tree", "treebank"),
     },
-    "export": {"config", "evalb", "parser", "training", "treebank"},
+    "export": {"atomic_io", "config", "evalb", "parser", "training", "treebank"},
     "bulk": {"atomic_io", "chart", "decoding", "parser", "text", "treebank"},
     "reproduce": {
         *("atomic_io", "bulk", "calibration", "config", "data", "decoding", "evalb", "export", "nn"),

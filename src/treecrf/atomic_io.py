@@ -1,6 +1,7 @@
 """Atomic file writes, locks of outputs, and folders with a checksum manifest.
 
-A crash at any moment leaves the last complete version of a file readable. Reading a folder never executes its content.
+A crash at any moment leaves the last complete version of a file readable. Reading a folder never executes its content,
+reads only regular files inside it, and takes memory in proportion to the bytes that they have on the disk.
 """
 
 import errno
@@ -9,18 +10,24 @@ import json
 import os
 import re
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 MANIFEST = "model.json"
 _FORMAT = 2  # 2: the settings of version 0.2; 1: those of 0.1, which aliases.py still reads
 _READABLE_FORMATS = (1, 2)
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
 _CHUNK_BYTES = 1 << 20
+_MAX_FILES = 100  # of a folder with a manifest
+_MAX_MANIFEST_BYTES = 1 << 16
+_MAX_FILE_BYTES = 1 << 26
+_READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
+_FILE_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 _LOCK_OF_FOLDER = ".treecrf.lock"
 _IS_WINDOWS = sys.platform == "win32"
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP)  # errors of file systems that cannot lock files
@@ -194,14 +201,17 @@ def _replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     _write_manifest(folder, digests)
 
 
-def load_folder(folder: Path) -> dict[str, bytes]:
-    """Reads the files of a folder that `save_folder` wrote, and checks their checksums."""
-    if not (folder / MANIFEST).exists():
+def load_folder(folder: Path, max_bytes: Mapping[str, int] | None = None) -> dict[str, bytes]:
+    """Reads the files of a folder that `save_folder` wrote, and checks their checksums.
+
+    `max_bytes` has the largest size of a file by its name; other files may have 64 MiB.
+    """
+    if not os.path.lexists(folder / MANIFEST):
         raise FileNotFoundError(f"{folder} holds no model: there is no {MANIFEST} in it")
     files: dict[str, bytes] = {}
     for name, digests in _read_manifest(folder).items():
         try:
-            files[name] = (folder / name).read_bytes()
+            files[name] = read_regular_file(folder / name, (max_bytes or {}).get(name, _MAX_FILE_BYTES))
         except FileNotFoundError:
             raise DamagedFileError(
                 f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder again"
@@ -210,9 +220,75 @@ def load_folder(folder: Path) -> dict[str, bytes]:
         if digest not in digests:
             raise DamagedFileError(
                 f"{folder / name} was cut short or changed after it was saved: its SHA-256 is {digest[:12]}..., "
-                f"expected {digests[0][:12]}...; copy the folder again from where it was saved"
+                f"expected {digests[0]:.12}...; copy the folder again from where it was saved"
             )
     return files
+
+
+def manifest_digest(folder: Path) -> str:
+    """The SHA-256 of a folder's manifest, which has the checksums of its files."""
+    return hashlib.sha256(read_regular_file(folder / MANIFEST, _MAX_MANIFEST_BYTES)).hexdigest()
+
+
+def read_regular_file(path: Path, max_bytes: int = _MAX_FILE_BYTES) -> bytes:
+    """Reads a file of a folder that somebody else may have made.
+
+    A link could point to any file of this machine, a pipe could block, and a device or a file of holes never ends, so
+    all of them are errors. A file with more than `max_bytes` is one as well.
+    """
+    kind = stat.S_IFMT(path.lstat().st_mode)
+    if kind != stat.S_IFREG:
+        raise DamagedFileError(
+            f"{path} is {_FILE_KINDS.get(kind, 'a device')}; expected a regular file"
+            + (" (cp -rL copies a folder with the files that its links point to)" if kind == stat.S_IFLNK else "")
+        )
+    with os.fdopen(os.open(path, _READ_FLAGS), "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedFileError(f"{path} was replaced while it was read; expected a regular file")
+        if status.st_size > max_bytes:
+            raise DamagedFileError(f"{path} has {status.st_size:,} bytes; expected at most {max_bytes:,}")
+        if _is_mostly_holes(stream.fileno(), status.st_size):
+            raise DamagedFileError(f"{path} was not written completely: most of its bytes are holes; copy it again")
+        data = stream.read(status.st_size + 1)
+    if len(data) != status.st_size:
+        raise DamagedFileError(f"{path} has changed while it was read; copy the folder again")
+    return data
+
+
+def _is_mostly_holes(descriptor: int, size: int) -> bool:
+    """Whether less than half of a file is stored on the disk."""
+    if size < _CHUNK_BYTES or not hasattr(os, "SEEK_HOLE"):
+        return False
+    start = stored = 0
+    try:
+        while stored < size // 2:
+            start = os.lseek(descriptor, start, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+            start, stored = end, stored + end - start
+    except OSError as error:  # ENXIO: there are no data after `start`; others: the file system does not tell
+        return error.errno == errno.ENXIO
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return False
+
+
+def parse_json(data: bytes, path: Path) -> Any:
+    """The value of a JSON file, without NaN and infinity; any problem is one error with the file's name."""
+    try:
+        return json.loads(data, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise DamagedFileError(f"{path} is nested too deeply; expected the JSON that was saved") from None
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is not JSON: {error!s:.200}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it contains {name}")
+
+
+def _is_digest_list(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(digest, str) for digest in value)
 
 
 def _write_manifest(folder: Path, digests: Mapping[str, list[str]]) -> None:
@@ -222,14 +298,19 @@ def _write_manifest(folder: Path, digests: Mapping[str, list[str]]) -> None:
 
 def _read_manifest(folder: Path) -> dict[str, list[str]]:
     path = folder / MANIFEST
+    data = read_regular_file(path, _MAX_MANIFEST_BYTES)
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = parse_json(data, path)
         version, digests = manifest["format"], manifest["sha256"]
-        is_well_formed = all(isinstance(digest, str) for names in digests.values() for digest in names)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again") from None
+        is_well_formed = all(map(_is_digest_list, digests.values()))
+    except (DamagedFileError, KeyError, TypeError, AttributeError):
+        is_well_formed = False
+    if not is_well_formed:
+        raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again")
     if version not in _READABLE_FORMATS:
-        raise DamagedFileError(f"{path} has format {version!r}; this version of treecrf reads formats 1 and 2")
-    if not is_well_formed or not all(_FILE_NAME.fullmatch(name) for name in digests):
+        raise DamagedFileError(f"{path} has format {version!r:.20}; this version of treecrf reads formats 1 and 2")
+    if not all(_FILE_NAME.fullmatch(name) for name in digests):
         raise DamagedFileError(f"{path} lists {list(digests)!r:.200}; expected names of files in the same folder")
+    if len(digests) > _MAX_FILES:
+        raise DamagedFileError(f"{path} lists {len(digests):,} files; expected at most {_MAX_FILES}")
     return dict(digests)

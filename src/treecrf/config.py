@@ -22,6 +22,7 @@ tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 T = TypeVar("T")
 
 _COMMAND_LINE = "the command line"
+_BASE = "base"  # the setting with the name of another file
 _NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 
 
@@ -36,14 +37,28 @@ class _Setting(NamedTuple):
 
 def read_config(kind: type[T], path: str | Path, overrides: Sequence[str] = ()) -> T:
     """Reads the settings of a TOML file as the dataclass `kind`, with `section.setting=value` overrides."""
+    return _from_settings(kind, _read(Path(path), ()), overrides, str(path))
+
+
+def parse_config(kind: type[T], data: bytes, path: str | Path) -> T:
+    """The settings in the content of a TOML file without a base file, as the dataclass `kind`."""
+    settings = _parse_toml(data, str(path))
+    if _BASE in settings:
+        raise SettingError(f"{path} has a 'base'; expected all settings of a saved model in its own file")
+    return _from_settings(kind, settings, (), str(path))
+
+
+def _from_settings(kind: type[T], file_settings: Mapping[str, _Setting], overrides: Sequence[str], path: str) -> T:
     known = setting_names(kind)
-    settings = {current_setting(name, known): setting for name, setting in _read(Path(path), ()).items()}
+    settings = {current_setting(name, known): setting for name, setting in file_settings.items()}
     for name, texts in _group(overrides).items():
         settings[current_setting(name, known)] = _Setting(texts, _COMMAND_LINE)
     for name, setting in settings.items():
         if name not in known:
-            raise SettingError(f"unknown setting '{name}' in {setting.source}; did you mean '{_nearest(name, known)}'?")
-    return _build(kind, "", settings, str(path))
+            raise SettingError(
+                f"unknown setting {name[:100]!r} in {setting.source}; did you mean '{_nearest(name[:100], known)}'?"
+            )
+    return _build(kind, "", settings, path)
 
 
 def to_toml(config: Any) -> str:
@@ -74,21 +89,27 @@ def _get(config: Any, name: str) -> Any:
 def _read(path: Path, parents: tuple[Path, ...]) -> dict[str, _Setting]:
     if path.resolve() in parents:
         raise SettingError(f"{path} is its own base, by way of {parents[-1]}")
+    settings = _parse_toml(path.read_bytes(), str(path))
+    base = settings.pop(_BASE, None)
+    if base is None:
+        return settings
+    if not isinstance(base.value, str):
+        raise SettingError(f"'base' in {path} is {base.value!r}; expected the name of one other file")
+    return _read(path.parent / base.value, (*parents, path.resolve())) | settings
+
+
+def _parse_toml(data: bytes, path: str) -> dict[str, _Setting]:
+    """The settings of a TOML file by their dotted names."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise SettingError(f"{path} is not UTF-8 text: {error}") from None
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingError(f"{path} is not TOML: {error}") from None
-    base = tables.pop("base", None)
-    if base is None:
-        return _flatten(tables, "", str(path))
-    if not isinstance(base, str):
-        raise SettingError(f"'base' in {path} is {base!r}; expected the name of one other file")
-    inherited = _read(path.parent / base, (*parents, path.resolve()))
-    return inherited | _flatten(tables, "", str(path))
+        return _flatten(tomllib.loads(text), "", path)
+    except RecursionError:
+        raise SettingError(f"{path} is nested too deeply; expected [section] and setting = value") from None
+    except ValueError as error:  # also from integers with thousands of digits
+        raise SettingError(f"{path} is not TOML: {error!s:.200}") from None
 
 
 def _flatten(table: Mapping[str, Any], prefix: str, source: str) -> dict[str, _Setting]:
@@ -138,8 +159,8 @@ def _convert(name: str, setting: _Setting, hint: Any) -> Any:
     try:
         return _check(value, hint)
     except TypeError:
-        text = value if isinstance(value, str) else json.dumps(value, default=str)
-        message = f"setting '{name}' in {setting.source} is {text}; expected {_noun(hint)}"
+        text = value if isinstance(value, str) and value.isprintable() else json.dumps(value, default=str)
+        message = f"setting '{name}' in {setting.source} is {text:.200}; expected {_noun(hint)}"
         raise SettingError(message + _suggestion(value, hint)) from None
 
 
@@ -223,7 +244,7 @@ def _suggestion(value: Any, hint: Any) -> str:
         hint = _not_none(hint)
     if get_origin(hint) is not Literal:
         return ""
-    near = difflib.get_close_matches(str(value), [str(choice) for choice in get_args(hint)], n=1)
+    near = difflib.get_close_matches(str(value)[:100], [str(choice) for choice in get_args(hint)], n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

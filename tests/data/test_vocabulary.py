@@ -56,7 +56,15 @@ def test_json_round_trip_keeps_a_vocabulary():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"labels": "NP"}, "the labels of the vocabulary are str; expected a list of strings"),
+        ({"labels": "NP"}, "the labels of the vocabulary are 'NP'; expected a list of strings"),
+        ({"labels": []}, "there are 0 labels"),
+        ({"labels": [f"X{number}" for number in range(5000)]}, "there are 5,000 labels; expected 1 to 4,000"),
+        ({"labels": ["S\n"]}, "expected printable labels"),
+        ({"labels": ["S  VP"]}, "expected printable labels"),
+        ({"labels": ["(S"]}, "expected printable labels"),
+        ({"labels": [" ".join(["S"] * 101)]}, "expected printable labels"),
+        ({"tags": ["\x1b[2J"]}, "expected printable labels"),
+        ({"tags": []}, "there are no tags"),
         ({"words": [1]}, "expected a list of strings"),
         ({"words": None}, "expected a list of strings"),
         ({"tags": ["A", "A"]}, "1 tags occur twice"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.atomic_io import MANIFEST, file_digest, write_file
+from treecrf.atomic_io import file_digest, manifest_digest, write_file
 from treecrf.parser.storage import find_folder
 
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
@@ -40,7 +40,7 @@ def stamp_file(path: str) -> InputStamp:
 
 def model_digest(model: str) -> str:
     """The checksum of a model's manifest, which has the checksums of its files."""
-    return file_digest(find_folder(model) / MANIFEST)
+    return manifest_digest(find_folder(model))
 
 
 def setting_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

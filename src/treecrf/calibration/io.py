@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.aliases import current_calibration_record
-from treecrf.atomic_io import write_file
+from treecrf.atomic_io import DamagedFileError, parse_json, read_regular_file, write_file
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.report import CalibrationReport
 from treecrf.parser import Parser
@@ -38,7 +38,7 @@ def save_calibrated(
         parser.save(folder)
     for name in (RECIPE, RULES, METRICS_LOG):
         if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
-            write_file(folder / name, (Path(source) / name).read_bytes())
+            write_file(folder / name, read_regular_file(Path(source) / name))
     write_record(folder, parameters, before=before, after=after)
 
 
@@ -59,4 +59,8 @@ def write_record(
 
 def read_record(folder: Path) -> dict[str, Any]:
     """Reads the record of a calibration, also one that version 0.1 wrote."""
-    return current_calibration_record(json.loads((folder / RECORD).read_bytes()))
+    path = folder / RECORD
+    record = parse_json(read_regular_file(path), path)
+    if not isinstance(record, dict):
+        raise DamagedFileError(f"{path} is {record!r:.50}; expected the record of a calibration")
+    return current_calibration_record(record)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from treecrf import models
-from treecrf.atomic_io import load_folder
+from treecrf.atomic_io import read_regular_file
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, format_megabytes
 from treecrf.treebank.binarize import unary_chain
 from treecrf.treebank.label_glossary import explain_all
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> None:
     elif args.labels:
         print("\n".join(_label_lines(ModelCard.load(_folder(args.name)))))
     elif args.name:
-        print((_folder(args.name) / CARD_MARKDOWN).read_text(encoding="utf-8"), end="")
+        print(_printable(read_regular_file(_folder(args.name) / CARD_MARKDOWN).decode("utf-8")), end="")
     elif names:
         print("\n".join(_table([ModelCard.load(models.FOLDER / name) for name in names])))
     else:
@@ -47,12 +47,18 @@ def _folder(name: str) -> Path:
     return Path(name)
 
 
+def _printable(text: str) -> str:
+    """The text without control characters, with which a card could change the terminal."""
+    return "".join(character for character in text if character.isprintable() or character in "\n\t")
+
+
 def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
     """Describes a model without a card, such as that of a training run."""
     from treecrf.parser import Parser
+    from treecrf.parser.storage import read_files
 
-    size = sum(map(len, load_folder(folder).values()))
     parser = Parser.load(folder, "cpu")
+    size = sum(map(len, read_files(folder).values()))
     labels = sorted({name for label in parser.vocabulary.labels for name in unary_chain(label)})
     tags = sorted(parser.vocabulary.tags)
     if is_labels:
@@ -66,7 +72,7 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
 
 
 def _label_lines(card: ModelCard) -> Iterator[str]:
-    return _explained(card.labels, card.tags, _LANGUAGE_CODES[card.purpose.language])
+    return _explained(card.labels, card.tags, _LANGUAGE_CODES.get(str(card.purpose.language), ""))
 
 
 def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:

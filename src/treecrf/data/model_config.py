@@ -46,8 +46,8 @@ class ModelConfig:
             choices = get_args(hints[name])
             if choices and value not in choices:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
-            if hints[name] is int and value < (0 if name in _OPTIONAL else 1):
-                raise ValueError(f"{name} is {value}; expected {0 if name in _OPTIONAL else 1} or more")
+            if hints[name] is int:
+                _check_size(name, value, least=0 if name in _OPTIONAL else 1)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
         if not self.margin >= 0:
@@ -81,6 +81,17 @@ class ModelConfig:
 
 
 _OPTIONAL = ("char_size", "tag_size", "transformer_size")
+_MAX_SIZE = 1 << 16  # far above any network, so that a wrong number is an error before memory is allocated
+_MAX_LAYERS = 1000
+_MAX_PIECES = 1 << 24
+
+
+def _check_size(name: str, value: int, *, least: int) -> None:
+    most = _MAX_LAYERS if "layers" in name else _MAX_PIECES if name == "vocab_size" else _MAX_SIZE
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} is {value!r:.50}; expected {least} or more")
+    if value > most:
+        raise ValueError(f"{name} is {value!r:.50}; expected at most {most:,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +109,21 @@ class BertConfig:
     type_vocab_size: int = 2
     layer_norm_eps: float = 1e-12
     pad_token_id: int | None = 0
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if hint is int:
+                _check_size(name, value, least=1)
+            elif hint is float and (type(value) not in (int, float) or not 0 <= value < 1):
+                raise ValueError(f"{name} is {value!r:.50}; expected at least 0 and less than 1")
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size is {self.hidden_size}; expected a multiple of the {self.num_attention_heads} heads"
+            )
+        padding = self.pad_token_id
+        if padding is not None and (type(padding) is not int or not 0 <= padding < self.vocab_size):
+            raise ValueError(f"pad_token_id is {padding!r:.50}; expected the id of one of {self.vocab_size:,} pieces")
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> "BertConfig | None":

@@ -1,7 +1,7 @@
 """The scores of a batch as NumPy arrays, which every scorer can give."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,3 +29,17 @@ class Scores:
     def labels_at(self, cells: Ints) -> Floats:
         """The label scores of spans at flat chart cells, (m, labels)."""
         return self.score_labels(cells)
+
+    def check_finite(self) -> "Scores":
+        """The same scores; raises a ValueError if one of them is not a finite number, now or when it is computed."""
+        if not np.isfinite(self.spans).all():  # padding may have any number
+            places = np.arange(self.spans.shape[1])
+            is_span = (places[:, None] < places) & (places <= self.lengths[:, None, None])
+            _check_finite(self.spans[is_span])
+        return replace(self, score_labels=lambda cells: _check_finite(self.score_labels(cells)))
+
+
+def _check_finite(scores: Floats) -> Floats:
+    if not np.isfinite(scores).all():
+        raise ValueError("the model computes scores that are not finite numbers; its weights are damaged or too large")
+    return scores

@@ -1,6 +1,6 @@
 """Subword pieces of words, and the segments of pieces that a pretrained encoder reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.data.batch import Ints
-from treecrf.data.tokenizers import Tokenizer, load_tokenizer
+from treecrf.data.tokenizers import Tokenizer, load_saved_tokenizer, load_tokenizer
 
 _PIECES_PER_WORD = 20  # further pieces of a word are dropped
 _CHARS_PER_WORD = 10_000
@@ -30,6 +30,12 @@ class SubwordTokenizer:
         """Loads the tokenizer of a folder or of a name on the Hugging Face hub."""
         tokenizer = load_tokenizer(name)
         return SubwordTokenizer(tokenizer, segment_size=segment_size or tokenizer.max_length)
+
+    @staticmethod
+    def load_saved(files: Mapping[str, bytes], folder: Path) -> "SubwordTokenizer":
+        """Loads the tokenizer of a saved parser from the content of its files; `folder` names them in errors."""
+        tokenizer = load_saved_tokenizer(files, folder)
+        return SubwordTokenizer(tokenizer, segment_size=tokenizer.max_length)
 
     def save(self, folder: str | Path) -> None:
         """Writes the tokenizer's files; `load` also needs the encoder's config.json in the same folder."""

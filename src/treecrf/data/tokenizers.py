@@ -1,15 +1,22 @@
 """Tokenizers of pretrained encoders: from their files if these are sufficient, else through transformers."""
 
 import json
+import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from treecrf.atomic_io import DamagedFileError, parse_json
+from treecrf.data.tokenizer_check import check_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
 _DEFAULT_MAX_LENGTH = 512  # if neither the tokenizer nor the encoder has a limit
-_TOKENIZER_FILE, _SETTINGS_FILE = "tokenizer.json", "tokenizer_config.json"
+_MIN_MAX_LENGTH = 4  # two special pieces, and at least two others, so that segments can overlap
+_TOKENIZER_FILE, _SETTINGS_FILE, _ENCODER_FILE = "tokenizer.json", "tokenizer_config.json", "config.json"
+_WORDPIECE_FILE = "vocab.txt"
 # tokenizer classes that add no code to tokenizer.json, and the classes of BERT's WordPiece
 _PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
 _BERT_CLASSES = ("BertTokenizer", "BertTokenizerFast")
@@ -84,7 +91,36 @@ class SlowTokenizer:
 
 def load_tokenizer(name: str | Path) -> Tokenizer:
     """Loads the tokenizer of a folder or of a name on the Hugging Face hub."""
-    return _load_from_files(Path(name)) or _load_with_transformers(name)
+    names = (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)
+    paths = [Path(name, file) for file in names]
+    files = {path.name: path.read_bytes() for path in paths if path.is_file()}
+    return _load_from_files(files, Path(name)) or _load_with_transformers(name)
+
+
+def load_saved_tokenizer(files: Mapping[str, bytes], folder: Path) -> Tokenizer:
+    """Loads the tokenizer of a saved parser from the content of its files; `folder` names them in error messages."""
+    for name in (_ENCODER_FILE, _SETTINGS_FILE):
+        if name in files:
+            parse_json(files[name], folder / name)
+    config = _read_json(files, _ENCODER_FILE)
+    vocabulary_size = config["vocab_size"] if type(config.get("vocab_size")) is int else None
+    if _TOKENIZER_FILE in files:
+        path = folder / _TOKENIZER_FILE
+        try:
+            is_bert = config.get("model_type") == "bert"
+            check_tokenizer(parse_json(files[_TOKENIZER_FILE], path), vocabulary_size, is_bert=is_bert)
+        except DamagedFileError:
+            raise
+        except ValueError as error:
+            raise DamagedFileError(f"{path} is not the tokenizer of this model: {error}") from None
+        if tokenizer := _load_from_files(files, folder):
+            return tokenizer
+        if _tokenizer_class(files) in (*_PLAIN_CLASSES, *_BERT_CLASSES):
+            raise DamagedFileError(f"{path} does not have the special tokens that {_SETTINGS_FILE} names")
+    with tempfile.TemporaryDirectory() as temporary:  # transformers would follow the links of a folder
+        for name, data in files.items():
+            Path(temporary, name).write_bytes(data)
+        return _load_with_transformers(temporary, vocabulary_size)
 
 
 def max_length(settings: Mapping[str, Any], config: Mapping[str, Any]) -> int:
@@ -94,11 +130,17 @@ def max_length(settings: Mapping[str, Any], config: Mapping[str, Any]) -> int:
     # in the RoBERTa family, position ids start after the id of padding
     is_roberta = "roberta" in model_type or model_type == "camembert"
     offset = (config.get("pad_token_id") or 0) + 1 if is_roberta else 0
-    return int(min(positions - offset, settings.get("model_max_length") or positions))
+    limit = positions if settings.get("model_max_length") is None else settings["model_max_length"]
+    for name, value in (("max_position_embeddings", positions - offset), ("model_max_length", limit)):
+        if type(value) not in (int, float) or not value >= _MIN_MAX_LENGTH:
+            raise ValueError(f"{name} is {value!r:.50}; expected at least {_MIN_MAX_LENGTH} pieces")
+    return int(min(positions - offset, limit))
 
 
 def import_transformers() -> Any:
     """Imports the package transformers, or raises an error with the command that installs it."""
+    # without PyTorch, transformers prints advice on standard error
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:
         import transformers
     except ImportError as error:
@@ -108,33 +150,51 @@ def import_transformers() -> Any:
     return transformers
 
 
-def _load_from_files(folder: Path) -> FastTokenizer | None:
-    """The tokenizer of a folder, or None if its files do not describe it completely."""
-    config, settings = _read_json(folder / "config.json"), _read_json(folder / _SETTINGS_FILE)
-    default_class = _BERT_CLASSES[0] if config.get("model_type") == "bert" else ""
-    tokenizer_class = settings.get("tokenizer_class") or default_class
+def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FastTokenizer | None:
+    """The tokenizer in the content of files, or None if they do not describe it completely."""
+    config, settings = _read_json(files, _ENCODER_FILE), _read_json(files, _SETTINGS_FILE)
+    tokenizer_class = _tokenizer_class(files)
     if not config or tokenizer_class not in (*_PLAIN_CLASSES, *_BERT_CLASSES):
         return None
     values = {name: settings[name] for name in _TOKEN_NAMES if settings.get(name)}
-    tokens = {name: value if isinstance(value, str) else value["content"] for name, value in values.items()}
+    tokens = {name: value["content"] if isinstance(value, dict) else value for name, value in values.items()}
+    if not all(isinstance(token, str) for token in tokens.values()):
+        raise ValueError(f"{folder / _SETTINGS_FILE} has the special tokens {tokens!r:.200}; expected strings")
     if tokenizer_class in _BERT_CLASSES:
         tokens = _BERT_TOKENS | tokens
-    backend = _load_backend(folder, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
+    try:
+        backend = _load_backend(files, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
+    except Exception as error:  # the class that tokenizers raises
+        raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
     if backend is None or any(backend.token_to_id(token) is None for token in tokens.values()):
         return None
-    return FastTokenizer(backend, tokens, max_length=max_length(settings, config))
+    try:
+        longest = max_length(settings, config)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
+    return FastTokenizer(backend, tokens, max_length=longest)
 
 
-def _load_backend(folder: Path, bert_settings: Mapping[str, Any] | None, tokens: Mapping[str, str]) -> "Backend | None":
+def _tokenizer_class(files: Mapping[str, bytes]) -> Any:
+    """The class in tokenizer_config.json, or the default of BERT."""
+    is_bert = _read_json(files, _ENCODER_FILE).get("model_type") == "bert"
+    return _read_json(files, _SETTINGS_FILE).get("tokenizer_class") or (_BERT_CLASSES[0] if is_bert else "")
+
+
+def _load_backend(
+    files: Mapping[str, bytes], bert_settings: Mapping[str, Any] | None, tokens: Mapping[str, str]
+) -> "Backend | None":
     from tokenizers import Tokenizer as Backend
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    if (folder / _TOKENIZER_FILE).is_file():
-        backend = Backend.from_file(str(folder / _TOKENIZER_FILE))
-    elif bert_settings is not None and (folder / "vocab.txt").is_file():
-        backend = Backend(WordPiece.from_file(str(folder / "vocab.txt"), unk_token=tokens["unk_token"]))
+    if _TOKENIZER_FILE in files:
+        backend = Backend.from_buffer(files[_TOKENIZER_FILE])
+    elif bert_settings is not None and _WORDPIECE_FILE in files:
+        pieces = files[_WORDPIECE_FILE].decode("utf-8").split("\n")
+        ids = {piece.rstrip(): id_ for id_, piece in enumerate(pieces[:-1] if not pieces[-1] else pieces)}
+        backend = Backend(WordPiece(ids, unk_token=tokens["unk_token"]))
         backend.pre_tokenizer = BertPreTokenizer()
         backend.add_special_tokens(sorted(set(tokens.values())))
     else:
@@ -148,7 +208,7 @@ def _load_backend(folder: Path, bert_settings: Mapping[str, Any] | None, tokens:
     return backend
 
 
-def _load_with_transformers(name: str | Path) -> Tokenizer:
+def _load_with_transformers(name: str | Path, vocabulary_size: int | None = None) -> Tokenizer:
     transformers = import_transformers()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
@@ -158,6 +218,8 @@ def _load_with_transformers(name: str | Path) -> Tokenizer:
             f"no tokenizer could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
             "huggingface.co that is cached or can be reached"
         ) from error
+    if vocabulary_size is not None and len(tokenizer) > vocabulary_size:
+        raise ValueError(f"the tokenizer has {len(tokenizer):,} pieces; the encoder has {vocabulary_size:,}")
     most = max_length({"model_max_length": tokenizer.model_max_length}, config.to_dict())
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
@@ -185,9 +247,9 @@ def _replace_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        values = json.loads(files.get(name, b""))
+    except (ValueError, RecursionError):
         return {}  # the fallback to transformers reports the problem
     return values if isinstance(values, dict) else {}

@@ -1,5 +1,6 @@
 """The vocabulary: ids of words, characters, labels and tags, and gold trees as ids."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -16,6 +17,10 @@ from treecrf.tree import Tree
 from treecrf.treebank.binarize import to_spans
 
 _MIN_FREQUENCY = 2  # rarer words share the vector of unknown words
+_MAX_LABELS = 4000  # decoding has tables with a row and a column for each label
+_MAX_LABEL_LENGTH = 1000  # characters of a label or a tag
+_MAX_CHAIN = 100  # constituents of a unary chain
+_LABEL = re.compile(r"(?:\([^ ()]+\)|[^ ()]+(?: [^ ()]+)*)?")
 
 
 class UnseenLabel(NamedTuple):
@@ -48,6 +53,12 @@ class Vocabulary:
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     vectors: tuple[str, ...] | None = None  # further words with pretrained vectors; None without such vectors
+
+    def __post_init__(self) -> None:
+        if not 0 < len(self.labels) <= _MAX_LABELS:
+            raise ValueError(f"there are {len(self.labels):,} labels; expected 1 to {_MAX_LABELS:,}")
+        if not self.tags:
+            raise ValueError("there are no tags; expected at least one")
 
     @staticmethod
     def build(
@@ -146,15 +157,28 @@ class Vocabulary:
         """Reads the values that `to_dict` returns."""
         names = {field.name for field in fields(Vocabulary)}
         if set(values) != names:
-            raise ValueError(f"the vocabulary has the keys {sorted(values)}; expected {sorted(names)}")
+            raise ValueError(f"the vocabulary has the keys {list(values)!r:.200}; expected {sorted(names)}")
         for name, items in values.items():
             if items is None and name == "vectors":
                 continue
             if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-                raise ValueError(f"the {name} of the vocabulary are {type(items).__name__}; expected a list of strings")
+                raise ValueError(f"the {name} of the vocabulary are {items!r:.50}; expected a list of strings")
             if len(set(items)) != len(items):
                 raise ValueError(
                     f"{len(items) - len(set(items))} {name} occur twice in the vocabulary; expected each once"
                 )
+        for name in ("labels", "tags"):
+            wrong = next((item for item in values[name] if not _is_label(item, is_tag=name == "tags")), None)
+            if wrong is not None:
+                raise ValueError(
+                    f"one of the {name} is {wrong!r:.50}; expected printable labels in the notation of trees"
+                )
         lists: dict[str, Any] = {name: None if items is None else tuple(items) for name, items in values.items()}
         return Vocabulary(**lists)
+
+
+def _is_label(text: str, *, is_tag: bool) -> bool:
+    """Whether a label or a tag can be part of a tree's brackets."""
+    if len(text) > _MAX_LABEL_LENGTH or not text.isprintable():
+        return False
+    return is_tag or (_LABEL.fullmatch(text) is not None and text.count(" ") < _MAX_CHAIN)

@@ -10,6 +10,11 @@ def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None)
     """The shape of each weight of a network; `encoder` is the shape of its BERT, if it has one."""
     if bool(config.transformer) != (encoder is not None):
         raise ValueError(f"transformer is {config.transformer!r} and encoder is {encoder}; expected both or neither")
+    if encoder is not None and config.transformer_layers > encoder.num_hidden_layers + 1:
+        raise ValueError(
+            f"transformer_layers is {config.transformer_layers}; expected at most {encoder.num_hidden_layers + 1}, "
+            "the layers of the encoder and its embeddings"
+        )
     shapes: Shapes = {}
     hidden_size = 0 if encoder is None else encoder.hidden_size
     if encoder is not None:

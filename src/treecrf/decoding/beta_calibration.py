@@ -29,7 +29,8 @@ class BetaCalibration(NamedTuple):
         if self == BetaCalibration() or not _CERTAIN < probability < 1 - _CERTAIN:
             return probability
         log_odds = self.a * math.log(probability) - self.b * math.log1p(-probability) + self.c
-        return 1 / (1 + math.exp(-log_odds))
+        odds = math.exp(-abs(log_odds))  # at most 1, so that it does not overflow
+        return (odds if log_odds < 0 else 1) / (1 + odds)
 
     def apply(self, analysis: "Analysis") -> "Analysis":
         """The analysis with calibrated constituent probabilities."""

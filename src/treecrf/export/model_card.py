@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from treecrf.atomic_io import parse_json, read_regular_file
 from treecrf.config import tomllib
 
 CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
@@ -105,16 +106,18 @@ class ModelCard:
     def load(folder: Path) -> "ModelCard":
         """Reads the card of a model's folder."""
         path = folder / CARD_JSON
+        fields = parse_json(read_regular_file(path), path)
         try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
             fields["purpose"] = Purpose(**fields["purpose"])
             fields["data"] = tuple(TreebankInfo(**entry) for entry in fields["data"])
             fields["scores"] = tuple(TreebankScore(**entry) for entry in fields["scores"])
             forms = fields.pop("well_formedness", ())  # cards of version 0.1 have none
             fields["well_formedness"] = tuple(TreebankWellFormedness(**entry) for entry in forms)
+            if not all(isinstance(label, str) for name in ("labels", "tags") for label in fields[name]):
+                raise ValueError("its labels or tags are not strings")
             return ModelCard(**fields)
         except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(f"{path} is not a model card: {error}") from None
+            raise ValueError(f"{path} is not a model card: {error!s:.200}") from None
 
 
 def read_treebanks(path: Path) -> dict[str, TreebankInfo]:

@@ -104,10 +104,6 @@ class BertSelfAttention(nn.Module):
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        if config.hidden_size % config.num_attention_heads:
-            raise ValueError(
-                f"hidden_size is {config.hidden_size}; expected a multiple of the {config.num_attention_heads} heads"
-            )
         self.heads = config.num_attention_heads
         self.dropout = config.attention_probs_dropout_prob
         self.query = nn.Linear(config.hidden_size, config.hidden_size)

@@ -138,8 +138,12 @@ def build_encoder(folder: str | Path) -> nn.Module:
         with SkipInit():
             return Bert(bert_config)
     transformers = import_transformers()
-    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    return _drop_unused_parts(transformers.AutoModel.from_config(config, trust_remote_code=False))
+    try:
+        config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        return _drop_unused_parts(transformers.AutoModel.from_config(config, trust_remote_code=False))
+    except Exception as error:  # any class: the settings may have any values
+        reason = " ".join(str(error).split())
+        raise ValueError(f"transformers cannot build the encoder that config.json describes: {reason:.200}") from error
 
 
 def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
@@ -178,5 +182,5 @@ def _convert_bert(encoder: Any) -> nn.Module:
 def _read_bert_config(folder: str | Path) -> BertConfig | None:
     try:
         return BertConfig.from_dict(json.loads(Path(folder, "config.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None  # the fallback to transformers reports the problem

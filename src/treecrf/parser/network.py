@@ -12,7 +12,8 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.nn import SpanModel
 from treecrf.nn.skip_init import SkipInit
 from treecrf.nn.transformer import build_encoder, save_encoder_config
-from treecrf.parser.storage import ENCODER, ParserConfig, ParserState, check_shapes
+from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
+from treecrf.parser.weight_file import check_shapes
 from treecrf.runtime.weights import dequantize_weights
 
 
@@ -22,6 +23,8 @@ def build_network(state: ParserState, source: str | Path) -> SpanModel:
     if state.encoder_json is not None:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, ENCODER).write_bytes(state.encoder_json)
+            if state.bert is None:
+                _check_encoder(folder, state, source)
             encoder = build_encoder(folder)
     with SkipInit():
         model = SpanModel(state.config.model, state.vocabulary.sizes, encoder=encoder)
@@ -30,6 +33,17 @@ def build_network(state: ParserState, source: str | Path) -> SpanModel:
     check_shapes({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, source)
     model.load_state_dict(tensors, strict=True, assign=True)
     return model.eval()
+
+
+def _check_encoder(folder: str, state: ParserState, source: str | Path) -> None:
+    """Checks the weights of an encoder that transformers builds, before memory is allocated for it."""
+    with torch.device("meta"):
+        expected = {name: tuple(tensor.shape) for name, tensor in build_encoder(folder).state_dict().items()}
+    prefix = "transformer.encoder."
+    actual = {
+        name.removeprefix(prefix): weight.shape for name, weight in state.weights.items() if name.startswith(prefix)
+    }
+    check_shapes(actual, expected, source)
 
 
 def network_state(

@@ -32,7 +32,7 @@ class BatchScorer:
 
     def __call__(self, sentences: Sentences) -> Scores:
         """The scores of a batch, given the constraints."""
-        scores = self.scorer.score(self.collate(sentences))
+        scores = self.scorer.score(self.collate(sentences)).check_finite()
         if not sentences.has_constraints:
             return scores
         assert sentences.constraints is not None

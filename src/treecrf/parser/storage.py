@@ -9,21 +9,29 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as to_safetensors
 
 from treecrf import models
-from treecrf.atomic_io import DamagedFileError, load_folder, save_folder
-from treecrf.config import read_config, to_toml
+from treecrf.atomic_io import DamagedFileError, load_folder, parse_json, save_folder
+from treecrf.config import parse_config, to_toml
 from treecrf.data.model_config import BertConfig, ModelConfig
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.data.weight_shapes import weight_shapes
-from treecrf.runtime.weights import quantize_weights, stored_shapes
+from treecrf.parser.weight_file import load_weights
+from treecrf.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
+_MAX_BYTES = {CONFIG: 1 << 13, ENCODER: 1 << 18, WEIGHTS: 1 << 36}  # of other files, atomic_io has the limit
+# settings with which transformers loads code or weights from elsewhere, and their harmless values
+_REFUSED_SETTINGS = {
+    *("auto_map", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
+    *("experts_implementation", "_experts_implementation", "quantization_config", "backbone", "backbone_config"),
+    *("use_pretrained_backbone", "use_timm_backbone", "timm_model_name"),
+}
+_HARMLESS_VALUES = (None, False, "", "eager", "sdpa")
+_MAX_LAYERS, _MAX_NUMBER = 1000, 1 << 24  # in the settings of encoders
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +47,15 @@ class ParserConfig:
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
     model: ModelConfig = field(default_factory=ModelConfig)
 
+    def __post_init__(self) -> None:
+        if not self.root.isprintable() or len(self.root) > 1000:
+            raise ValueError(f"root is {self.root!r:.50}; expected a printable label")
+        for name in ("calibration", "tree_calibration"):
+            if not all(-1000 <= number <= 1000 for number in getattr(self, name)):
+                raise ValueError(f"{name} is {list(getattr(self, name))}; expected numbers from -1000 to 1000")
+        if not 0 <= self.f1_threshold < 1:
+            raise ValueError(f"f1_threshold is {self.f1_threshold}; expected at least 0 and less than 1")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParserState:
@@ -49,35 +66,48 @@ class ParserState:
     weights: Mapping[str, npt.NDArray[Any]]  # as stored: see runtime/weights.py
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
-
-    @property
-    def bert(self) -> BertConfig | None:
-        """The shape of the encoder, if it is a plain BERT."""
-        return None if self.encoder_json is None else _read_bert(self.encoder_json)
+    bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
 
 
 def load_parser_state(source: str | Path) -> ParserState:
     """Loads the components of a parser from a folder, or of an embedded model by its name."""
     folder = find_folder(source)
-    files = load_folder(folder)
+    files = read_files(folder)
     for name in (CONFIG, VOCABULARY, WEIGHTS):
         if name not in files:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
-    config = read_config(ParserConfig, folder / CONFIG)
-    has_encoder = bool(config.model.transformer)
-    if has_encoder and ENCODER not in files:
+    config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
+    vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
+    if not config.model.transformer:
+        shapes = weight_shapes(config.model, vocabulary.sizes, None)
+        weights = load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
+        return ParserState(config=config, vocabulary=vocabulary, weights=weights)
+    if ENCODER not in files:
         raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
-    state = ParserState(
+    bert = _read_bert(folder / ENCODER, files[ENCODER])
+    return ParserState(
         config=config,
-        vocabulary=_read_vocabulary(folder / VOCABULARY, files[VOCABULARY]),
-        weights=_read_weights(folder / WEIGHTS, files[WEIGHTS]),
-        subwords=SubwordTokenizer.load(folder) if has_encoder else None,
-        encoder_json=files[ENCODER] if has_encoder else None,
+        vocabulary=vocabulary,
+        weights=load_weights(files[WEIGHTS], _shapes(config.model, vocabulary, bert, folder), folder / WEIGHTS),
+        subwords=SubwordTokenizer.load_saved(files, folder),
+        encoder_json=files[ENCODER],
+        bert=bert,
     )
-    if not has_encoder or state.bert is not None:  # torch checks the weights of other encoders
-        expected = weight_shapes(config.model, state.vocabulary.sizes, state.bert)
-        check_shapes(stored_shapes(state.weights), expected, folder / WEIGHTS)
-    return state
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Reads the files of a saved parser and checks their checksums."""
+    return load_folder(folder, _MAX_BYTES)
+
+
+def _shapes(
+    config: ModelConfig, vocabulary: Vocabulary, bert: BertConfig | None, folder: Path
+) -> dict[str, tuple[int, ...]] | None:
+    """The shapes of the weights; None if the encoder is not a plain BERT: torch checks the weights of others."""
+    try:
+        return None if bert is None else weight_shapes(config, vocabulary.sizes, bert)
+    except ValueError as error:
+        raise DamagedFileError(f"{folder} is not a parser: {error}") from None
 
 
 def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = False) -> None:
@@ -114,37 +144,37 @@ def find_folder(source: str | Path) -> Path:
     )
 
 
-def check_shapes(
-    actual: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]], path: str | Path
-) -> None:
-    """Checks that a file has the weights of a model."""
-    wrong = [name for name in {**expected, **actual} if expected.get(name) != actual.get(name)]
-    if wrong:
-        actual_shape, expected_shape = (
-            "none" if (shape := shapes.get(wrong[0])) is None else list(shape) for shapes in (actual, expected)
-        )
-        raise DamagedFileError(
-            f"{path} does not contain the weights of this model: '{wrong[0]}' has shape {actual_shape}, expected "
-            f"{expected_shape}; {len(wrong)} of {len(expected)} differ"
-        )
-
-
 def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
+    values = parse_json(data, path)
     try:
-        return Vocabulary.from_dict(json.loads(data))
+        return Vocabulary.from_dict(values)
     except (ValueError, TypeError) as error:
-        raise DamagedFileError(f"{path} is not a vocabulary: {error}") from None
+        raise DamagedFileError(f"{path} is not a vocabulary: {error!s:.300}") from None
 
 
-def _read_weights(path: Path, data: bytes) -> dict[str, npt.NDArray[Any]]:
+def _read_bert(path: Path, data: bytes) -> BertConfig | None:
+    """The shape of a plain BERT, or None if the settings of another encoder are harmless."""
+    values = parse_json(data, path)
+    if not isinstance(values, dict):
+        raise DamagedFileError(f"{path} is {values!r:.50}; expected the settings of an encoder")
     try:
-        return load_arrays(data)
-    except SafetensorError as error:
-        raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None
-
-
-def _read_bert(encoder_json: bytes) -> BertConfig | None:
-    try:
-        return BertConfig.from_dict(json.loads(encoder_json))
+        bert = BertConfig.from_dict(values)
     except ValueError as error:
-        raise DamagedFileError(f"the {ENCODER} of the encoder is not JSON: {error}") from None
+        raise DamagedFileError(f"{path} does not describe an encoder: {error}") from None
+    if bert is None:
+        _check_encoder_settings(path, values)
+    return bert
+
+
+def _check_encoder_settings(path: Path, values: Mapping[str, Any]) -> None:
+    """Refuses settings with which the package transformers would load more than the folder has, or build for ever."""
+    tables = [values]
+    while tables:
+        for name, value in tables.pop().items():
+            if isinstance(value, dict):
+                tables.append(value)
+            if name in _REFUSED_SETTINGS and value not in _HARMLESS_VALUES:
+                raise DamagedFileError(f"{path} has the setting {name!r}, which a saved encoder must not have")
+            is_layers = "layer" in name and isinstance(value, int)
+            if isinstance(value, int | float) and abs(value) > (_MAX_LAYERS if is_layers else _MAX_NUMBER):
+                raise DamagedFileError(f"{path} has {name!r:.50} = {value!r:.50}; expected a smaller number")

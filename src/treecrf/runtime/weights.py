@@ -14,7 +14,7 @@ from treecrf.data.scores import Floats
 
 Array = npt.NDArray[Any]
 
-_SCALE_PREFIX = "scale/"  # a weight's scales are stored under this prefix and the weight's name
+SCALE_PREFIX = "scale/"  # a weight's scales are stored under this prefix and the weight's name
 _MIN_SIZE = 4096  # numbers; smaller arrays are not quantized
 
 
@@ -38,7 +38,7 @@ class Weights:
 
     def matrix(self, name: str) -> "Matrix":
         """The weight as it is stored: floats, or bytes with scales."""
-        return Matrix(self._arrays[self._prefix + name], self._arrays.get(_SCALE_PREFIX + self._prefix + name))
+        return Matrix(self._arrays[self._prefix + name], self._arrays.get(SCALE_PREFIX + self._prefix + name))
 
     def table(self, name: str) -> "EmbeddingTable":
         """The weight as a table of vectors, whose rows are converted when they are read."""
@@ -93,22 +93,17 @@ def quantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
         weight = weight.astype(np.float32)
         scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
         quantized[name] = np.rint(weight / scale).astype(np.int8)
-        quantized[_SCALE_PREFIX + name] = scale
+        quantized[SCALE_PREFIX + name] = scale
     return quantized
 
 
 def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
     """The weights in float32, whether they were quantized or not."""
-    return {name: _dequantize(weights, name) for name in weights if not name.startswith(_SCALE_PREFIX)}
-
-
-def stored_shapes(weights: Mapping[str, Array]) -> dict[str, tuple[int, ...]]:
-    """The shapes of the weights, without those of their scales."""
-    return {name: weight.shape for name, weight in weights.items() if not name.startswith(_SCALE_PREFIX)}
+    return {name: _dequantize(weights, name) for name in weights if not name.startswith(SCALE_PREFIX)}
 
 
 def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
-    return _to_float32(weights[name], weights.get(_SCALE_PREFIX + name))
+    return _to_float32(weights[name], weights.get(SCALE_PREFIX + name))
 
 
 def _to_float32(weight: Array, scale: Array | None) -> Any:

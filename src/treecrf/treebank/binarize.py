@@ -163,12 +163,10 @@ class LabelSet:
         self.names = sorted({name for name, _ in constituents})
         self._columns = {constituent: column for column, constituent in enumerate(constituents)}
         # (labels, constituents + 1): whether the label contains the constituent; last column: whether it is not empty
-        self.contains = np.array(
-            [
-                [*(constituent in chain for constituent in constituents), label != ""]
-                for label, chain in zip(labels, chains, strict=True)
-            ]
-        )
+        self.contains = np.zeros((len(chains), len(constituents) + 1), dtype=np.bool_)
+        for row, chain in enumerate(chains):
+            self.contains[row, [self._columns[constituent] for constituent in chain]] = True
+        self.contains[:, -1] = [label != "" for label in labels]
         self.counts = np.array([len(chain) for chain in chains], dtype=np.int64)  # constituents per label
         self._chains = [number for number, chain in enumerate(chains) if chain]
         self._intermediate = [number for number, label in enumerate(labels) if is_intermediate(label)]

@@ -1,0 +1,99 @@
+"""Model folders from strangers: refused with one line, or harmless. `make soak` tries more (TREECRF_SOAK=1)."""
+
+import json
+import os
+import random
+import shutil
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import hostile_folders
+from folder_runner import MEMORY_BYTES, FolderRunner, Result
+from small import MODEL, random_parser, randomize
+from toygrammar import toy_trees
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.data.vocabulary import Vocabulary
+from treecrf.nn import BertConfig, SpanModel
+from treecrf.nn.bert import Bert
+from treecrf.parser import Parser
+from treecrf.parser.storage import load_parser_state, save_parser_state
+
+IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))
+ROUNDS, SHARE = (12, 1) if IS_SOAK else (1, 4)  # how often each mutation is tried, and every how many-th of them
+WORDS = [["the", "cat", "sleeps", "."], ["a" * 3000, "dogs-" * 50, "see", "cats"]]
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "in.txt"
+    path.write_text("".join(f"{' '.join(words)}\n" for words in WORDS))
+    return path
+
+
+@pytest.fixture(scope="module", params=["floats", "bytes", "bert"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, trees = tmp_path_factory.mktemp("model") / request.param, toy_trees(40, seed=2)
+    if request.param != "bert":
+        random_parser(trees, tag_head=True).save(folder)
+        save_parser_state(folder, load_parser_state(folder), small=request.param == "bytes")
+        return folder
+    tokenizer = SubwordTokenizer.load(request.getfixturevalue("minilm"))
+    config = replace(
+        MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, add_word_inputs=True, tag_head=True
+    )
+    bert = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
+    vocabulary = Vocabulary.build(trees)
+    network = randomize(SpanModel(config, vocabulary.sizes, encoder=Bert(bert)))
+    Parser(network, vocabulary, subwords=tokenizer).save(folder)
+    save_parser_state(folder, load_parser_state(folder), small=True)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["without-torch", "with-torch"])
+def runner(request: pytest.FixtureRequest) -> Iterator[FolderRunner]:
+    if request.param == "with-torch" and find_spec("transformers") is None:
+        pytest.skip("the package transformers is not installed")
+    runner = FolderRunner(with_torch=request.param == "with-torch")
+    yield runner
+    runner.close()
+
+
+def parse(runner: FolderRunner, folder: Path, text: Path) -> Result:
+    options = ["--format", "json", "--probs", "--kbest", "2", *runner.precision]
+    return runner("parse", "--tokens", "--device", "cpu", "--model", folder, *options, text)
+
+
+def check(result: Result, expected: Result, *, is_refused: bool) -> str:
+    """Checks that a folder was refused or harmless, and returns which."""
+    assert result.memory_bytes < MEMORY_BYTES, f"{result.memory_bytes / 1e6:.0f} MB"
+    if result.status == 1:
+        assert result.output == "", result
+        assert result.messages.startswith("treecrf parse: ") and result.messages.count("\n") == 1, result.messages
+        assert len(result.messages) < 1500 and result.messages[:-1].isprintable(), result.messages
+        return "refused"
+    assert result.status == 0, result
+    assert not is_refused, "the folder was accepted"
+    records = [json.loads(line, parse_constant=pytest.fail) for line in result.output.splitlines()]
+    assert [record["words"] for record in records] == WORDS
+    return "as before" if result.output == expected.output else "other trees"
+
+
+def test_a_hostile_folder_is_refused_or_harmless(
+    runner: FolderRunner, model: Path, text: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    expected = parse(runner, model, text)
+    assert expected.status == 0, expected.messages
+    for seed in range(ROUNDS):
+        first = zlib.crc32(f"{model.name} {runner.precision}".encode()) % SHARE
+        for name, mutation, is_refused in [*hostile_folders.mutations(model)][first::SHARE]:
+            with subtests.test(name, seed=seed):
+                folder = tmp_path / f"{seed} {name}".replace("/", " ") / "model"
+                shutil.copytree(model, folder)
+                hostile_folders.apply_mutation(folder, mutation, random.Random(f"{seed} {name}"))
+                check(parse(runner, folder, text), expected, is_refused=is_refused)
+                shutil.rmtree(folder.parent)
