@@ -29,6 +29,18 @@ def search(capsys):
     return run
 
 
+@pytest.mark.parametrize("pattern", ["/^(a+)+b/", "__ !.. (__ .. (__ .. (__ .. (__ .. (__ .. (__ .. xyz))))))"])
+def test_a_search_ends_at_its_time_limit(search, tmp_path, pattern):
+    (tmp_path / "hostile.mrg").write_text(f"(S {' '.join(['(NN ' + 'a' * 60 + ')'] * 200)})\n")
+    status, output, _ = search(pattern, str(tmp_path / "hostile.mrg"), "--max-seconds", "0.2")
+    assert "the search took more than 0.2 seconds; expected a simpler pattern" in str(status) and not output
+
+
+def test_a_time_limit_must_be_positive(search, file):
+    assert "expected a positive number" in str(search("NP", file, "--max-seconds", "-1")[0])
+    assert search("NP", file, "--max-seconds", "60")[0] is None
+
+
 def test_each_match_is_a_line_with_file_tree_and_node(search, file):
     status, output, _ = search("NP < NN", file)
     assert status is None

@@ -14,6 +14,7 @@ from nltk.parse.corenlp import CoreNLPParser
 from server_process import TIMEOUT, ServerProcess, start_server
 from treecrf.parser import Parser
 from treecrf.server.app import create_app
+from treecrf.server.tregex import find_pattern
 from treecrf.text import sentences, tokenize
 from treecrf.tree import Tree
 
@@ -135,6 +136,13 @@ def test_a_tregex_pattern_that_takes_too_long_is_stopped(client: TestClient, mon
     text = b"a" * 40 + b"b"
     response = client.post("/tregex", params={"pattern": "/^(a+)+$/"}, content=text)
     assert response.status_code == 422 and "took more than 3 seconds" in response.json()["detail"]
+
+
+def test_a_tregex_pattern_with_too_many_matches_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.server.tregex._ANSWER_CHARACTERS", 1000)
+    tree = f"(S {'(NN a) ' * 30})"
+    assert find_pattern("__=a .. (__=b .. __=c)", [tree]) == {"error": "its matches have more than 1,000 characters"}
+    assert "sentences" in find_pattern("S", [tree])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from treecrf.search import (
     apply_surgeries,
     read_forests,
     read_surgeries,
+    time_limit,
 )
 from treecrf.search.surgery import Surgery
 from treecrf.tree import Tree
@@ -56,11 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--nodes", action="store_true", help="print each matching node once")
     add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
+    add("--max-seconds", type=float, metavar="S", help="end with an error after S seconds (default: no limit)")
     add("--surgery", metavar="SCRIPT", help="change the trees by a script of Tsurgeon operations, and print them")
 
 
 def run(args: argparse.Namespace) -> None:
     """Prints the matches, or the changed trees."""
+    with nullcontext() if args.max_seconds is None else time_limit(args.max_seconds):
+        _search(args)
+
+
+def _search(args: argparse.Namespace) -> None:
     if args.surgery is not None:
         if args.show or args.nodes:
             raise ValueError("--surgery prints trees; --show and --nodes need a pattern")

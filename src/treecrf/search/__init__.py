@@ -5,6 +5,7 @@ from treecrf.search.forest import Forest, read_forests
 from treecrf.search.heads import CHINESE, COLLINS, HeadRules, head_positions
 from treecrf.search.pattern import Counts, Match, Pattern
 from treecrf.search.surgery import Surgery, apply_surgeries, read_surgeries
+from treecrf.search.time_limit import time_limit
 
 __all__ = [
     "CHINESE",
@@ -21,4 +22,5 @@ __all__ = [
     "head_positions",
     "read_forests",
     "read_surgeries",
+    "time_limit",
 ]

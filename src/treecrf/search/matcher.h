@@ -42,6 +42,11 @@ typedef struct {
     i32 *rows;
     size_t row_count, row_capacity;
     int is_out_of_memory;
+    /* called after many candidates; 1 ends the search, and then is_interrupted is set */
+    int (*is_stopped)(void *);
+    void *stop_argument;
+    uint64_t step_count;
+    int is_interrupted;
 } Matcher;
 
 static inline size_t binding_count(const Matcher *m) { return (size_t)m->name_count + (size_t)m->variable_count; }

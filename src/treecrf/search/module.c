@@ -28,6 +28,15 @@ static void release(Matcher *m) {
     free(m->rows);
 }
 
+/* Runs the handlers of signals, such as Ctrl-C; 1 if one of them has raised an exception. */
+static int check_signals(void *argument) {
+    PyThreadState **state = argument;
+    PyEval_RestoreThread(*state);
+    int is_raised = PyErr_CheckSignals() != 0;
+    *state = PyEval_SaveThread();
+    return is_raised;
+}
+
 /* search(forest, program, tables, group_texts, basic_ids): the forest and the program are tuples of counts and
    addresses, the others bytes; returns the rows of the matches as bytes. */
 static PyObject *py_search(PyObject *self, PyObject *args) {
@@ -57,16 +66,18 @@ static PyObject *py_search(PyObject *self, PyObject *args) {
         return NULL;
     }
     if (allocate(&m)) {
-        Py_BEGIN_ALLOW_THREADS
+        PyThreadState *state = PyEval_SaveThread();
+        m.is_stopped = check_signals;
+        m.stop_argument = &state;
         search(&m);
-        Py_END_ALLOW_THREADS
+        PyEval_RestoreThread(state);
     } else {
         m.is_out_of_memory = 1;
     }
     PyObject *rows = NULL;
     size_t size = m.row_count * (1 + binding_count(&m)) * sizeof(i32);
     if (m.is_out_of_memory) PyErr_NoMemory();
-    else rows = PyBytes_FromStringAndSize((const char *)m.rows, (Py_ssize_t)size);
+    else if (!m.is_interrupted) rows = PyBytes_FromStringAndSize((const char *)m.rows, (Py_ssize_t)size);
     release(&m);
     return rows;
 }

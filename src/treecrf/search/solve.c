@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_BETWEEN_CHECKS (1 << 18)
+
 static int solve(Matcher *m, i32 index);
+
+static int is_ended(const Matcher *m) { return m->is_out_of_memory || m->is_interrupted; }
 
 static int emit(Matcher *m) {
     size_t width = 1 + binding_count(m);
@@ -69,6 +73,8 @@ static void restore(Matcher *m, i32 index) {
 /* Continues with a candidate; its bindings stay if the search stops, because FIRST needs them. */
 int try_node(Matcher *m, i32 index, i32 node) {
     const Goal *goal = m->goals + index;
+    if (++m->step_count % STEPS_BETWEEN_CHECKS == 0 && m->is_stopped(m->stop_argument)) m->is_interrupted = 1;
+    if (m->is_interrupted) return 1;
     if (!matches_label(m, goal, node)) return 0;
     int has_bindings = goal->name >= 0 || goal->last_group > goal->first_group;
     m->nodes[index] = node;
@@ -108,11 +114,11 @@ static int solve(Matcher *m, i32 index) {
         save(m, index);
         result = goal->kind == NOT ? solve(m, goal->first) : all_match(m, goal);
         restore(m, index);
-        return m->is_out_of_memory || (!result && solve(m, goal->following));
+        return is_ended(m) || (!result && solve(m, goal->following));
     case FIRST:
         save(m, index);
         solve(m, goal->first);
-        if (m->is_out_of_memory || solve(m, goal->following)) return 1;
+        if (is_ended(m) || solve(m, goal->following)) return 1;
         restore(m, index);
         return 0;
     case OPTIONAL:
@@ -131,7 +137,7 @@ void search(Matcher *m) {
     if (start->kind == NODE && start->relation == EQUALS && start->mode == TABLE)
         first_labels = m->tables + (size_t)start->label * m->label_count;
     for (size_t b = 0; b < binding_count(m); b++) m->bindings[b] = -1;
-    for (i32 tree = 0; tree < m->tree_count && !m->is_out_of_memory; tree++) {
+    for (i32 tree = 0; tree < m->tree_count && !is_ended(m); tree++) {
         m->tree_start = m->starts[tree];
         m->tree_end = m->starts[tree + 1];
         for (m->root_node = m->tree_start; m->root_node < m->tree_end; m->root_node++) {

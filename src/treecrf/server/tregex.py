@@ -5,6 +5,7 @@ killed when it takes too long.
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from treecrf.treebank.escapes import penn_brackets
 
 _SECONDS = 10.0
 _PATTERN_CHARACTERS = 1000
+_MEMORY_BYTES = 1 << 30
+_ANSWER_CHARACTERS = 10_000_000
 
 
 def find_in_process(pattern: str, brackets: Sequence[str]) -> str:
@@ -31,6 +34,7 @@ def find_in_process(pattern: str, brackets: Sequence[str]) -> str:
             input=json.dumps({"pattern": pattern, "brackets": brackets}).encode(),
             stdout=subprocess.PIPE,
             timeout=_SECONDS,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
             check=True,
         )
     except subprocess.TimeoutExpired:
@@ -38,7 +42,7 @@ def find_in_process(pattern: str, brackets: Sequence[str]) -> str:
     answer = json.loads(process.stdout)
     if "error" in answer:
         raise ApiError(422, f"pattern: {answer['error']}")
-    return json.dumps(answer)
+    return process.stdout.decode()
 
 
 def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
@@ -47,12 +51,18 @@ def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
         compiled = Pattern(pattern)
     except PatternError as error:
         return {"error": str(error)}
-    return {
-        "sentences": [
-            {str(number): _match_fields(match) for number, match in enumerate(compiled.find(Tree.parse(line)))}
-            for line in brackets
-        ]
-    }
+    sentences: list[dict[str, Any]] = []
+    characters = 0
+    for line in brackets:
+        sentences.append({})
+        for number, match in enumerate(compiled.find(Tree.parse(line))):
+            fields = _match_fields(match)
+            nodes = [text for node in fields["namedNodes"] for text in node.values()]
+            characters += sum(map(len, (fields["match"], *nodes)))
+            if characters > _ANSWER_CHARACTERS:
+                return {"error": f"its matches have more than {_ANSWER_CHARACTERS:,} characters"}
+            sentences[-1][str(number)] = fields
+    return {"sentences": sentences}
 
 
 def _match_fields(match: Match) -> dict[str, Any]:
@@ -69,6 +79,21 @@ def _node_text(node: Tree | str) -> str:
     return (penn_brackets(str(node)) if isinstance(node, Tree) else node) + "\n"
 
 
+def _limit_memory() -> None:
+    """Limits the memory of this process, where the system can."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 if __name__ == "__main__":
+    _limit_memory()
     request = json.load(sys.stdin)
-    json.dump(find_pattern(request["pattern"], request["brackets"]), sys.stdout)
+    try:
+        answer = json.dumps(find_pattern(request["pattern"], request["brackets"]))
+    except MemoryError:
+        answer = json.dumps({"error": "the search needs too much memory; expected a simpler pattern"})
+    sys.stdout.write(answer)
