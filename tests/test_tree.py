@@ -292,3 +292,19 @@ def test_long_words_and_labels_are_not_remembered() -> None:
     memory_bytes, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert memory_bytes < 2_000_000
+
+
+def test_nodes_have_one_of_the_labels():
+    tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NN c))))")
+    assert [str(node) for node in tree.nodes("NP", "VB")] == ["(NP (NN a))", "(VB b)", "(NP (NN c))"]
+    assert tree.nodes("X") == tree.nodes() == []
+
+
+def test_pruned_trees_keep_their_words_and_their_upper_constituents():
+    tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NP (NN c)) (PP (IN d) (NN e)))))")
+    assert str(tree.prune(0)) == "(S (NN a) (VB b) (NN c) (IN d) (NN e))"
+    assert str(tree.prune(2)) == "(S (NP (NN a)) (VP (VB b) (NP (NN c) (IN d) (NN e))))"
+    assert tree.prune(3) == tree.prune(99) == tree
+    assert tree.subtrees[0].subtrees[0].prune(0) == Tree("NN", ("a",))
+    with pytest.raises(ValueError, match="depth is -1"):
+        tree.prune(-1)

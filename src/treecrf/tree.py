@@ -123,6 +123,43 @@ class Tree:
             yield node
             stack.extend(reversed(node.subtrees))
 
+    def nodes(self, *labels: str) -> "list[Tree]":
+        """The nodes with one of these labels, parents before children, left to right.
+
+        >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
+        >>> [str(node) for node in tree.nodes("NP")]
+        ['(NP (PRP We))', '(NP (NNS trees))']
+        """
+        return [node for node in self.walk() if node.label in labels]
+
+    def prune(self, depth: int) -> "Tree":
+        """The tree without the constituents that are more than `depth` levels below this node.
+
+        The words of a removed constituent, with their tags, belong to the constituent above it.
+
+        >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (DT the) (NNS trees))))")
+        >>> print(tree.prune(1))
+        (S (NP (PRP We)) (VP (VBP parse) (DT the) (NNS trees)))
+        """
+        if depth < 0:
+            raise ValueError(f"depth is {depth}; expected 0 or more levels")
+        siblings: list[list[Tree]] = [[]]  # the children of each open constituent
+        stack: list[tuple[Tree, int] | str] = [(self, 0)]  # a node and its level, or the label that closes a node
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                children = tuple(siblings.pop())
+                siblings[-1].append(build_unchecked(item, children))
+                continue
+            node, level = item
+            if node.is_leaf or level == depth:
+                siblings[-1].append(node if node.is_leaf else build_unchecked(node.label, tuple(node.leaves())))
+            else:
+                stack.append(node.label)
+                siblings.append([])
+                stack += [(child, level + 1) for child in reversed(node.subtrees)]
+        return siblings[0][0]
+
     def spans(self) -> list[Span]:
         """The constituents above the preterminals, parents before children."""
         spans: list[Span] = []

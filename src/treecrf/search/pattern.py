@@ -105,10 +105,13 @@ class Pattern:
             return fast.match_rows(self.program, forest)[0][:, 0]
         return np.array([match.node for match in find_matches(self.expression, forest)], dtype=np.int32)
 
-    def count_by_tree(self, trees: Trees) -> Int32Array:
-        """The number of matches in each tree."""
+    def count_by_tree(self, trees: Trees, *, nodes: bool = False) -> Int32Array:
+        """The number of matches in each tree; with `nodes`, a node that matches in several ways counts once."""
         forest = _to_forest(trees)
-        numbers = np.searchsorted(forest.starts, self.positions(forest), side="right") - 1
+        positions = self.positions(forest)
+        if nodes:
+            positions = _distinct_nodes(positions)
+        numbers = np.searchsorted(forest.starts, positions, side="right") - 1
         return np.bincount(numbers, minlength=len(forest)).astype(np.int32)
 
     def count(self, trees: Trees) -> Counts:
@@ -119,7 +122,7 @@ class Pattern:
         """
         forest = _to_forest(trees)
         positions = self.positions(forest)
-        nodes = positions[np.flatnonzero(np.diff(positions, prepend=-1))]  # the matches of a node are consecutive
+        nodes = _distinct_nodes(positions)
         numbers = np.searchsorted(forest.starts, nodes, side="right")
         return Counts(len(positions), len(nodes), int(np.count_nonzero(np.diff(numbers, prepend=-1))))
 
@@ -150,6 +153,10 @@ class _LastForest:
 
 
 _last_forest = _LastForest()
+
+
+def _distinct_nodes(positions: Int32Array) -> Int32Array:
+    return positions[np.flatnonzero(np.diff(positions, prepend=-1))]  # the matches of a node are consecutive
 
 
 def _to_forest(trees: Trees) -> Forest:
