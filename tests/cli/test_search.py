@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from small import FIFTY, random_parser
 from treecrf.cli import main
+from treecrf.treebank import read_trees
 
 TREES = """\
 (TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NP (NN Kim)) (CC and) (NP (NN me))))))
@@ -118,3 +120,35 @@ def test_problems_are_messages(search, file, tmp_path):
     assert "--surgery prints trees" in search("--surgery", str(script), "--nodes", file)[0]
     script.write_text("NN=n < dog\n\ndelete n\n")
     assert f"{file}, tree 2: surgery at 'NN=n < dog': 'NP' has no children" in search("--surgery", str(script), file)[0]
+
+
+def test_expected_counts_of_a_text(search, tmp_path):
+    folder, text = tmp_path / "model", tmp_path / "text.txt"
+    random_parser(list(read_trees(FIFTY)), tag_head=True).save(folder)
+    text.write_text("The cat sleeps. We know it.\n")
+    status, output, _ = search("NP", "--expected", "--model", str(folder), "--samples", "50", str(text))
+    assert status is None
+    header, *sentences, total = (line.split("\t") for line in output.splitlines())
+    rows = [dict(zip(header, row, strict=True)) for row in (*sentences, total)]
+    assert [(row["sentence"], row["words"]) for row in rows] == [
+        ("1", "The cat sleeps ."),
+        ("2", "We know it ."),
+        ("all", ""),
+    ]
+    assert float(rows[2]["expected"]) == pytest.approx(sum(float(row["expected"]) for row in rows[:2]), abs=0.002)
+    for row in rows:
+        assert float(row["low"]) <= float(row["expected"]) <= float(row["high"])
+        assert int(row["count_low"]) <= int(row["count_high"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["NP", "--model", "en"], "--model and --samples need --expected"),
+        (["NP", "--expected", "--nodes"], "--expected prints numbers"),
+        (["--surgery", "x", "--expected"], "--surgery prints trees"),
+    ],
+)
+def test_options_that_exclude_each_other(search, options, message):
+    status, _, _ = search(*options)
+    assert message in str(status)

@@ -32,6 +32,10 @@ The files have trees in brackets, plain or gzipped; without a file, or for -, st
 output has the file, the number of the tree and the constituent or word that matches. A node that matches in several
 ways has a line for each, as in Tregex; --nodes prints it once.
 
+With --expected, the files are texts. The model gives each sentence a distribution over trees. A line has the number of
+matches in the tree of `treecrf parse`, the expected number with a 95 % interval of this estimate, and the range of the
+counts of 95 % of the trees.
+
 With --surgery there is no pattern: SCRIPT has pairs of a pattern and its Tsurgeon operations, with an empty line after
 each, and the changed trees are printed.
 
@@ -39,6 +43,7 @@ examples:
   treecrf search 'NP < (SBAR < WHNP)' trees.mrg
   treecrf search 'S < (@NP=subject $++ VP)' trees.mrg --show json
   treecrf search 'VP < CC' train.mrg dev.mrg --show counts
+  treecrf search 'NP < PP' --model en --expected text.txt
   treecrf search --surgery script.txt trees.mrg > changed.mrg
 """
 
@@ -59,25 +64,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--nodes", action="store_true", help="print each matching node once")
     add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
     add("--max-seconds", type=float, metavar="S", help="end with an error after S seconds (default: no limit)")
+    add("--expected", action="store_true", help="parse texts, and print expected numbers of matches")
+    add("--model", metavar="M", help="with --expected: an embedded model or a folder (default: en)")
+    add("--samples", type=int, metavar="N", help="with --expected: sampled trees per sentence (default: 1000)")
     add("--surgery", metavar="SCRIPT", help="change the trees by a script of Tsurgeon operations, and print them")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Prints the matches, or the changed trees."""
+    """Prints the matches, the expected numbers of matches, or the changed trees."""
+    _check(args)
     with nullcontext() if args.max_seconds is None else time_limit(args.max_seconds):
         _search(args)
 
 
 def _search(args: argparse.Namespace) -> None:
     if args.surgery is not None:
-        if args.show or args.nodes:
-            raise ValueError("--surgery prints trees; --show and --nodes need a pattern")
         _print_changed(read_surgeries(_read_script(args.surgery)), [args.pattern, *args.files])
         return
     if args.pattern is None:
         raise ValueError("expected a pattern, such as 'NP < PP'")
     pattern = Pattern(args.pattern)
     files = args.files or [_STDIN]
+    if args.expected:
+        _print_expected(pattern, files, args)
+        return
     if args.show == "counts":
         _print_counts(pattern, files, args)
         return
@@ -86,6 +96,29 @@ def _search(args: argparse.Namespace) -> None:
         for first_number, forest in _read_forests(file, args):
             for match in _matches(pattern, forest, is_once=args.nodes):
                 print(show(file, first_number + match.tree_number, match))
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.surgery is not None and (args.show or args.nodes or args.expected):
+        raise ValueError("--surgery prints trees; --show, --nodes and --expected need a pattern")
+    if args.expected and (args.show or args.nodes):
+        raise ValueError("--expected prints numbers; leave out --show and --nodes")
+    if not args.expected and (args.model or args.samples):
+        raise ValueError("--model and --samples need --expected; parse a text first to search its trees")
+
+
+def _print_expected(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
+    """Prints a line for each sentence of the texts, and a line with the totals of each text."""
+    from treecrf.parser import Parser
+    from treecrf.parser.expected_counts import expected_counts
+
+    parser = Parser.load(args.model or "en")
+    print("file\tsentence\tmatches\texpected\tlow\thigh\tcount_low\tcount_high\twords")
+    for file in files:
+        for row in expected_counts(parser, pattern, file, samples=args.samples or 1000):
+            count = row.expected
+            numbers = (f"{number:.3f}" for number in (count.mean, count.mean_low, count.mean_high))
+            print(file, row.sentence, row.matches, *numbers, count.low, count.high, " ".join(row.words), sep="\t")
 
 
 def _read_script(path: str) -> str:

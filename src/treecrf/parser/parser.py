@@ -34,6 +34,7 @@ from treecrf.parser.inputs import (
 )
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
 from treecrf.parser.pipeline import BatchDecoder, BatchScorer, PendingTrees, decode_windows, in_input_order, prefetch
+from treecrf.parser.sampling import TreeSampling
 from treecrf.parser.storage import ParserConfig, find_folder, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
@@ -52,7 +53,7 @@ K = TypeVar("K")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
-class Parser(OldParserNames):
+class Parser(TreeSampling, OldParserNames):
     """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
     `folder` is where the parser was loaded from.

@@ -55,6 +55,18 @@ def read_lines(source: Source, encoding: str | None) -> Iterator[Line]:
         yield from lines
 
 
+def read_text(source: Source) -> str:
+    """Reads a whole text; bytes that cannot be decoded are an error with the file and line."""
+    lines: list[str] = []
+    for number, (line, problem) in enumerate(read_lines(source, None), 1):
+        if not problem and "\0" in line:
+            problem = "the line has zero bytes, as in UTF-16 or a binary file; convert the file to UTF-8 text first"
+        if problem:
+            raise ValueError(f"{source_name(source)}:{number}: {problem}")
+        lines.append(line)
+    return "".join(lines)
+
+
 @contextmanager
 def open_stream(source: Source) -> Iterator[Any]:
     """Opens a source as a stream of text or decompressed bytes; a stream of the caller stays open."""
