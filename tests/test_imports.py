@@ -31,7 +31,7 @@ EDGES: dict[str, set[str]] = {
     "decoding": {"chart", "data", "nn", "runtime", "tree", "treebank", "viz"},
     "parser": {
         *("aliases", "atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
-        *("nn", "runtime", "text", "tree", "treebank"),
+        *("nn", "runtime", "search", "text", "tree", "treebank"),
     },
     "training": {"atomic_io", "config", "data", "evalb", "nn", "parser", "text", "tree", "treebank"},
     "calibration": {
@@ -40,6 +40,7 @@ EDGES: dict[str, set[str]] = {
     },
     "export": {"atomic_io", "config", "evalb", "parser", "training", "treebank"},
     "bulk": {"atomic_io", "chart", "decoding", "parser", "text", "treebank"},
+    "measures": {"bulk", "chart", "parser", "search", "text", "tree", "treebank"},
     "reproduce": {
         *("atomic_io", "bulk", "calibration", "config", "data", "decoding", "evalb", "export", "nn"),
         *("parser", "training", "tree", "treebank"),
@@ -47,7 +48,7 @@ EDGES: dict[str, set[str]] = {
     "integrations": {"chart", "parser", "text", "tree", "treebank"},
     "server": {"decoding", "parser", "search", "text", "tree", "treebank"},
     "cli": {
-        *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "models", "parser"),
+        *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "measures", "models", "parser"),
         *("reproduce", "samples", "search", "server", "training", "tree", "treebank", "viz"),
     },
 }

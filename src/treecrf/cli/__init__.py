@@ -20,6 +20,7 @@ COMMANDS = {
     "completion": "print a script that completes commands and options in a shell",
     "draw": "draw trees as pictures, as LaTeX or as text",
     "evaluate": "score predicted trees against gold trees, as EVALB does",
+    "measure": "measure the syntactic complexity of texts, with intervals",
     "models": "list the embedded models, or show the card or the labels of a model",
     "pack": "make a small model with a model card from a training run",
     "parse": "parse raw text, or sentences of words",

@@ -1,0 +1,95 @@
+"""`treecrf measure`: measures the syntactic complexity of texts, as a table with a row for each text."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from treecrf.cli.colors import paint
+
+if TYPE_CHECKING:
+    from treecrf.bulk.inputs import InputFile
+
+_STDIO = "-"
+_NOTES = """\
+The table is CSV. Its columns are the 9 structures and 14 indices of L2SCA (Lu 2010), depth, Yngve and Frazier scores
+and node counts. Each has two 95 % intervals: _low and _high for the value that gold trees of the text would have, and
+_pop_low and _pop_high for the value of all sentences of the kind that the text's sentences are drawn from.
+
+A text is a whole file; sentences may break over lines, and an empty line ends a sentence. Files of trees (.mrg, .ptb,
+.psd, .fid, also with .gz) are measured without parsing, and have the second interval only.
+
+examples:
+  treecrf measure essay.txt
+  treecrf measure essays/ -o table.csv
+  treecrf measure essay.txt --words -o words.csv
+  treecrf measure gold.mrg -o gold.csv
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `treecrf measure`."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _NOTES
+    add = parser.add_argument
+    add("files", nargs="*", metavar="FILE", help="texts, folders or patterns; - is standard input (default: -)")
+    add("-o", "--output", default=_STDIO, metavar="TABLE", help="the table (default: standard output)")
+    add("--words", action="store_true", help="a row for each word: depth, syntactic distance, Yngve and Frazier scores")
+    add("--model", default="en", metavar="M", help="an embedded model or a folder (default: en)")
+    add("--samples", type=int, default=100, metavar="N", help="sampled trees per sentence (default: %(default)s)")
+    add("--seed", type=int, default=0, metavar="N", help="seed of the samples (default: %(default)s)")
+    add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    add("--precision", choices=("float32", "int8"), help="on a CPU (default: int8 if supported)")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Writes the table."""
+    from treecrf.bulk.progress import ProgressBar
+    from treecrf.measures.files import TableWriter, has_trees
+    from treecrf.parser import Parser
+
+    if args.samples < 2:
+        raise ValueError(f"--samples is {args.samples}; an interval needs 2 or more")
+    files = _find_files(args.files or [_STDIO], args.output)
+    texts = [file for file in files if not has_trees(file)]
+    parser = Parser.load(args.model, args.device, precision=args.precision) if texts else None
+    sizes = [file.size for file in texts]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    with (
+        _open_output(args.output) as stream,
+        ProgressBar(total, unit="sentences", is_shown=args.output != _STDIO) as progress,
+    ):
+        table = TableWriter(
+            stream,
+            parser,
+            samples=args.samples,
+            seed=args.seed,
+            warn=lambda message: progress.print_message(_print_message, message),
+        )
+        write = table.write_words if args.words else table.write_texts
+        write(files, progress)
+
+
+def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
+    """The files that the arguments name, without the table of an earlier run."""
+    from treecrf.bulk.input_search import find_inputs
+
+    files = []
+    for file in find_inputs(arguments, _print_message):
+        if output != _STDIO and Path(file.path).resolve() == Path(output).resolve():
+            _print_message(f"skipped {file.name}: it is the output")
+        else:
+            files.append(file)
+    return files
+
+
+def _open_output(output: str) -> AbstractContextManager[IO[bytes]]:
+    from treecrf.atomic_io import open_atomic
+
+    return nullcontext(sys.stdout.buffer) if output == _STDIO else open_atomic(Path(output))
+
+
+def _print_message(message: str) -> None:
+    print(f"{paint('treecrf measure:', 'yellow', sys.stderr)} {message}", file=sys.stderr, flush=True)

@@ -1,0 +1,81 @@
+"""95 % intervals of a text's measures.
+
+Two intervals answer two questions. Both are the value plus and minus 1.96 standard deviations, and no less than 0.
+
+- Which value would the gold trees of this text have? The standard deviation is that of sampled trees times `WIDENING`.
+- Which value would all sentences of this kind have? Sentences are resampled as well, and the variances add up.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treecrf.chart.cpu_backend import Doubles
+from treecrf.measures.totals import compute_measures
+
+RESAMPLES = 1000
+_NORMAL_QUANTILE = 1.959964  # of 97.5 %
+# The errors of a parser vary more than its samples do: the labels of a sample are independent of each other given the
+# spans, but errors come together. benchmarks/measures.py has chosen the factor on development sets.
+WIDENING = 1.5
+_BLOCK = 1 << 20  # weights of resampled sentences in memory at once
+
+
+class Interval(NamedTuple):
+    """A 95 % interval."""
+
+    low: float
+    high: float
+
+
+class Measure(NamedTuple):
+    """A measure of a text.
+
+    `value` is that of the text's trees. `interval` is for the value that gold trees of the text would have; None if the
+    trees are not a parser's. `population` is for the value of all sentences of the kind that the text's sentences are
+    drawn from; None if the text has fewer than two sentences.
+    """
+
+    value: float
+    interval: Interval | None
+    population: Interval | None
+
+
+def measure_counts(counts: Doubles, sampled_totals: Doubles | None, *, seed: int = 0) -> list[Measure]:
+    """The measures of a text in the order of `MEASURES`.
+
+    `counts` has the counts of each sentence, (sentences, counts). `sampled_totals` has totals of the text with sampled
+    trees, (samples, counts); None if the trees are not a parser's.
+    """
+    values = compute_measures(counts.sum(axis=0))
+    parser_deviations = np.zeros(len(values))
+    if sampled_totals is not None:
+        parser_deviations = WIDENING * compute_measures(sampled_totals).std(axis=0)
+    measures = []
+    population_deviations = np.hypot(parser_deviations, _resampling_deviations(counts, seed))
+    for value, own, population in zip(
+        values.tolist(), parser_deviations.tolist(), population_deviations.tolist(), strict=True
+    ):
+        interval = None if sampled_totals is None else _interval(value, own)
+        measures.append(Measure(value, interval, _interval(value, population) if len(counts) > 1 else None))
+    return measures
+
+
+def _interval(value: float, deviation: float) -> Interval:
+    half = _NORMAL_QUANTILE * deviation
+    return Interval(max(0.0, value - half), value + half)
+
+
+def _resampling_deviations(counts: Doubles, seed: int) -> Doubles:
+    """The standard deviations of the measures over texts whose sentences are drawn with replacement."""
+    sentences = len(counts)
+    generator = np.random.default_rng(seed)
+    totals = np.zeros((RESAMPLES, counts.shape[1]))
+    if sentences:
+        block = max(1, _BLOCK // sentences)
+        for first in range(0, RESAMPLES, block):
+            rows = min(block, RESAMPLES - first)
+            weights = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=rows)
+            totals[first : first + rows] = weights @ counts
+    deviations: Doubles = compute_measures(totals).std(axis=0)
+    return deviations
