@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 STDIN = "-"
+_END = " \t\n\v\f\r()"  # characters that end a label or a word
+_LABEL_WITH_ZERO = re.compile(rf"(\([^{_END}\0]*)\0[^{_END}]*")
+_WORD_WITH_ZERO = re.compile(rf"(\([^{_END}]*[ \t\v\f\r]+[^{_END}\0]*)\0[^{_END}]*(?=\))")
 
 
 def read_lines(name: str) -> list[str]:
@@ -18,9 +21,16 @@ def read_lines(name: str) -> list[str]:
             data = gzip.decompress(data)
         except (EOFError, zlib.error) as error:
             raise ValueError(f"{name}: damaged gzip file: {error}") from error
-    text = re.sub("\0.*", "", data.decode("utf-8-sig", "surrogateescape"))  # a zero byte ends a line in C
+    text = data.decode("utf-8-sig", "surrogateescape")
     lines = text.removesuffix("\n").split("\n") if text else []
+    lines = [_cut_zero_bytes(line) if "\0" in line else line for line in lines]
     return list(_join_trees(lines)) if _has_indented_trees(lines) else lines
+
+
+def _cut_zero_bytes(line: str) -> str:
+    """The line that EVALB reads: a zero byte ends a label, the word of a leaf or, elsewhere, the line."""
+    line = _WORD_WITH_ZERO.sub(r"\1", _LABEL_WITH_ZERO.sub(r"\1", line))
+    return line.partition("\0")[0]
 
 
 def printable(text: str) -> str:
