@@ -46,7 +46,7 @@ EDGES: dict[str, set[str]] = {
         *("parser", "training", "tree", "treebank"),
     },
     "integrations": {"chart", "parser", "text", "tree", "treebank"},
-    "server": {"decoding", "parser", "search", "text", "tree", "treebank"},
+    "server": {"decoding", "export", "models", "parser", "search", "text", "tree", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "measures", "models", "parser"),
         *("reproduce", "samples", "search", "server", "training", "tree", "treebank", "viz"),

@@ -29,7 +29,7 @@ def test_a_text_is_parsed_as_on_the_command_line(client: TestClient, parser: Par
     trees = parser.parse_many(text_sentences)
     offsets = [[(token.start, token.end) for token in tokens] for tokens in text_sentences]
     line = Formatter(format="json", is_text=True).line(list(map(ParsedSentence, trees, offsets)))
-    assert client.post("/parse", json={"text": TEXT}).json() == {"model": "small", **json.loads(line)}
+    assert client.post("/parse", json={"text": TEXT}).json() == {"model": "small", **json.loads(line), "warnings": []}
     assert len(text_sentences) > 1
 
 
@@ -50,6 +50,7 @@ def test_alternatives_and_probabilities_are_the_parser_s(client: TestClient, par
     analysis = parser.analyze(WORDS, k=3)
     assert [other["tree"] for other in sentence["kbest"]] == [str(other.tree) for other in analysis.alternatives]
     assert sentence["log_prob"] == pytest.approx(analysis.log_prob, abs=1e-4)
+    assert sentence["differences"] == list(analysis.differences)
     probabilities = [span["probability"] for span in sentence["spans"]]
     assert probabilities == pytest.approx([constituent.probability for constituent in analysis.constituents], abs=1e-4)
 
@@ -88,6 +89,32 @@ def test_a_batch_has_one_result_per_input_in_order(client: TestClient) -> None:
     ]
 
 
+def test_a_text_is_split_without_parsing_it(client: TestClient) -> None:
+    response = client.post("/sentences", json={"text": TEXT})
+    assert schema.SplitResponse.model_validate(response.json())
+    parsed = parse(client, text=TEXT)
+    assert response.json()["sentences"] == [{name: one[name] for name in ("words", "offsets")} for one in parsed]
+    for body in ({"text": "Yes.\n\n" * 1001}, {"text": "a", "model": "klingon"}, {"tokens": ["a"]}):
+        assert client.post("/sentences", json=body).status_code == 422
+
+
+def test_a_text_in_another_language_has_a_warning(client: TestClient, parser: Parser) -> None:
+    text = "The cat sang. 图书馆在哪里？"
+    message = "the text looks Chinese, and the model small reads English; "
+    for path in ("/parse", "/sentences"):
+        warnings = client.post(path, json={"text": text}).json()["warnings"]
+        assert warnings == [f"{message}no model of this server reads it"]
+    inputs: list[dict[str, object]] = [{"text": "Yes."}, {"text": text}, {"tokens": ["图书馆"]}]
+    results = client.post("/parse/batch", json={"inputs": inputs}).json()["results"]
+    assert [len(result["warnings"]) for result in results] == [0, 1, 0]
+    chinese = random_parser(toy_trees(5, seed=1))
+    chinese.language = "zh"
+    with TestClient(create_app({"small": parser, "han": chinese})) as client:
+        assert client.post("/sentences", json={"text": text}).json()["warnings"] == [
+            f"{message}the model han of this server reads it"
+        ]
+
+
 def test_brackets_and_drawings_are_plain_text(client: TestClient, parser: Parser) -> None:
     response = client.post("/parse", json={"tokens": WORDS, "format": "brackets"})
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
@@ -120,6 +147,7 @@ def test_models_are_listed_with_their_labels_and_the_limits(client: TestClient, 
     response = client.get("/models").json()
     (info,) = response["models"]
     assert info["labels"] == ["ADVP", "FRAG", "NP", "PP", "QP", "S", "SBAR", "TOP", "VP"]
+    assert info["description"] == "English, LSTM"
     assert (info["language"], info["root"], info["has_tags"], info["reads_tags"]) == ("en", "TOP", True, False)
     assert response["limits"]["words"] == Limits().words
 

@@ -1,6 +1,9 @@
 """The web page, in a browser and with a server process."""
 
+import io
+import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,13 @@ FIRST, SECOND = ["The", "old", "cat", "sees", "a", "garden", "."], ["She", "slep
 VIEWS = ("tree", "heat", "outline")
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
+LONG = " ".join(["the old cat sees a garden and"] * 8 + ["she sleeps here ."])
+OVERLAPS = """(view) => {
+  const boxes = [...view.querySelectorAll("text")].map((text) => text.getBBox());
+  const beside = (a, b) => a.x + a.width > b.x + 0.5 && b.x + b.width > a.x + 0.5;
+  const meet = (a, b) => beside(a, b) && a.y + a.height / 2 > b.y && b.y + b.height / 2 > a.y;
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b))).length;
+}"""
 MARKUP = '<img src=x onerror=hit=1> </svg><script>hit=1</script> "&amp; <b>bold</b> {{1}} \\x -- 5%'
 OpenSession = Callable[..., PageSession]
 
@@ -146,11 +156,30 @@ def test_buttons_and_arrow_keys_go_through_alternatives(open_session: OpenSessio
             100 * math.exp(other.log_prob), abs=0.6
         )
         assert session.copy("brackets") == str(other.tree)
-        percentages = [read_percentage(label) for label in session.attributes("#view g.label", "aria-label")]
+        names = session.attributes("#view g.label", "aria-label")
+        percentages = [read_percentage(name.removesuffix(", only in this tree")) for name in names]
         expected = [100 * c.calibrated for c in other.constituents]
         assert percentages == pytest.approx(expected, abs=0.6)
     session.page.click("#previous-tree")
     assert session.copy("brackets") == str(alternatives[1].tree)
+
+
+def test_every_tree_says_what_it_changes(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
+    descriptions = session.texts("#tree-list .differences")
+    trees = {analysis.tree, *(other.tree for other in analysis.alternatives)}
+    assert len(set(descriptions)) == len(descriptions) == len(trees)
+    best = analysis.alternatives[0]
+    assert descriptions[0].startswith("The parser’s choice")
+    for other in analysis.alternatives[1:]:
+        assert any("\n".join(other.differences) in text for text in descriptions)
+    rows = dict(zip(session.texts("#numbers dt"), session.texts("#numbers dd"), strict=True))
+    numbers = [float(rows[name].replace("−", "-")) for name in ("of the parser’s choice", "of the most probable tree")]
+    assert numbers == pytest.approx([analysis.log_prob, best.log_prob], abs=1e-3)
+    assert ("Exact search" in session.page.inner_text("#remarks")) == analysis.alternatives_exact
+    assert ("expected F1" in session.page.inner_text("#remarks")) == (best.tree != analysis.tree)
+    hidden = "(all) => all.filter(({scrollWidth, clientWidth}) => scrollWidth > clientWidth).length"
+    assert session.page.eval_on_selector_all("#tree-list .differences", hidden) == 0
 
 
 def drag(session: PageSession, start: int, end: int) -> None:
@@ -203,7 +232,10 @@ def test_impossible_constraints_show_an_error_and_can_be_removed(open_session: O
     session = open_session().open(text=TEXT, must="1:0-3")
     drag(session, 1, 5)
     session.page.click("#require")
-    expect(session.page.locator("#message")).to_contain_text("these cross, and no tree has both")
+    expect(session.page.locator("#message")).to_have_text(
+        "Require a constituent over “The old cat” and a constituent over “old cat sees a”: "
+        "these cross, and no tree has both"
+    )
     assert session.page.locator("#analysis").get_attribute("inert") is not None
     for _ in range(2):
         session.page.locator("#constraints button").first.click()
@@ -220,9 +252,13 @@ def test_the_heat_map_shows_every_span(open_session: OpenSession, parser: Parser
     number = 0
     for start in range(7):
         for end in range(start + 1, 8):
-            fill = cells.nth(number).locator("rect").get_attribute("fill")
-            expected = THEMES["light"].fill(1 - float(marginals[start, end]))
-            assert [int(fill[at : at + 2], 16) for at in (1, 3, 5)] == pytest.approx(expected, abs=1)
+            probability = float(marginals[start, end])
+            if cells.nth(number).locator("circle").count():
+                assert probability < 0.01
+            else:
+                fill = cells.nth(number).locator("rect").get_attribute("fill")
+                expected = THEMES["light"].fill(probability)  # the same scale as in the tree
+                assert [int(fill[at : at + 2], 16) for at in (1, 3, 5)] == pytest.approx(expected, abs=1)
             number += 1
     cells.nth(2).click()
     expect(session.page.locator("#tooltip")).to_contain_text("The old cat")
@@ -258,7 +294,7 @@ def test_constraints_stay_with_their_sentence_when_the_text_changes(open_session
 
 def test_the_menu_chooses_the_model(open_session: OpenSession, other: Path) -> None:
     session = open_session().open(text=TEXT, model="small")
-    assert session.texts("#model option") == ["small (en)", "other (en)"]
+    assert session.texts("#model option") == ["small: English, LSTM", "other: English, LSTM"]
     session.page.select_option("#model", "other")
     session.wait()
     assert session.copy("brackets") == str(Parser.load(other, "cpu").parse(FIRST))
@@ -286,18 +322,26 @@ def test_exports_equal_those_of_treecrf_draw(open_session: OpenSession, analysis
     assert session.copy("link") == session.page.url
 
 
-def test_pictures_are_copied_and_saved(open_session: OpenSession) -> None:
-    session = open_session().open(text=TEXT)
+def test_files_are_named_after_the_sentence(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT, tree="2")
+    session.page.locator("#view g.label").nth(1).click()
     session.page.click("[data-copy=png]")
     expect(session.page.locator("#status")).to_have_text("PNG copied.")
     kinds = session.page.evaluate("navigator.clipboard.read().then(([item]) => item.types)")
     assert kinds == ["image/png"]
-    for kind, prefix in (("png", b"\x89PNG\r\n"), ("svg", b"<svg ")):
+    contents = {}
+    for kind, prefix in (("png", b"\x89PNG\r\n"), ("svg", b"<svg "), ("pdf", b"%PDF-1.4"), ("json", b"{")):
         with session.page.expect_download() as download:
             session.page.click(f"[data-save={kind}]")
-        assert download.value.suggested_filename == f"tree.{kind}"
-        content = Path(download.value.path()).read_bytes()
-        assert content.startswith(prefix) and len(content) > 1000
+        assert download.value.suggested_filename == f"the-old-cat-sees-a-garden-tree-2.{kind}"
+        contents[kind] = Path(download.value.path()).read_bytes()
+        assert contents[kind].startswith(prefix) and len(contents[kind]) > 1000
+    picture = ElementTree.fromstring(contents["svg"])
+    assert not [box for box in picture.iter("{http://www.w3.org/2000/svg}rect") if "stroke" in box.attrib]
+    answer = json.loads(contents["json"])
+    assert answer["model"] == "small" and answer["tree"] == str(parser.parse(FIRST)) and len(answer["kbest"]) == 10
+    pdf = pytest.importorskip("pypdf", reason="pypdf is not installed").PdfReader(io.BytesIO(contents["pdf"])).pages[0]
+    assert set(FIRST) <= set(pdf.extract_text().split())
 
 
 def test_without_clipboard_access_copies_are_saved(open_session: OpenSession, analysis: Analysis) -> None:
@@ -318,11 +362,14 @@ def test_a_link_restores_the_view(open_session: OpenSession) -> None:
     expect(session.page.locator("#constraints li")).to_have_count(1)
     session.wait().page.click("#next-tree")
     session.page.click("#tab-outline")
+    session.page.check("#hide-root")
+    session.page.select_option("#compare", "tree:0")
+    session.page.select_option("#layout", "down")
     link, outline = session.copy("link"), session.texts("#view")
     second = open_session()
     second.page.goto(link)
     assert second.wait().texts("#view") == outline
-    for part in ("#count", "#tree-number", "#constraints", "#words"):
+    for part in ("#count", "#tree-number", "#constraints", "#words", "#other-view", "#other-comparison"):
         assert second.texts(part) == session.texts(part)
     assert second.page.input_value("#model") == "other" and second.page.input_value("#text") == TEXT
     second.page.reload()
@@ -345,7 +392,7 @@ def test_markup_in_the_input_stays_text(open_session: OpenSession) -> None:
         "desc",
         "rect",
         "g",
-        "line",
+        "path",
         "text",
     }
     assert session.page.evaluate("typeof hit") == "undefined"
@@ -385,8 +432,27 @@ def test_a_phone_needs_no_horizontal_scrolling(open_session: OpenSession) -> Non
     session.wait()
 
 
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_long_sentences_are_drawn_sideways_and_readable(open_session: OpenSession, size: dict[str, Any]) -> None:
+    session = open_session(**size).open(text=LONG)
+    view = session.page.locator("#view")
+    picture = view.locator("svg")
+    expect(picture).to_have_attribute("aria-orientation", "horizontal")
+    assert view.evaluate(OVERLAPS) == 0
+    scale = picture.evaluate("(picture) => picture.getBoundingClientRect().width / picture.viewBox.baseVal.width")
+    assert 14 * scale > 9  # the size of words in pixels
+    picture.locator("g.label").first.focus()
+    session.page.keyboard.press("ArrowRight")
+    assert session.page.evaluate("document.activeElement.ariaLevel") == "2"
+    session.page.keyboard.press("s")
+    expect(picture).to_have_attribute("aria-orientation", "vertical")
+    assert view.evaluate(OVERLAPS) == 0
+    session.page.check("#hide-tags")
+    assert view.evaluate(OVERLAPS) == 0
+
+
 def test_long_sentences_scroll_and_zoom(open_session: OpenSession) -> None:
-    session = open_session().open(text=" ".join(["the old cat sees a garden and"] * 8 + ["she sleeps here ."]))
+    session = open_session().open(text=LONG, layout="down")
     sizes = "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.getElementById('view'))"
     picture_width, view_width = session.page.evaluate(sizes)
     assert picture_width > view_width
@@ -408,13 +474,147 @@ def test_axe_finds_no_serious_accessibility_problems(open_session: OpenSession, 
     session.page.keyboard.press("Space")
     session.page.click("#next-tree")
     session.page.evaluate(axe)
+
+    def check() -> None:
+        report = session.page.evaluate("axe.run()")
+        assert len(report["passes"]) > 20
+        assert [one for one in report["violations"] if one["impact"] in ("serious", "critical")] == []
+
     for size in (DESKTOP, PHONE):
         session.page.set_viewport_size(size["viewport"])
         for view in VIEWS:
             session.page.click(f"#tab-{view}")
-            report = session.page.evaluate("axe.run()")
-            assert len(report["passes"]) > 20
-            assert [one for one in report["violations"] if one["impact"] in ("serious", "critical")] == []
+            check()
+    session.page.click("#tab-tree")
+    session.page.select_option("#compare", "tree:0")
+    session.page.locator("#view g.label").nth(1).dblclick()
+    expect(session.page.locator("#view g.triangle")).to_have_count(1)
+    check()
+    session.page.click("#show-shortcuts")
+    check()
+
+
+def test_constituents_collapse_to_triangles(open_session: OpenSession, analysis: Analysis) -> None:
+    number, constituent = next(
+        (i, c) for i, c in enumerate(analysis.constituents) if 2 <= c.end - c.start < 7 and c.label != "TOP"
+    )
+    words = " ".join(FIRST[constituent.start : constituent.end])
+    session = open_session().open(text=TEXT, layout="down")
+    label = session.page.locator("#view g.label").nth(number)
+    triangle = session.page.locator("#view g.triangle")
+    label.dblclick()
+    expect(triangle).to_have_text([words])
+    expect(label).to_have_attribute("aria-expanded", "false")
+    assert words not in " ".join(leaves(session))
+    assert f"[{{{words}}}, roof]" in session.copy("latex") and session.copy("brackets") == str(analysis.tree)
+    session.page.reload()
+    expect(session.wait().page.locator("#view g.triangle")).to_have_text([words])
+    label.focus()
+    session.page.keyboard.press("c")
+    expect(triangle).to_have_count(0)
+    assert session.page.evaluate("document.activeElement.ariaExpanded") == "true"
+    session.page.keyboard.press("Enter")
+    session.page.click("#collapse")
+    expect(triangle).to_have_count(1)
+    session.page.click("#expand")
+    expect(triangle).to_have_count(0)
+
+
+def leaves(session: PageSession) -> list[str]:
+    return list(session.page.locator("#view g.leaf").all_text_contents())
+
+
+def test_root_tags_and_punctuation_can_be_hidden(open_session: OpenSession, analysis: Analysis) -> None:
+    session = open_session().open(text=TEXT)
+    tags = analysis.tree.tags
+    assert leaves(session) == [tag + word for tag, word in zip(tags, FIRST, strict=True)]
+    assert session.attributes("#view g.label", "data-label")[0] == "TOP"
+    session.page.check("#hide-root")
+    session.page.check("#hide-tags")
+    assert leaves(session) == FIRST
+    is_removable = len(analysis.tree.children) == 1
+    assert session.attributes("#view g.label", "data-label")[0] == analysis.constituents[int(is_removable)].label
+    assert f">{tags[0]}<" not in session.copy("svg") and session.copy("brackets") == str(analysis.tree)
+    session.open(text=TEXT, model="other", hide="punctuation")  # this model has no tags
+    assert leaves(session) == FIRST[:-1]
+
+
+def test_trees_and_models_are_compared_side_by_side(open_session: OpenSession, analysis: Analysis, other: Path) -> None:
+    session = open_session().open(text=TEXT, layout="down")
+    second = next(one for one in analysis.alternatives if one.tree != analysis.tree)
+    for value, compared in (("tree:1", second.tree), ("model:other", Parser.load(other, "cpu").parse(FIRST))):
+        session.page.select_option("#compare", value)
+        session.wait()
+        for pane, comparison, tree, opposite in (
+            ("#view", "#comparison", analysis.tree, compared),
+            ("#other-view", "#other-comparison", compared, analysis.tree),
+        ):
+            added = Counter(map(tuple, tree.spans())) - Counter(map(tuple, opposite.spans()))
+            frames = session.page.locator(f"{pane} g.label:has(rect[stroke])")
+            expect(frames).to_have_count(added.total())
+            description = session.page.inner_text(comparison)
+            for start, end, label in added:
+                assert f"{label} “{' '.join(FIRST[start:end])}”" in description
+    session.page.select_option("#compare", "")
+    expect(session.page.locator("#other")).to_be_hidden()
+
+
+def test_a_text_file_is_opened_dropped_or_pasted(open_session: OpenSession, tmp_path: Path) -> None:
+    path = tmp_path / "cats.txt"
+    path.write_text("\n\n".join(f"The cat sees\nwall {number}." for number in range(1500)))
+    session = open_session().open(text=TEXT)
+    session.page.set_input_files("#file", path)
+    expect(session.page.locator("#count")).to_have_text("cats.txt: sentence 1 of 1500")
+    assert session.wait().texts("#words > *") == ["The", "cat", "sees", "wall", "0", "."]
+    assert len(session.page.url) < 1000
+    session.page.locator("#view").focus()
+    session.page.keyboard.press("n")
+    expect(session.page.locator("#words > *").nth(4)).to_have_text("1")
+    events = """([kind, field, text]) => {
+      const transfer = new DataTransfer();
+      if (kind === "drop") transfer.items.add(new File([text], "notes.txt"));
+      else transfer.setData("text/plain", text);
+      const event = new Event(kind, { bubbles: true, cancelable: true });
+      event[field] = transfer;
+      document.body.dispatchEvent(event);
+    }"""
+    for kind, field, text, count in (
+        ("drop", "dataTransfer", "She slept! He sang. We sing.", "notes.txt: sentence 1 of 3"),
+        ("paste", "clipboardData", TEXT, "Sentence 1 of 2"),
+    ):
+        session.wait().page.evaluate(events, [kind, field, text])
+        expect(session.page.locator("#count")).to_have_text(count)
+    session.wait().page.set_input_files("#file", {"name": "a.bin", "mimeType": "", "buffer": b"\xff\x00"})
+    expect(session.page.locator("#message")).to_contain_text("a.bin is not a text file in UTF-8")
+
+
+def test_shortcuts_are_listed_and_can_be_switched_off(open_session: OpenSession) -> None:
+    session = open_session().open(text=TEXT)
+    session.page.locator("#view").focus()
+    session.page.keyboard.press("j")
+    expect(session.page.locator("#tree-number")).to_contain_text("Tree 2 of")
+    session.page.keyboard.press("h")
+    expect(session.page.locator("#view .cell").first).to_be_visible()
+    session.page.keyboard.press("?")
+    dialog = session.page.locator("#shortcuts")
+    expect(dialog).to_contain_text("next or previous sentence")
+    session.page.uncheck("#shortcuts-on")
+    session.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    session.page.keyboard.press("t")
+    session.page.locator("#text").press_sequentially("?")
+    expect(session.page.locator("#view .cell").first).to_be_visible()
+    expect(dialog).to_be_hidden()
+
+
+def test_a_text_in_another_language_shows_a_warning(open_session: OpenSession) -> None:
+    session = open_session().open(text="图书馆在哪里？")
+    expect(session.page.locator("#warnings")).to_have_text(
+        "The text looks Chinese, and the model small reads English; no model of this server reads it."
+    )
+    session.page.fill("#text", TEXT)
+    expect(session.page.locator("#warnings")).to_be_hidden()
+    session.wait()
 
 
 def test_the_page_works_with_a_token_and_small_limits(open_session: OpenSession, model: Path) -> None:

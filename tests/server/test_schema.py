@@ -8,7 +8,10 @@ from schemathesis.specs.openapi import checks
 
 from server_process import ServerProcess
 
-ROUTES = {"/parse": "POST", "/parse/batch": "POST", "/models": "GET", "/health": "GET", "/metrics": "GET"}
+ROUTES = {
+    **dict.fromkeys(("/parse", "/parse/batch", "/sentences"), "POST"),
+    **dict.fromkeys(("/models", "/health", "/metrics"), "GET"),
+}
 CHECKS = [
     schemathesis.checks.not_a_server_error,
     checks.content_type_conformance,

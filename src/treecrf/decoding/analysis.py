@@ -76,6 +76,11 @@ class Analysis:
     alternatives: tuple[Alternative, ...]
     alternatives_exact: bool
 
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """What the tree changes against the most probable tree; empty without alternatives."""
+        return tuple(describe_difference(self.alternatives[0].tree, self.tree)) if self.alternatives else ()
+
     def _repr_svg_(self) -> str:
         """The picture that notebooks show: the tree, its constituents colored by calibrated probability."""
         return svg(self.tree, [constituent.calibrated for constituent in self.constituents])

@@ -77,6 +77,7 @@ class Formatter:
         if analysis is not None and self.kbest:
             fields["kbest"] = [self._alternative(alternative, offsets) for alternative in analysis.alternatives]
             fields["kbest_exact"] = analysis.alternatives_exact
+            fields["differences"] = list(analysis.differences)
         if marginals is not None:
             fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in marginals]
         return fields

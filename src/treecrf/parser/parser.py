@@ -89,7 +89,7 @@ class Parser(TreeSampling, OldParserNames):
         self.numericalizer = Numericalizer(
             vocabulary, characters=reads_characters, subwords=subwords, normalization=normalization
         )
-        self._folder = folder
+        self.folder = folder
 
     def __repr__(self) -> str:
         """How the parser computes: network, device, precision, and on a CPU the instruction set and threads."""
@@ -120,8 +120,8 @@ class Parser(TreeSampling, OldParserNames):
     def _network(self) -> "SpanModel":
         from treecrf.parser.network import build_network
 
-        assert self._folder is not None, "a parser without a network was loaded from a folder"
-        return build_network(load_parser_state(self._folder), self._folder)
+        assert self.folder is not None, "a parser without a network was loaded from a folder"
+        return build_network(load_parser_state(self.folder), self.folder)
 
     @property
     def batching(self) -> BatchingConfig:
@@ -173,8 +173,8 @@ class Parser(TreeSampling, OldParserNames):
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        if self.scorer.precision != "float32" and self._folder is not None:
-            state = replace(load_parser_state(self._folder), config=self.config)
+        if self.scorer.precision != "float32" and self.folder is not None:
+            state = replace(load_parser_state(self.folder), config=self.config)
         else:
             from treecrf.parser.network import network_state
 

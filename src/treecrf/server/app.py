@@ -38,10 +38,11 @@ from treecrf.server.lane import Job
 from treecrf.server.limits import Limits
 from treecrf.server.memory import release_memory_periodically
 from treecrf.server.metrics import Metrics
+from treecrf.server.models import describe_model
 from treecrf.server.openapi import DocumentedApp, docs_page
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult, parse_sentences
 from treecrf.server.request_body import receive_body
-from treecrf.server.request_parsing import Body, ParsedRequest, input_prefix, read_request
+from treecrf.server.request_parsing import Body, ParsedRequest, input_prefix, read_request, read_split_request
 from treecrf.server.static_files import page_routes
 from treecrf.server.unread_body import DrainUnreadBody
 from treecrf.treebank.binarize import LabelSet
@@ -52,7 +53,8 @@ _LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop
 _READER_THREADS = 2
 _PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _AUTH_ERRORS = (401, 421)
-_PARSE_ERRORS = (400, *_AUTH_ERRORS, 408, 413, 415, 422, 503)
+_READ_ERRORS = (400, *_AUTH_ERRORS, 408, 413, 415, 422)
+_PARSE_ERRORS = (*_READ_ERRORS, 503)
 
 
 def create_app(
@@ -125,8 +127,8 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
     )
     async def parse(request: Request) -> Response:
         """Parse a text, or the words of a sentence."""
-        parsed, (line,) = await run(request, schema.ParseRequest)
-        return respond(parsed, [line], line[1:])
+        parsed, lines = await run(request, schema.ParseRequest)
+        return respond(parsed, lines, "".join(_add_warnings(lines, parsed.warnings))[1:])
 
     @routes.post(
         "/parse/batch",
@@ -136,9 +138,27 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
     async def parse_batch(request: Request) -> Response:
         """Parse several texts or sentences."""
         parsed, lines = await run(request, schema.BatchRequest)
-        return respond(parsed, lines, f'"results": [{", ".join(lines)}]}}')
+        return respond(parsed, lines, f'"results": [{", ".join(_add_warnings(lines, parsed.warnings))}]}}')
+
+    @routes.post(
+        "/sentences",
+        responses={200: {"model": schema.SplitResponse}, **schema.error_responses(*_READ_ERRORS)},
+        openapi_extra=schema.request_body(schema.SplitRequest),
+    )
+    async def split(request: Request) -> Response:
+        """Split a text into sentences and words, without parsing them."""
+        content = await receive_body(request, limits)
+        read = partial(read_split_request, content, parsers, limits)
+        answer = await _read(readers, request, len(content), read)
+        request.scope["log_fields"] = {"model": answer.model, "sentences": len(answer.sentences)}
+        return Response(answer.model_dump_json(), media_type="application/json")
 
     return routes
+
+
+def _add_warnings(lines: Sequence[str], warnings: Sequence[Sequence[str]]) -> list[str]:
+    """The JSON objects of inputs, with the warnings about each."""
+    return [f'{line[:-1]}, "warnings": {json.dumps(one)}}}' for line, one in zip(lines, warnings, strict=True)]
 
 
 def _corenlp_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limits, readers: FairThreads) -> APIRouter:
@@ -250,6 +270,7 @@ def _info_routes(parsers: Mapping[str, Parser], metrics: Metrics, limits: Limits
 def _describe_model(name: str, parser: Parser) -> schema.ModelInfo:
     return schema.ModelInfo(
         name=name,
+        description=describe_model(parser),
         language=parser.language,
         root=parser.root,
         labels=sorted({parser.root, *LabelSet(parser.vocabulary.labels).names}),

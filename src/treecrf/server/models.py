@@ -1,10 +1,13 @@
-"""Loads the parsers that a server offers."""
+"""Loads the parsers that a server offers, and describes them."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from treecrf.export.model_card import CARD_JSON, ModelCard, format_megabytes
 from treecrf.parser import Parser
-from treecrf.text import tokenize
+from treecrf.text import language_name, tokenize
+
+_ENCODERS = {"lstm": "LSTM", "transformer": "transformer"}
 
 
 def load_parsers(sources: Sequence[str], device: str | None = None) -> dict[str, Parser]:
@@ -18,3 +21,14 @@ def load_parsers(sources: Sequence[str], device: str | None = None) -> dict[str,
         tokenize("a", language=parser.language)  # a missing segmenter is an error at startup, not in a request
         parser.parse(["a"], tags=["_"])
     return parsers
+
+
+def describe_model(parser: Parser) -> str:
+    """A line about a model: language, encoder, and from its model card the size, the first score and the license."""
+    encoder = parser.model_config.encoder
+    facts = [language_name(parser.language), _ENCODERS.get(encoder, encoder)]
+    if parser.folder is None or not (parser.folder / CARD_JSON).is_file():
+        return ", ".join(facts)
+    card = ModelCard.load(parser.folder)
+    facts += [format_megabytes(card.size), *(f"F1 {score.f1:.1f} on {score.name}" for score in card.scores[:1])]
+    return ", ".join([*facts, card.purpose.licence])

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from treecrf.server.schema import BatchRequest, ParseRequest
+from treecrf.server.schema import BatchRequest, ParseRequest, SplitRequest
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -29,7 +29,7 @@ class DocumentedApp(FastAPI):
         if self.openapi_schema is None:
             document = super().openapi()
             _, definitions = models_json_schema(
-                [(ParseRequest, "validation"), (BatchRequest, "validation")],
+                [(model, "validation") for model in (ParseRequest, BatchRequest, SplitRequest)],
                 ref_template="#/components/schemas/{model}",
             )
             document["components"]["schemas"] |= definitions["$defs"]

@@ -23,6 +23,11 @@ class SentenceInput(NamedTuple):
     constraints: Constraints | None = None
 
 
+def word_texts(sentence: SentenceInput) -> list[str]:
+    """The words of a sentence as they appear in its tree."""
+    return [word.text if isinstance(word, Token) else word for word in sentence.words]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParseOptions:
     """The options of a request, which hold for all of its sentences."""

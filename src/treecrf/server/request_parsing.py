@@ -10,47 +10,90 @@ from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError, validation_error
+from treecrf.server.language import language_warnings
 from treecrf.server.limits import Limits
-from treecrf.server.parse_batch import ParseOptions, SentenceInput
+from treecrf.server.parse_batch import ParseOptions, SentenceInput, word_texts
 from treecrf.server.request_body import parse_json
-from treecrf.server.schema import BatchRequest, ConstraintsIn, Input, OptionsIn, ParseRequest, SpanIn
+from treecrf.server.schema import (
+    BatchRequest,
+    ConstraintsIn,
+    Input,
+    OptionsIn,
+    ParseRequest,
+    SpanIn,
+    SplitRequest,
+    SplitResponse,
+    SplitSentence,
+)
 from treecrf.server.work import sentence_work
 from treecrf.text import sentences
 
 Body = TypeVar("Body", ParseRequest, BatchRequest)
+AnyBody = TypeVar("AnyBody", ParseRequest, BatchRequest, SplitRequest)
 
 
 @dataclass(frozen=True)
 class ParsedRequest(Generic[Body]):
-    """A request that is ready for the parser: its body, its options, and the sentences of each input."""
+    """A request that is ready for the parser: its body, its options, and the sentences and warnings of each input."""
 
     body: Body
     options: ParseOptions
     groups: list[list[SentenceInput]]
+    warnings: list[list[str]]
 
 
 def read_request(
     content: bytes, model: type[Body], parsers: Mapping[str, Parser], limits: Limits
 ) -> ParsedRequest[Body]:
     """Reads the body of a request and checks it."""
-    try:
-        body = model.model_validate(parse_json(content))
-    except ValidationError as error:
-        raise validation_error(error) from None
+    body = _read_body(content, model)
     options = read_options(body, list(parsers), limits)
     inputs = [body] if isinstance(body, ParseRequest) else body.inputs
-    return ParsedRequest(body, options, read_inputs(inputs, options, parsers[options.model], limits))
+    groups = read_inputs(inputs, options, parsers[options.model], limits)
+    warnings = [
+        language_warnings(group, options.model, parsers, is_text=request_input.tokens is None)
+        for request_input, group in zip(inputs, groups, strict=True)
+    ]
+    return ParsedRequest(body, options, groups, warnings)
+
+
+def read_split_request(content: bytes, parsers: Mapping[str, Parser], limits: Limits) -> SplitResponse:
+    """Reads the body of a request to split a text, and splits the text."""
+    body = _read_body(content, SplitRequest)
+    model = _model_name(body.model, list(parsers))
+    group = _split_text(body.text, parsers[model], limits)
+    if len(group) > limits.sentences:
+        raise _too_many_sentences(limits)
+    return SplitResponse(
+        model=model,
+        sentences=[SplitSentence(words=word_texts(sentence), offsets=list(sentence.offsets)) for sentence in group],
+        warnings=language_warnings(group, model, parsers, is_text=True),
+    )
+
+
+def _read_body(content: bytes, model: type[AnyBody]) -> AnyBody:
+    try:
+        return model.model_validate(parse_json(content))
+    except ValidationError as error:
+        raise validation_error(error) from None
 
 
 def read_options(request: OptionsIn, models: Sequence[str], limits: Limits) -> ParseOptions:
     """Checks the options of a request."""
-    model = request.model if request.model is not None else models[0]
-    if model not in models:
-        raise ApiError(422, f"model: this server has no model {model!r:.80}; expected one of {', '.join(models)}")
+    model = _model_name(request.model, models)
     if request.k > limits.k:
         raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {limits.k}")
     formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k, is_text=True)
     return ParseOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
+
+
+def _model_name(name: str | None, models: Sequence[str]) -> str:
+    """The name of a model, by default of the first one."""
+    if name is None:
+        return models[0]
+    if name not in models:
+        raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(models)}")
+    return name
 
 
 def read_inputs(
@@ -67,9 +110,7 @@ def read_inputs(
             group = _read_tokens(request_input.tokens, request_input.tags)
         count += len(group)
         if count > limits.sentences:
-            raise ApiError(
-                422, f"{prefix}more than {limits.sentences} sentences, this server's limit; send several requests"
-            )
+            raise _too_many_sentences(limits, prefix)
         for number, sentence in enumerate(group):
             _check_sentence(sentence, f"{prefix}sentence {number}", options, parser, limits)
         groups.append(_add_constraints(group, request_input.constraints, prefix))
@@ -80,10 +121,14 @@ def read_inputs(
 def check_sentences(sentences: Sequence[SentenceInput], options: ParseOptions, parser: Parser, limits: Limits) -> None:
     """Checks the limits on the sentences of a request that is not in the schema of this server."""
     if len(sentences) > limits.sentences:
-        raise ApiError(422, f"more than {limits.sentences} sentences, this server's limit; send several requests")
+        raise _too_many_sentences(limits)
     for number, sentence in enumerate(sentences):
         _check_sentence(sentence, f"sentence {number}", options, parser, limits)
     _check_work([sentences], options, limits)
+
+
+def _too_many_sentences(limits: Limits, prefix: str = "") -> ApiError:
+    return ApiError(422, f"{prefix}more than {limits.sentences} sentences, this server's limit; send several requests")
 
 
 def input_prefix(index: int, inputs: int) -> str:

@@ -91,6 +91,13 @@ class BatchRequest(OptionsIn):
     inputs: _List[Input]
 
 
+class SplitRequest(_Strict):
+    """The body of POST /sentences: a text to split into sentences and words."""
+
+    text: str
+    model: str | None = Field(default=None, description="a name from GET /models, whose language the text has")
+
+
 class Span(BaseModel):
     """A constituent of a tree: words[start:end], and text[offsets[0]:offsets[1]]."""
 
@@ -127,12 +134,21 @@ class Sentence(BaseModel):
     entropy: float | None = None
     kbest: list[Alternative] | None = None
     kbest_exact: bool | None = Field(default=None, description="whether no tree outside of kbest is more probable")
+    differences: list[str] | None = Field(
+        default=None, description="what the tree changes against the first of kbest, the most probable tree"
+    )
     marginals: list[list[float]] | None = Field(
         default=None, description="row i has the probability of words[i:j] for every j > i"
     )
 
 
-class Sentences(BaseModel):
+class Warnings(BaseModel):
+    """Messages about an input that is parsed nonetheless."""
+
+    warnings: list[str] = Field(description="for example, that the text has another language than the model")
+
+
+class Sentences(Warnings):
     """The sentences of one input, in order."""
 
     sentences: list[Sentence]
@@ -151,10 +167,25 @@ class BatchResponse(BaseModel):
     results: list[Sentences]
 
 
+class SplitSentence(BaseModel):
+    """The words of a sentence, and the characters of each word in the text."""
+
+    words: list[str]
+    offsets: list[tuple[int, int]]
+
+
+class SplitResponse(Warnings):
+    """The response to POST /sentences."""
+
+    model: str
+    sentences: list[SplitSentence]
+
+
 class ModelInfo(BaseModel):
     """A model of this server."""
 
     name: str
+    description: str = Field(description="language, encoder, and from the model card size, F1 score and license")
     language: str
     root: str
     labels: list[str] = Field(description="constituent labels, which constraints may use")

@@ -1,6 +1,13 @@
 """Raw text: paragraphs, sentences, tokens, the normalization of words and a guess of the language."""
 
-from treecrf.text.language_guess import LanguageCheck, LanguageGuess, guess_language, language_warning
+from treecrf.text.language_guess import (
+    LanguageCheck,
+    LanguageGuess,
+    guess_language,
+    guess_other_language,
+    language_name,
+    language_warning,
+)
 from treecrf.text.paragraphs import Paragraph, paragraphs
 from treecrf.text.sentence_splitter import (
     Sentence,
@@ -18,6 +25,8 @@ __all__ = [
     "Sentence",
     "Token",
     "guess_language",
+    "guess_other_language",
+    "language_name",
     "language_warning",
     "paragraphs",
     "sentence_count_warning",

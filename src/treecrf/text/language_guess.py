@@ -82,16 +82,30 @@ def guess_language(words: Iterable[str]) -> LanguageGuess | None:
     return LanguageGuess(name, _model_of(name)) if name else None
 
 
+def guess_other_language(words: Sequence[str], language: str) -> LanguageGuess | None:
+    """The language of words if it is clear and not the model's language."""
+    guess = guess_language(words)
+    return None if guess is None or guess.name == language_name(language) else guess
+
+
+def language_name(language: str) -> str:
+    """The name of a language, given by its code.
+
+    >>> language_name("zh")
+    'Chinese'
+    """
+    return LANGUAGE_NAMES.get(language, language)
+
+
 def language_warning(words: Sequence[str], language: str) -> str | None:
     """A message if words are not of the model's language, which names the model that reads them if there is one."""
-    guess = guess_language(words)
-    expected = LANGUAGE_NAMES.get(language, language)
-    if guess is None or guess.name == expected:
+    guess = guess_other_language(words, language)
+    if guess is None:
         return None
     advice = (
         f"the model {guess.model} reads it (--model {guess.model})" if guess.model else "no embedded model reads it"
     )
-    return f"the text looks {guess.name}, and the model reads {expected}; {advice}"
+    return f"the text looks {guess.name}, and the model reads {language_name(language)}; {advice}"
 
 
 class LanguageCheck:

@@ -1,4 +1,8 @@
 // Requests to the server. Paths are relative, so that the page works under any prefix.
+const PIECE_CHARACTERS = 20_000; // of a text per request
+const MIN_SENTENCE_CHARACTERS = 20; // so many per sentence, a piece of text has fewer sentences than the server's limit
+const MAX_BYTES = 8; // of a character in JSON
+
 async function requestJson(path, options) {
   let response;
   try {
@@ -12,18 +16,41 @@ async function requestJson(path, options) {
   return content;
 }
 
-function parse(body, signal) {
+function post(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
-  return requestJson("parse", { method: "POST", headers, body: JSON.stringify(body), signal });
+  return requestJson(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
 // The models, and the limits of the server.
 export const getModels = () => requestJson("models");
 
-// The words of each sentence of a text.
-export async function getSentences(text, model, signal) {
-  const { sentences } = await parse({ text, model }, signal);
-  return sentences.map((sentence) => sentence.words);
+// The words of each sentence of a text, and warnings about the text. A long text is sent in several requests.
+export async function getSentences(text, { model, limits, onProgress }, signal) {
+  const maximum = Math.min(PIECE_CHARACTERS, MIN_SENTENCE_CHARACTERS * limits.sentences, limits.body_bytes / MAX_BYTES);
+  const pieces = cutText(text, maximum);
+  const sentences = [];
+  let warnings = [];
+  for (const [i, piece] of pieces.entries()) {
+    const answer = await post("sentences", { text: piece, model }, signal);
+    for (const { words } of answer.sentences) sentences.push(words);
+    if (!warnings.length) warnings = answer.warnings;
+    if (pieces.length > 1) onProgress((i + 1) / pieces.length);
+  }
+  return { sentences, warnings };
+}
+
+// Cuts a text into pieces of limited length: after an empty line, else after a line, else at a space.
+function cutText(text, maximum) {
+  const pieces = [];
+  let rest = text;
+  while (rest.length > maximum) {
+    const start = rest.slice(0, maximum);
+    const ends = [start.lastIndexOf("\n\n") + 2, start.lastIndexOf("\n") + 1, start.lastIndexOf(" ") + 1];
+    const end = ends.find((one) => one > maximum / 2) ?? maximum;
+    pieces.push(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  return [...pieces, rest].filter((piece) => piece.trim());
 }
 
 // The analysis of one sentence. Its `trees` have probabilities; the parser's choice is the first of them.
@@ -33,9 +60,10 @@ export async function getAnalysis(tokens, { model, constraints, limits }, signal
   const toSpan = ({ start, end, label }) => (label ? { start, end, label } : { start, end });
   const spansOf = (kind) => constraints.filter((one) => one.kind === kind).map(toSpan);
   if (constraints.length) body.constraints = { require: spansOf("require"), forbid: spansOf("forbid") };
-  const { sentences } = await parse(body, signal);
-  const [sentence] = sentences;
+  const answer = await post("parse", body, signal);
+  const [sentence] = answer.sentences;
   const alternatives = sentence.kbest ?? [];
-  const chosen = alternatives.find((tree) => tree.tree === sentence.tree) ?? sentence;
-  return { ...sentence, trees: [chosen, ...alternatives.filter((tree) => tree !== chosen)] };
+  const choice = alternatives.find((tree) => tree.tree === sentence.tree) ?? sentence;
+  const trees = [choice, ...alternatives.filter((tree) => tree !== choice)];
+  return { sentence, model: answer.model, ...sentence, trees, bestTree: alternatives[0] ?? choice };
 }

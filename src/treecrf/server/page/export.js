@@ -1,6 +1,9 @@
 // Exports a tree as LaTeX, SVG or PNG, to the clipboard or a file.
 import { THEMES, fillColor, textColor, twoDigits } from "./colors.js";
-import { visible } from "./layout.js";
+import { visible } from "./nodes.js";
+
+const SUFFIXES = { brackets: "mrg", latex: "tex", json: "json", svg: "svg", png: "png", pdf: "pdf", link: "txt" };
+const NAME_CHARACTERS = 40; // of a sentence in the name of a file
 
 const LATEX_COMMANDS = {
   "\\": "\\textbackslash{}",
@@ -16,13 +19,14 @@ const escapeLatex = (text) => visible(text).replace(/[\\~^<>|"{}$&#_%]|-(?=-)/g,
 const toHundredths = (probability) => Math.round(100 * Math.min(Math.max(probability, 0), 1));
 
 // A forest environment with the tree, as `treecrf draw` writes it.
-export function toLatex(root, { words, tags }) {
+export function toLatex(root, { words, tags }, { hasTags }) {
   const shades = new Set(); // probabilities in hundredths
   const lines = [];
   const write = (node, indent) => {
+    if (node.kind === "triangle") return lines.push(`${indent}[{${escapeLatex(node.word)}}, roof]`);
     if (node.kind === "leaf") {
-      lines.push(`${indent}[{${escapeLatex(tags[node.start])}} [{${escapeLatex(words[node.start])}}]]`);
-      return;
+      const word = `[{${escapeLatex(words[node.start])}}]`;
+      return lines.push(indent + (hasTags ? `[{${escapeLatex(tags[node.start])}} ${word}]` : word));
     }
     const shade = toHundredths(node.probability);
     const color = textColor(fillColor(THEMES.light, shade / 100))[0] ? "white" : "black";
@@ -48,7 +52,7 @@ export function toLatex(root, { words, tags }) {
 export const toSvgText = (picture) => `${new XMLSerializer().serializeToString(picture)}\n`;
 
 // Renders a picture at 3 pixels per unit, or less if the canvas would be too large for browsers.
-export async function toPng(picture) {
+export async function renderToCanvas(picture) {
   const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
   const scale = Math.min(3, 16000 / Math.max(width, height), Math.sqrt(5e7 / (width * height)));
   const url = URL.createObjectURL(new Blob([toSvgText(picture)], { type: "image/svg+xml" }));
@@ -59,10 +63,15 @@ export async function toPng(picture) {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    return canvas;
   } finally {
     URL.revokeObjectURL(url);
   }
+}
+
+export async function toPng(picture) {
+  const canvas = await renderToCanvas(picture);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
 // Copies text, or a PNG given as a promise, to the clipboard; returns false if the browser does not allow it.
@@ -74,6 +83,17 @@ export async function copy(content) {
   } catch {
     return false;
   }
+}
+
+// The name of a file with a tree: the first words of the sentence, and the number of the tree if it is not the first.
+export function fileName(sentence, treeIndex, kind) {
+  const words = sentence.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ["tree"];
+  let name = "";
+  for (const word of words) {
+    if (name && name.length + word.length >= NAME_CHARACTERS) break;
+    name += `${name && "-"}${word.slice(0, NAME_CHARACTERS)}`;
+  }
+  return `${name}${treeIndex ? `-tree-${treeIndex + 1}` : ""}.${SUFFIXES[kind]}`;
 }
 
 export function save(blob, name) {

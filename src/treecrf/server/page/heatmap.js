@@ -1,16 +1,18 @@
 // The heat map of span marginals: a row per start, a column per end.
 import { fillColor, textColor, toHex } from "./colors.js";
 import { svg } from "./dom.js";
-import { FONT, textWidth, visible } from "./layout.js";
+import { visible } from "./nodes.js";
+import { FONT, textWidth } from "./text_width.js";
 
 const CELL = 27;
 const GAP = 2;
-const SIZE = 13;
+const FONT_SIZE = 13;
 const MARGIN = 12;
+export const MIN_PROBABILITY = 0.01; // less probable spans are dots
 
 // Each word is on the diagonal, at the beginning of its row. Spans of the tree have a frame.
 export function drawHeatmap({ words, marginals }, tree, theme) {
-  const left = MARGIN + Math.max(...words.map((word, i) => textWidth(visible(word), SIZE) + 6 - i * CELL));
+  const left = MARGIN + Math.max(...words.map((word, i) => textWidth(visible(word), FONT_SIZE) + 6 - i * CELL));
   const width = left + words.length * CELL + MARGIN;
   const height = words.length * CELL + 2 * MARGIN;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT, role: "img" });
@@ -22,8 +24,8 @@ export function drawHeatmap({ words, marginals }, tree, theme) {
   }
   words.forEach((word, start) => {
     const y = MARGIN + start * CELL;
-    const position = { x: left + start * CELL - 6, y: y + CELL / 2 + 0.35 * SIZE, "text-anchor": "end" };
-    const text = svg("text", { ...position, "font-size": SIZE, fill: toHex(theme.ink) }, visible(word));
+    const position = { x: left + start * CELL - 6, y: y + CELL / 2 + 0.35 * FONT_SIZE, "text-anchor": "end" };
+    const text = svg("text", { ...position, "font-size": FONT_SIZE, fill: toHex(theme.ink) }, visible(word));
     picture.append(svg("g", { class: "leaf", "data-start": start, "data-end": start + 1 }, text));
     marginals[start].forEach((probability, i) => {
       const end = start + i + 1;
@@ -35,10 +37,12 @@ export function drawHeatmap({ words, marginals }, tree, theme) {
 }
 
 function drawCell({ x, y, start, end, probability, label }, theme) {
-  const fill = fillColor(theme, 1 - probability);
   const size = CELL - GAP;
+  const isDot = probability < MIN_PROBABILITY && label === undefined;
+  const fill = isDot ? theme.ground : fillColor(theme, probability);
   const box = svg("rect", { x, y, width: size, height: size, rx: 4, fill: toHex(fill) });
   const group = svg("g", { class: "cell", "data-start": start, "data-end": end }, box);
+  if (isDot) group.append(svg("circle", { cx: x + size / 2, cy: y + size / 2, r: 1.2, fill: toHex(theme.line) }));
   if (label === undefined) return group;
   box.setAttribute("stroke", toHex(theme.accent));
   box.setAttribute("stroke-width", 2);

@@ -1,48 +1,5 @@
-// Tree layout: compact, without overlaps, with each parent centered above its children.
-export const FONT =
-  "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'PingFang SC', 'Hiragino Sans', " +
-  "'Microsoft YaHei', 'Noto Sans CJK SC', 'Noto Sans SC', 'WenQuanYi Micro Hei', sans-serif";
-
-const canvas = document.createElement("canvas").getContext("2d");
-
-export function textWidth(text, size, weight = 400) {
-  canvas.font = `${weight} ${size}px ${FONT}`;
-  return canvas.measureText(text).width;
-}
-
-// Replaces characters without a glyph by their code points.
-export function visible(text) {
-  const escape = (character) => `\\u{${character.codePointAt(0).toString(16)}}`;
-  return text.replace(/[\0-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\ufeff]|[^\S ]/gu, escape);
-}
-
-export function isRightToLeft(words) {
-  const text = words.join("");
-  const count = (pattern) => (text.match(pattern) ?? []).length;
-  return count(/[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/gu) > count(/\p{L}/gu) / 2;
-}
-
-// Builds the nodes of a tree from its constituents, which are in preorder, and the words.
-export function toNodes({ spans }, { words, tags }) {
-  let next = 0;
-  const leaf = (start, depth) => {
-    const tag = tags[start] === "_" ? "" : visible(tags[start]);
-    return { kind: "leaf", start, end: start + 1, depth, tag, word: visible(words[start]), children: [] };
-  };
-  const constituent = (depth) => {
-    const span = spans[next++];
-    const node = { kind: "label", span, ...span, probability: span.calibrated, depth, children: [] };
-    for (let start = node.start; start < node.end; start = node.children.at(-1).end) {
-      const isConstituent = spans[next]?.start === start && spans[next].end <= node.end;
-      node.children.push(isConstituent ? constituent(depth + 1) : leaf(start, depth + 1));
-    }
-    return node;
-  };
-  return spans.length ? constituent(0) : leaf(0, 0);
-}
-
-// A node and its descendants in preorder.
-export const walk = (node) => [node, ...node.children.flatMap(walk)];
+// Layout from top to bottom: compact, without overlaps, with each parent centered above its children.
+import { walk } from "./nodes.js";
 
 // Sets the center `x` of each node; `widths(node)` has the node's width on each level that it covers.
 export function placeNodes(root, widths, gap) {
@@ -56,7 +13,6 @@ export function placeNodes(root, widths, gap) {
   const left = Math.min(...nodes.map((node) => node.x - Math.max(...widths(node)) / 2));
   for (const node of nodes) node.x -= left;
 }
-
 // Sets each node's `offset` from its parent, and returns the contour of the subtree: its extent to the left and to the
 // right of the root's center, level by level.
 function placeChildren(node, widths, gap) {

@@ -2,10 +2,11 @@
 import { formatProbability } from "./colors.js";
 import { html } from "./dom.js";
 
-export function drawOutline(root, textOf, brackets) {
+export function drawOutline(root, { framedSpans, textOf, brackets }) {
   const item = (node) => {
-    if (node.kind === "leaf") return html("li", {}, `${node.tag} `, html("b", { dir: "auto" }, node.word));
-    const label = html("b", { class: "name" }, node.label);
+    if (node.kind === "triangle") return html("li", { class: "faint" }, "collapsed");
+    if (node.kind === "leaf") return html("li", {}, node.tag ? `${node.tag} ` : "", html("b", { dir: "auto" }, node.word));
+    const label = html("b", { class: framedSpans.includes(node.span) ? "name framed" : "name" }, node.label);
     const probability = html("span", { class: "faint" }, ` ${formatProbability(node.probability)} · `);
     const children = html("ul", {}, ...node.children.map(item));
     return html("li", {}, label, probability, html("span", { dir: "auto" }, textOf(node)), children);

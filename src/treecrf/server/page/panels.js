@@ -1,29 +1,29 @@
 // The panels around the picture: the list of sentences, the constraints, the list of trees, the legend.
 import { formatProbability, treeProbability } from "./colors.js";
+import { describeTrees } from "./differences.js";
 import { byId, html, svg } from "./dom.js";
 import { drawLegend } from "./tree.js";
 
 const MENU_CHARACTERS = 90; // longer sentences are cut in the menu
-const spanKey = ({ start, end, label }) => `${label} ${start}-${end}`;
+const LEGENDS = {
+  tree: "Strong colors mark improbable constituents. A frame marks constituents that the other tree does not have.",
+  heat:
+    "Each square is a span, from the word at the left of its row to the word at the bottom of its column. Spans of the " +
+    "tree have a frame. Spans below 1 % are dots.",
+};
 
-// The constituents of a tree that another tree does not have, or does not have as often.
-export function addedSpans(tree, other) {
-  const otherKeys = other.spans.map(spanKey);
-  return tree.spans.filter((span) => {
-    const index = otherKeys.indexOf(spanKey(span));
-    if (index >= 0) otherKeys.splice(index, 1);
-    return index < 0;
-  });
+// Fills the menu of sentences.
+export function showSentences(texts) {
+  const cut = (text) => (text.length > MENU_CHARACTERS ? `${text.slice(0, MENU_CHARACTERS)}…` : text);
+  byId("sentences").hidden = texts.length < 2;
+  byId("sentence").replaceChildren(...texts.map((text, i) => html("option", { value: i }, `${i + 1}. ${cut(text)}`)));
 }
 
-export function showSentences(texts, current) {
-  const cut = (text) => (text.length > MENU_CHARACTERS ? `${text.slice(0, MENU_CHARACTERS)}…` : text);
-  const option = (text, i) => html("option", { value: i, selected: i === current }, `${i + 1}. ${cut(text)}`);
-  byId("sentences").hidden = texts.length < 2;
-  byId("count").textContent = `Sentence ${current + 1} of ${texts.length}`;
-  byId("sentence").replaceChildren(...texts.map(option));
+export function showCurrentSentence(current, count, fileName) {
+  byId("count").textContent = `${fileName ? `${fileName}: sentence` : "Sentence"} ${current + 1} of ${count}`;
+  byId("sentence").value = current;
   byId("previous-sentence").disabled = current === 0;
-  byId("next-sentence").disabled = current === texts.length - 1;
+  byId("next-sentence").disabled = current === count - 1;
 }
 
 export function showConstraints(constraints, textOf, onChange) {
@@ -37,44 +37,58 @@ export function showConstraints(constraints, textOf, onChange) {
   byId("constraints").replaceChildren(...constraints.map(item));
 }
 
-// Lists the trees, each with its differences from the first one.
-export function showTreeList(trees, current, textOf) {
-  const [first] = trees;
+// Lists the trees with their probabilities, each with its differences from the most probable one.
+export function showTreeList(analysis, textOf) {
+  const { trees } = analysis;
   const maximum = Math.max(...trees.map((tree) => tree.log_prob));
-  const describe = (tree) => {
-    const added = addedSpans(tree, first).map((span) => `${span.label} ${textOf(span)}`);
-    const removed = addedSpans(first, tree).map((span) => `no ${span.label} ${textOf(span)}`);
-    return [...added, ...removed].join("; ") || "the same constituents in another order";
-  };
+  const descriptions = describeTrees(analysis, textOf);
   const row = (tree, i) => {
-    const text = i ? describe(tree) : "the parser’s choice";
-    const input = html("input", { type: "radio", name: "tree", value: i, checked: i === current });
+    const input = html("input", { type: "radio", name: "tree", value: i });
     const probability = html("span", { class: "probability" }, treeProbability(tree));
-    const label = html("label", {}, input, probability, html("span", { class: "differences", dir: "auto", title: text }, text));
+    const lines = descriptions[i].map((line) => html("span", { dir: "auto" }, line));
+    const label = html("label", {}, input, probability, html("span", { class: "differences" }, ...lines));
     label.style.setProperty("--part", Math.exp(tree.log_prob - maximum)); // the length of the bar in the style sheet
     return label;
   };
   byId("tree-list").replaceChildren(...trees.map(row));
 }
 
-export function showCurrentTree({ trees, entropy }, current) {
-  const tree = trees[current];
-  byId("tree-number").textContent = `Tree ${current + 1} of ${trees.length}: ${treeProbability(tree)}`;
+export function showCurrentTree(analysis, current) {
+  const { trees } = analysis;
+  byId("tree-number").textContent = `Tree ${current + 1} of ${trees.length}: ${treeProbability(trees[current])}`;
   byId("previous-tree").disabled = current === 0;
   byId("next-tree").disabled = current === trees.length - 1;
   byId("tree-list").querySelectorAll("input")[current].checked = true;
+  showNumbers(analysis, trees[current]);
+}
+
+// The log-probabilities of the tree, of the parser's choice and of the most probable tree, side by side.
+function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, tree) {
   const format = (value) => value.toFixed(3).replace("-", "−");
-  byId("numbers").textContent = `Log-probability ${format(tree.log_prob)}; entropy of all bracketings ${format(entropy)} nats`;
+  const rows = [
+    ["Log-probability of this tree", format(tree.log_prob)],
+    ["of the parser’s choice", format(trees[0].log_prob)],
+    ...(kbest ? [["of the most probable tree", format(bestTree.log_prob)]] : []),
+    ["Entropy of all bracketings", `${format(entropy)} nats`],
+  ];
+  byId("numbers").replaceChildren(...rows.flatMap(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
+  const remarks = [];
+  if (kbest) {
+    remarks.push(
+      isExact
+        ? "Exact search: no other tree is more probable than these."
+        : "The search has reached its limit: other trees may be more probable than these.",
+    );
+  }
+  if (trees[0] !== bestTree) {
+    remarks.push("The parser chooses the tree with the best expected F1, which is not always the most probable tree.");
+  }
+  byId("remarks").textContent = remarks.join(" ");
 }
 
 export function showLegend(theme, view) {
-  const isHeatmap = view === "heat";
-  const toScale = (probability) => (isHeatmap ? 1 - probability : probability);
-  const scale = svg("svg", { width: 172, height: 28, "aria-hidden": "true" }, drawLegend(theme, toScale, 10));
-  const text = isHeatmap
-    ? "Each square is a span, from the word at the left of its row to the word at the bottom of its column. Spans of the tree have a frame."
-    : "Strong colors mark improbable constituents. A frame marks constituents that the first tree does not have.";
-  byId("legend").replaceChildren(scale, text);
+  const scale = svg("svg", { width: 172, height: 28, "aria-hidden": "true" }, drawLegend(theme, 10));
+  byId("legend").replaceChildren(scale, LEGENDS[view] ?? "");
   byId("legend").hidden = view === "outline";
 }
 

@@ -24,7 +24,7 @@ export function connectThemeButton(button, onChange) {
   update();
 }
 
-function useStorage(action) {
+export function useStorage(action) {
   try {
     return action(localStorage);
   } catch {

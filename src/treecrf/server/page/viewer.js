@@ -2,17 +2,21 @@
 import { byId, html } from "./dom.js";
 
 const [MIN_ZOOM, MAX_ZOOM] = [0.1, 4];
+const MIN_INITIAL_ZOOM = 0.7; // pictures that are too wide for this scroll
+const MAX_FITTING_ZOOM = 1.25;
 
 export class Viewer {
-  // `describe(span, element)` returns the lines of a tooltip; `onHover(span)` and `onSelect(span)` get a span or null.
-  constructor(view, { describe, onHover, onSelect }) {
-    Object.assign(this, { view, describe, onHover, onSelect, zoom: null, picture: null, positions: new Map() });
+  // `describe(span, element)` returns the lines of a tooltip; `onHover(span)` and `onSelect(span)` get a span or null;
+  // `onToggle(node)` gets a constituent to collapse or expand.
+  constructor(view, { describe, onHover, onSelect, onToggle }) {
+    Object.assign(this, { view, describe, onHover, onSelect, onToggle });
+    Object.assign(this, { zoom: null, picture: null, positions: new Map(), clickedConstituent: null });
     view.addEventListener("pointerover", (event) => this.hover(event.target));
     view.addEventListener("pointerleave", () => this.hover(null));
     view.addEventListener("focusin", (event) => this.hover(event.target));
     view.addEventListener("focusout", () => this.hover(null));
     view.addEventListener("scroll", () => this.hover(null), { passive: true });
-    view.addEventListener("click", (event) => this.onClick(event.target));
+    view.addEventListener("click", (event) => this.onClick(event));
     view.addEventListener("keydown", (event) => this.onKeyDown(event));
     view.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
     new ResizeObserver(() => this.rescale()).observe(view);
@@ -21,7 +25,8 @@ export class Viewer {
   // Shows an element. An element with a size is a picture, which can be zoomed. With `isAnimated`, nodes of the last
   // picture move to their new positions.
   show(element, { width, height, nodes = [], isAnimated = false } = {}) {
-    const isSameView = this.picture?.getAttribute("role") === element.getAttribute("role");
+    const kind = (picture) => ["role", "aria-orientation"].map((name) => picture?.getAttribute(name)).join();
+    const isSameView = kind(this.picture) === kind(element);
     const focusedKey = this.view.contains(document.activeElement) && document.activeElement.dataset.key;
     this.picture = width ? element : null;
     this.size = { width, height };
@@ -34,12 +39,22 @@ export class Viewer {
     this.positions = new Map();
     const groups = [...element.querySelectorAll("[role=treeitem]")];
     nodes.forEach((node, i) => {
-      const key = `${node.label ?? ""} ${node.start}-${node.end}`;
+      const key = `${node.label ?? node.kind} ${node.start}-${node.end}`;
       groups[i].dataset.key = key;
       this.positions.set(key, { x: node.x, y: node.y });
       if (isAnimated && isSameView) animateMove(groups[i], oldPositions.get(key), node);
     });
     if (focusedKey) (groups.find((group) => group.dataset.key === focusedKey) ?? groups[0])?.focus();
+  }
+
+  // The constituent that has the focus, or null.
+  focusedConstituent() {
+    const group = this.view.contains(document.activeElement) && document.activeElement.closest("g.label, g.triangle");
+    return group ? constituentOf(group) : null;
+  }
+
+  isSideways() {
+    return this.picture?.getAttribute("aria-orientation") === "horizontal";
   }
 
   // Marks the nodes or cells of a span as selected, or none if it is null.
@@ -53,12 +68,12 @@ export class Viewer {
 
   // The scale at which the picture fits the width of the view.
   fittingScale() {
-    return Math.min((this.view.clientWidth - 24) / this.size.width, 1.4);
+    return Math.min((this.view.clientWidth - 24) / this.size.width, MAX_FITTING_ZOOM);
   }
 
   rescale() {
     if (!this.picture) return;
-    this.scale = this.zoom ?? Math.max(this.fittingScale(), 0.7);
+    this.scale = this.zoom ?? Math.max(this.fittingScale(), MIN_INITIAL_ZOOM);
     this.picture.setAttribute("width", this.size.width * this.scale);
     this.picture.setAttribute("height", this.size.height * this.scale);
   }
@@ -92,8 +107,12 @@ export class Viewer {
     this.onHover(span);
   }
 
-  onClick(target) {
+  // A click selects. The second click of a double click collapses what the first one selected, even if the picture has
+  // moved between the two.
+  onClick({ target, detail }) {
+    if (detail === 2 && this.clickedConstituent) return this.onToggle(this.clickedConstituent);
     const group = target.closest("g[data-start]");
+    this.clickedConstituent = group?.matches(".label, .triangle") ? constituentOf(group) : null;
     if (!group) return;
     if (group.role === "treeitem") this.focus(group);
     this.onSelect(spanOf(group));
@@ -104,7 +123,7 @@ export class Viewer {
     group.focus();
   }
 
-  // Arrow keys move to the parent, to the first child, or along the same level.
+  // Arrow keys move to the parent, to the first child, or along the same level, as the picture shows them.
   onKeyDown(event) {
     const item = event.target.closest("[role=treeitem]");
     if (!item) return;
@@ -113,11 +132,14 @@ export class Viewer {
     const level = (other) => Number(other.ariaLevel);
     const row = items.filter((other) => level(other) === level(item));
     const next = items[index + 1];
+    const [toParent, toChild, back, forward] = this.isSideways()
+      ? ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"]
+      : ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
     const targets = {
-      ArrowUp: items.slice(0, index).findLast((other) => level(other) < level(item)),
-      ArrowDown: next && level(next) > level(item) ? next : undefined,
-      ArrowLeft: row[row.indexOf(item) - 1],
-      ArrowRight: row[row.indexOf(item) + 1],
+      [toParent]: items.slice(0, index).findLast((other) => level(other) < level(item)),
+      [toChild]: next && level(next) > level(item) ? next : undefined,
+      [back]: row[row.indexOf(item) - 1],
+      [forward]: row[row.indexOf(item) + 1],
       Home: items[0],
       End: items.at(-1),
     };
@@ -130,6 +152,10 @@ export class Viewer {
 }
 
 const spanOf = ({ dataset }) => ({ start: Number(dataset.start), end: Number(dataset.end) });
+const constituentOf = (group) => {
+  const label = group.dataset.label ?? group.previousElementSibling.dataset.label; // a triangle follows its constituent
+  return { ...spanOf(group), label };
+};
 const covers = (outer, inner) => Number(inner.start) >= Number(outer.start) && Number(inner.end) <= Number(outer.end);
 
 // Moves a group from its old position to its new one; a group without an old position fades in.

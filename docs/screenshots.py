@@ -1,0 +1,107 @@
+"""Makes the screenshots of the web page: `python docs/screenshots.py`.
+
+It needs Chromium and the extras `test` and `server`.
+"""
+
+import io
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+FOLDER = Path(__file__).parent / "page"
+PORT = 8765
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+SHORT = "The old man saw the girl with the telescope."
+LONG = (
+    "When the committee met on Thursday evening, its members, who had spent most of the winter arguing about the cost "
+    "of the new library, agreed that the old building near the river should be repaired first, because the roof leaked "
+    "whenever it rained and the rare books in the basement were already damp."
+)
+COLORS = 256  # of the palette of a file
+
+
+@contextmanager
+def run_server() -> Iterator[str]:
+    """The address of a server with two models."""
+    command = [sys.executable, "-m", "treecrf", "serve", "--model", "en", "en-lstm", "--port", str(PORT)]
+    process = subprocess.Popen([*command, "--device", "cpu"], stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{PORT}"
+    try:
+        for _ in range(300):
+            try:
+                urlopen(f"{url}/health").close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def open_page(browser: Browser, url: str, device: str, theme: str, **state: str) -> Page:
+    """The page with a state, when it has its trees."""
+    width, height = SIZES[device]
+    options: dict[str, Any] = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
+    page = browser.new_context(**options, reduced_motion="reduce", has_touch=device == "phone").new_page()
+    page.goto(f"{url}/#{urlencode(state)}")
+    page.wait_for_selector("#result[aria-busy=false]", state="attached")
+    return page
+
+
+def save(page: Page, name: str, *, full: bool = False) -> None:
+    """Saves a screenshot with a palette, and closes its page."""
+    image = Image.open(io.BytesIO(page.screenshot(full_page=full))).convert("RGB")
+    FOLDER.mkdir(exist_ok=True)
+    palette = image.quantize(COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    palette.save(FOLDER / f"{name}.png", optimize=True)
+    page.context.close()
+
+
+def collapse(page: Page, *constituents: tuple[str, str]) -> None:
+    """Collapses constituents, given by their label and their first word."""
+    words = page.locator("#words > *").all_inner_texts()
+    for label, first_word in constituents:
+        page.locator(f'#view g.label[data-label="{label}"][data-start="{words.index(first_word)}"]').first.dblclick()
+    page.mouse.move(1, 1)
+
+
+def main() -> None:
+    """Makes all screenshots."""
+    with run_server() as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
+        for length, text in (("10", SHORT), ("60", LONG)):
+            for device in SIZES:
+                for theme in ("light", "dark"):
+                    page = open_page(browser, url, device, theme, text=text)
+                    if (length, device) == ("60", "phone"):
+                        page.locator("#words").scroll_into_view_if_needed()
+                        page.evaluate("scrollTo(0, document.querySelector('#viewer').offsetTop - 8)")
+                    save(page, f"{length}-{device}-{theme}", full=(length, device) == ("10", "phone"))
+        page = open_page(browser, url, "desktop", "light", text=SHORT, tree="2")
+        page.locator("#view g.label[data-label=NP][data-start='4']").first.hover()
+        save(page, "alternative")
+        state = {"text": SHORT, "with": "model:en-lstm"}
+        save(open_page(browser, url, "desktop", "light", **state, tree="2"), "comparison")
+        page = open_page(browser, url, "desktop", "light", text=LONG, hide="punctuation")
+        collapse(page, ("SBAR", "When"), ("SBAR", "who"), ("SBAR", "because"))
+        page.click("#clear")
+        save(page, "collapsed")
+        save(open_page(browser, url, "desktop", "light", text=SHORT, view="heat"), "heat-map")
+        page = open_page(browser, url, "desktop", "light", text=SHORT)
+        page.keyboard.press("?")
+        save(page, "shortcuts")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

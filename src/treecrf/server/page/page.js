@@ -1,0 +1,34 @@
+// The data that the modules share: the state in the address, and what the server has answered.
+import { fromFragment, toFragment } from "./state.js";
+
+const LANGUAGES_WITHOUT_SPACES = ["zh", "ja"];
+
+export const page = {
+  state: fromFragment(location.hash),
+  server: { models: [], limits: {} },
+  model: null, // one of the server's models
+  fileName: "", // of the file that the text comes from
+  sentences: [], // the words of each sentence
+  analysis: null, // of the current sentence
+  otherAnalysis: null, // of the current sentence, by the model to compare with
+  selection: null, // a span
+};
+
+export const joinWords = (words) => words.join(LANGUAGES_WITHOUT_SPACES.includes(page.model.language) ? "" : " ");
+export const currentWords = () => page.sentences[page.state.sentence] ?? [];
+export const textOf = ({ start, end }) => joinWords(currentWords().slice(start, end));
+export const currentConstraints = () => page.state.constraints[page.state.sentence] ?? [];
+export const currentTree = () => page.analysis.trees[page.state.tree];
+export const currentFragment = () => toFragment(page.state, joinWords(currentWords()));
+export const updateAddress = () => history.replaceState(null, "", currentFragment());
+
+// The tree to compare with: its analysis, the tree, and a name for it. Null if there is no comparison.
+export function comparedTree() {
+  const { analysis, otherAnalysis, state } = page;
+  if (!state.compared) return null;
+  if ("model" in state.compared) {
+    return otherAnalysis && { analysis: otherAnalysis, tree: otherAnalysis.trees[0], name: `Model ${state.compared.model}` };
+  }
+  const index = Math.min(state.compared.tree, analysis.trees.length - 1);
+  return { analysis, tree: analysis.trees[index], name: `Tree ${index + 1}` };
+}
