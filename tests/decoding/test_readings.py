@@ -39,6 +39,12 @@ def test_a_new_phrase_around_a_word_is_a_constituent() -> None:
     assert differences(flat, deep) == ['"b c" is a constituent (VP)']
 
 
+def test_an_attachment_to_the_same_words_is_no_difference() -> None:
+    flat = "(TOP (NP (NP (N a)) (, ,) (SBAR (W who) (VP (V b))) (, ;)))"
+    deep = "(TOP (NP (NP (NP (N a)) (, ,) (SBAR (W who) (VP (V b)))) (, ;)))"
+    assert differences(flat, deep) == ['"a , who b" is a constituent (NP)']
+
+
 def test_other_labels_and_other_constituents_are_named() -> None:
     tree = "(TOP (S (NP (N a) (N b)) (VP (V c))))"
     assert differences(tree, tree) == []

@@ -6,7 +6,9 @@ import { drawLegend } from "./tree.js";
 
 const MENU_CHARACTERS = 90; // longer sentences are cut in the menu
 const LEGENDS = {
-  tree: "Strong colors mark improbable constituents. A frame marks constituents that the other tree does not have.",
+  tree:
+    "Strong colors mark improbable constituents. A frame marks constituents that the first tree, or the tree beside, " +
+    "does not have.",
   heat:
     "Each square is a span, from the word at the left of its row to the word at the bottom of its column. Spans of the " +
     "tree have a frame. Spans below 1 % are dots.",

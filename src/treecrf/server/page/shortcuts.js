@@ -5,9 +5,9 @@ import { useStorage } from "./theme.js";
 const STORAGE_KEY = "shortcuts";
 const OTHER_KEYS = [
   ["Ctrl Enter", "parse the text at once"],
-  ["Arrow keys", "in the tree: to the parent, to a child, along a level"],
+  ["Arrows", "in the tree: to the parent, to a child, along a level"],
   ["Enter", "in the tree: select the words of a constituent"],
-  ["Shift Arrow keys", "in the words: select several words"],
+  ["Shift Arrows", "in the words: select several words"],
   ["Escape", "clear the selection"],
 ];
 
