@@ -30,7 +30,8 @@ else:
 _LANES = 16  # LANES, TILE in kernels.h
 _TILE_COLUMNS = 64
 _JOB_COUNTERS = 3  # JOB_COUNTERS in kernels.h
-_LSTM_BLOCK = 12  # sequences that an LSTM advances at once: complete tiles of rows
+_TILE_ROWS = 12  # a multiple of TILE_ROWS in simd_*.h
+_LSTM_BLOCK = 36  # the most sequences that an LSTM advances at once: their states stay in the cache
 _VARIABLE = "TREECRF_ISA"
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
 _ENCODER_ROWS = 4  # a row of the encoder takes at least as long as so many rows of a linear layer
@@ -116,12 +117,11 @@ class Labels:
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
         classes, size, _ = weight.shape
         self._sizes = size, classes
-        # classes are contiguous and padded to vectors, so that the kernel never sums across lanes
-        padding = (0, -classes % _LANES)
-        weights = np.concatenate([weight.transpose(2, 0, 1), left[None]])  # (size + 1, classes, size)
-        biases = np.concatenate([right.T, bias[None]])
-        rows = np.pad(weights, ((0, 0), padding, (0, 0))).reshape(-1, size)
-        self._parameters = _ParameterTable(_pack(Matrix(rows), np.pad(biases, ((0, 0), padding)).ravel()))
+        # the kernel computes 16 classes at a time, and adds up the bias first
+        weights = np.concatenate([left[None], weight.transpose(2, 0, 1)])  # (size + 1, classes, size)
+        biases = np.concatenate([bias[None], right.T])
+        rows = _split_classes(weights).reshape(-1, size)
+        self._parameters = _ParameterTable(_pack(Matrix(rows), _split_classes(biases[..., None]).ravel()))
 
     def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
         """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
@@ -152,8 +152,9 @@ class Lstm:
         """Hidden states (b, s, 2, size) for inputs (b, s, d); zero in padding."""
         rows, order = _rows(x), np.argsort(-lengths, kind="stable")
         out = np.zeros((*x.shape[:2], 2, self._sizes[1]), np.float32)
-        settings = (*x.shape[:2], *self._sizes, _stride(rows), _LSTM_BLOCK)
-        blocks = 2 * -(-len(x) // _LSTM_BLOCK)  # each runs on one thread
+        block = _lstm_block(len(x))
+        settings = (*x.shape[:2], *self._sizes, _stride(rows), block)
+        blocks = 2 * -(-len(x) // block)  # each runs on one thread
         work = min(2 * int(lengths.sum()), blocks * _THREAD_ROWS)
         arrays = self._parameters.addresses, rows, np.ascontiguousarray(lengths), order
         run_kernel(_kernels.lstm, work, *settings, arrays=arrays, out=out)
@@ -271,6 +272,18 @@ def _pack(weight: Matrix, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
         scales[: len(rows)] = weight.scales[:, 0]
         sums[: len(rows)] = rows.sum(1, dtype=np.int32)
     return [tiles, scales, sums, biases]
+
+
+def _split_classes(x: Floats) -> Floats:
+    """Reorders numbers (k, classes, d) for scorers.h to (classes / 16, k, 16, d), padded with zeros."""
+    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % _LANES), (0, 0)))
+    return padded.reshape(len(x), -1, _LANES, x.shape[2]).swapaxes(0, 1)
+
+
+def _lstm_block(sequences: int) -> int:
+    """How many sequences an LSTM advances at once: few if threads share them, else blocks of equal size."""
+    blocks = max(1, -(-sequences // _LSTM_BLOCK))
+    return _TILE_ROWS if num_threads() > 1 else max(_TILE_ROWS, -(-sequences // blocks))
 
 
 def _tile_gates(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:

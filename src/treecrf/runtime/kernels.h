@@ -64,7 +64,7 @@ typedef struct { /* one bidirectional LSTM layer */
 typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
     int64_t threads, spans, size, classes, boundaries;
     int64_t stride;                /* of boundaries */
-    const int64_t *table;          /* of the linear layer from l to [l; 1]' W: (size + 1, classes in whole LANES) */
+    const int64_t *table;          /* of the linear layer from l to [l; 1]' W: see SpanBlock in scorers.h */
     const float *left, *right;     /* (boundaries, size) */
     const int64_t *lefts, *rights; /* (spans,) boundary ids; spans with the same left boundary are neighbors */
     int64_t *next;                 /* the first span that no thread has taken */

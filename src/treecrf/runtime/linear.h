@@ -1,6 +1,7 @@
 /* Quantized rows times packed int8 weights. Needs one of the simd_*.h headers. */
 
 #define ALIGNMENT 64
+#define STEP_INPUTS 8 /* inputs that tile_sums multiplies at a time; the rest of a row is zero */
 #define GROUP_ROWS 96 /* rows that use each weight before the next one is loaded */
 
 typedef struct {
@@ -107,21 +108,23 @@ INLINE void finish_row(const Linear *l, Quantized x, int64_t row, int64_t column
     }
 }
 
-/* The sums of TILE columns for the rows of a tile, whose first row is `row`; returns how many rows these are. */
-INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t column, int32_t sums[TILE_ROWS][TILE]) {
-    const int64_t inputs = padded(l->inputs), parts = row_parts(x.bits);
-    tile_sums(x.q + row * parts * inputs, inputs, l->weights + column * inputs, sums);
-    for (int r = 0; parts == 2 && r < TILE_ROWS / 2; r++)
+/* The sums of TILE columns for the rows of one tile, from `row` on and before `end`; returns the row after them. x has
+   memory for whole tiles, and `row` is the first one of a tile. */
+INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t end, int64_t column,
+                        int32_t sums[TILE_ROWS][TILE]) {
+    const int64_t stride = padded(l->inputs), parts = row_parts(x.bits), rows = minimum(end - row, TILE_ROWS / parts);
+    const int64_t inputs = (l->inputs + STEP_INPUTS - 1) / STEP_INPUTS * STEP_INPUTS;
+    tile_sums(x.q + row * parts * stride, rows * parts, inputs, stride, l->weights + column * stride, sums);
+    for (int64_t r = 0; parts == 2 && r < rows; r++)
         for (int c = 0; c < TILE; c++) sums[r][c] = sums[2 * r][c] + sums[2 * r + 1][c] * (1 << LOW_BITS);
-    return TILE_ROWS / parts;
+    return row + rows;
 }
 
-/* TILE columns of x W' + bias, with an activation, for the rows from `row` to `end`; x has memory for whole tiles of rows,
-   and `row` is the first one of a tile. */
+/* TILE columns of x W' + bias, with an activation, for the rows from `row` to `end`. */
 INLINE void multiply_tile(const Linear *l, Quantized x, int64_t row, int64_t end, int64_t column, float *out, int activation) {
     int32_t sums[TILE_ROWS][TILE];
     while (row < end) {
-        int64_t tile_end = minimum(row + row_sums(l, x, row, column, sums), end);
+        int64_t tile_end = row_sums(l, x, row, end, column, sums);
         for (int64_t r = 0; row < tile_end; r++, row++) finish_row(l, x, row, column, out, activation, sums[r]);
     }
 }

@@ -71,13 +71,11 @@ INLINE void advance_units(const LstmJob *job, const Block *block, int64_t step, 
 
 /* One step of the first `count` sequences. */
 static void advance_block(const LstmJob *job, const Block *block, int64_t step, const float *gates, int64_t count) {
-    const int64_t inputs = padded(job->size);
     int32_t sums[TILE_ROWS][TILE];
     for (int64_t unit = 0; unit < block->units; unit += LANES)
-        for (int64_t row = 0; row < count; row += TILE_ROWS) {
-            tile_sums(block->state.q + row * inputs, inputs, block->hidden.weights + 4 * unit * inputs, sums);
-            for (int64_t r = 0; r < TILE_ROWS && row + r < count; r++)
-                advance_units(job, block, step, gates, row + r, unit, sums[r]);
+        for (int64_t row = 0, tile_end; row < count; row = tile_end) {
+            tile_end = row_sums(&block->hidden, block->state, row, count, 4 * unit, sums);
+            for (int64_t r = 0; row + r < tile_end; r++) advance_units(job, block, step, gates, row + r, unit, sums[r]);
         }
     for (int64_t row = 0; row < count; row++)
         quantize_row(job->out + (2 * position_at(job, block, row, step) + block->backward) * job->size, job->size,

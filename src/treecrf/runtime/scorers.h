@@ -2,47 +2,77 @@
 
 #define DOTS 4
 #define SPANS 192
-#define LEFTS 16
 
-/* The classes of one span: the sum over k of right[k] times row k of [l; 1]' W, and its last row. */
-static void score_span(const float *half, const float *right, int64_t size, int64_t classes, float *out) {
-    int64_t width = padded(classes);
-    for (int64_t c = 0; c < classes; c += LANES) {
-        Floats sum = f_load(half + size * width + c);
-        for (int64_t k = 0; k < size; k++) sum = f_fma(f_set(right[k]), f_load(half + k * width + c), sum);
-        f_store_first(out + c, classes - c, sum);
+typedef struct { /* spans that a thread scores together; those with the same left boundary are one row */
+    const LabelsJob *job;
+    Linear half;          /* from l to [l; 1]' W: for each LANES classes, the factors of 1 and of each number of r */
+    int64_t rows;
+    int64_t *first_spans; /* (rows + 1,) */
+    Quantized lefts;      /* (rows, size) */
+    float *sums;          /* of LANES classes of each span so far */
+} SpanBlock;
+
+static void add_spans(SpanBlock *b, int64_t begin, int64_t end) {
+    const LabelsJob *job = b->job;
+    b->rows = 0;
+    for (int64_t k = begin; k < end; k++) {
+        if (k > begin && job->lefts[k] == job->lefts[k - 1]) continue;
+        quantize_row(job->left + job->lefts[k] * job->stride, job->size, b->lefts, b->rows);
+        b->first_spans[b->rows++] = k;
+    }
+    b->first_spans[b->rows] = end;
+}
+
+/* Adds the products of one row of a tile to the scores of its spans. */
+INLINE void add_products_of_row(const SpanBlock *b, int64_t row, int64_t column, const int32_t *sums) {
+    const LabelsJob *job = b->job;
+    const int64_t count = minimum(TILE, b->half.outputs - column) / LANES;
+    Floats half[TILE / LANES];
+    for (int64_t n = 0, c = column; n < count; n++, c += LANES)
+        half[n] = f_fma(dequantize(&b->half, b->lefts, row, c, sums + n * LANES), f_load(b->half.scales + c),
+                        f_load(b->half.bias + c));
+    for (int64_t span = b->first_spans[row]; span < b->first_spans[row + 1]; span++) {
+        const float *right = job->right + job->rights[span] * job->stride;
+        float *sum = b->sums + (span - b->first_spans[0]) * LANES;
+        int64_t k = column / LANES % (job->size + 1), class = column / LANES / (job->size + 1) * LANES;
+        Floats total = f_load(sum);
+        for (int64_t n = 0; n < count; n++) {
+            total = k == 0 ? half[n] : f_fma(f_set(right[k - 1]), half[n], total);
+            if (k++ < job->size) continue;
+            f_store_first(job->out + span * job->classes + class, job->classes - class, total);
+            k = 0, class += LANES;
+        }
+        f_store(sum, total);
     }
 }
 
-/* Spans with the same left boundary share their [l; 1]' W; threads take SPANS spans at a time, or an equal share of few
-   spans. */
+static void score_block(const SpanBlock *b) {
+    int32_t sums[TILE_ROWS][TILE];
+    for (int64_t column = 0; column < b->half.outputs; column += TILE)
+        for (int64_t row = 0, tile_end; row < b->rows; row = tile_end) {
+            tile_end = row_sums(&b->half, b->lefts, row, b->rows, column, sums);
+            for (int64_t r = 0; row + r < tile_end; r++) add_products_of_row(b, row + r, column, sums[r]);
+        }
+}
+
+/* Threads take SPANS spans at a time, or an equal share of few spans. */
 static int labels_job(const LabelsJob *job) {
-    Linear l = linear_at(job->table, job->size, (job->size + 1) * padded(job->classes));
     int64_t bytes = 0;
-    QuantizedOffsets offsets = reserve_quantized(&bytes, LEFTS, job->size, NARROW);
-    int64_t products = reserve(&bytes, LEFTS * l.outputs * (int64_t)sizeof(float));
-    char *block, *memory = allocate(bytes, &block);
+    QuantizedOffsets lefts = reserve_quantized(&bytes, SPANS, job->size, NARROW);
+    int64_t first_spans = reserve(&bytes, (SPANS + 1) * (int64_t)sizeof(int64_t));
+    int64_t sums = reserve(&bytes, SPANS * LANES * (int64_t)sizeof(float));
+    char *start, *memory = allocate(bytes, &start);
     if (memory == NULL) return 0;
-    Quantized x = quantized_at(block, offsets);
-    float *half = (float *)(block + products);
+    SpanBlock b;
+    b.job = job;
+    b.half = linear_at(job->table, job->size, (job->size + 1) * padded(job->classes));
+    b.first_spans = (int64_t *)(start + first_spans);
+    b.lefts = quantized_at(start, lefts);
+    b.sums = (float *)(start + sums);
     const int64_t share = minimum((job->spans + job->threads - 1) / job->threads, SPANS);
     for (int64_t begin; (begin = next_block(job->next, share)) < job->spans;) {
-        int64_t last = minimum(begin + share, job->spans), scored = begin;
-        while (scored < last) {
-            int64_t rows = 0, end = scored;
-            for (; end < last; end++) {
-                if (end > scored && job->lefts[end] == job->lefts[end - 1]) continue;
-                if (rows == LEFTS) break;
-                quantize_row(job->left + job->lefts[end] * job->stride, job->size, x, rows++);
-            }
-            multiply(&l, x, rows, half);
-            for (int64_t k = scored, row = 0; k < end; k++) {
-                row += k > scored && job->lefts[k] != job->lefts[k - 1];
-                score_span(half + row * l.outputs, job->right + job->rights[k] * job->stride, job->size, job->classes,
-                           job->out + k * job->classes);
-            }
-            scored = end;
-        }
+        add_spans(&b, begin, minimum(begin + share, job->spans));
+        score_block(&b);
     }
     free(memory);
     return 1;

@@ -8,7 +8,7 @@
 #define NARROW_MAX WIDE_MAX
 #define BYTE_ROWS 0
 #endif
-#define TILE_ROWS 4
+#define TILE_ROWS 6
 
 typedef struct {
     __m256 low, high;
@@ -116,13 +116,15 @@ REDUCE(f_smallest, min)
 
 /* The products of one step: four inputs of a row times those of 16 columns of bytes, or eight columns of 16-bit integers.
    Sums have names, as compilers do not keep arrays of vectors in registers. */
-#define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3)
+#define ONE_ROW(DO) DO(0)
+#define THREE_ROWS(DO) DO(0) DO(1) DO(2)
+#define SIX_ROWS(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define START(i) __m256i a##i = _mm256_setzero_si256(), b##i = _mm256_setzero_si256();
 
 #if BYTE_ROWS
 #define STEP_COLUMNS 16
 #define STEP(i)                                     \
-    memcpy(&four, q + i * inputs + k, sizeof four); \
+    memcpy(&four, q + i * stride + k, sizeof four); \
     x = _mm256_set1_epi32(four);                    \
     a##i = _mm256_dpbusd_avx_epi32(a##i, x, w0);    \
     b##i = _mm256_dpbusd_avx_epi32(b##i, x, w1);
@@ -143,7 +145,7 @@ INLINE __m256i add_products(__m256i sums, __m256i products) {
 }
 #define STEP_COLUMNS 8
 #define STEP(i)                                                 \
-    memcpy(&four, q + i * inputs + k, sizeof four);             \
+    memcpy(&four, q + i * stride + k, sizeof four);             \
     x = _mm256_set1_epi64x(four);                               \
     a##i = add_products(a##i, _mm256_madd_epi16(x, w0));        \
     b##i = add_products(b##i, _mm256_madd_epi16(x, w1));
@@ -157,15 +159,21 @@ INLINE __m256i load_weights(const int8_t *from, int half) {
 }
 #endif
 
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
-    for (int column = 0; column < TILE; column += STEP_COLUMNS) {
-        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
-        EACH_ROW(START)
-        for (int64_t k = 0; k < inputs; k += 4, w += 4 * LANES) {
-            FourInputs four;
-            __m256i x, w0 = load_weights(w, 0), w1 = load_weights(w, 1);
-            EACH_ROW(STEP)
-        }
-        EACH_ROW(STORE)
+#define COLUMN_SUMS(EACH_ROW)                                                                      \
+    for (int column = 0; column < TILE; column += STEP_COLUMNS) {                                  \
+        const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;          \
+        EACH_ROW(START)                                                                            \
+        for (int64_t k = 0; k < inputs; k += 4, w += 4 * LANES) {                                  \
+            FourInputs four;                                                                       \
+            __m256i x, w0 = load_weights(w, 0), w1 = load_weights(w, 1);                           \
+            EACH_ROW(STEP)                                                                         \
+        }                                                                                          \
+        EACH_ROW(STORE)                                                                            \
     }
+
+static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
+                      int32_t out[TILE_ROWS][TILE]) {
+    if (rows == 1) COLUMN_SUMS(ONE_ROW)
+    else if (rows <= 3) COLUMN_SUMS(THREE_ROWS)
+    else COLUMN_SUMS(SIX_ROWS)
 }

@@ -80,7 +80,7 @@ INLINE __m512i dot(__m512i sums, __m512i q, __m512i weights) {
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define START(i) __m512i a##i = zero, b##i = zero, c##i = zero, d##i = zero;
 #define STEP(i)                                        \
-    memcpy(&four, q + i * inputs + k, sizeof four);    \
+    memcpy(&four, q + i * stride + k, sizeof four);    \
     x = _mm512_set1_epi32(four);                       \
     a##i = dot(a##i, x, a);                            \
     b##i = dot(b##i, x, b);                            \
@@ -92,10 +92,12 @@ INLINE __m512i dot(__m512i sums, __m512i q, __m512i weights) {
     _mm512_storeu_si512(&out[i][2 * LANES], c##i);     \
     _mm512_storeu_si512(&out[i][3 * LANES], d##i);
 
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
+                      int32_t out[TILE_ROWS][TILE]) {
+    (void)rows;
     const __m512i zero = _mm512_setzero_si512();
     EACH_ROW(START)
-    const int64_t block = LANES * inputs; /* bytes of LANES columns */
+    const int64_t block = LANES * stride; /* bytes of LANES columns */
     for (int64_t k = 0; k < inputs; k += 4, weights += 4 * LANES) {
         int32_t four;
         __m512i x, a = _mm512_loadu_si512(weights), b = _mm512_loadu_si512(weights + block);

@@ -95,14 +95,16 @@ REDUCE(f_smallest, min)
 
 /* Eight of the TILE columns at a time: the sums of low and of high bytes stay in registers. */
 #ifdef MATRIX_PRODUCTS
-INLINE int8x16_t load_pair(const QuantizedValue *row, int64_t inputs, int64_t k, int offset) {
-    uint8x8_t first = vld1_u8(bytes_at(row, k) + offset), second = vld1_u8(bytes_at(row + inputs, k) + offset);
+INLINE int8x16_t load_pair(const QuantizedValue *row, int64_t stride, int64_t k, int offset) {
+    uint8x8_t first = vld1_u8(bytes_at(row, k) + offset), second = vld1_u8(bytes_at(row + stride, k) + offset);
     return vreinterpretq_s8_u8(vcombine_u8(first, second));
 }
 
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
+                      int32_t out[TILE_ROWS][TILE]) {
+    (void)rows;
     for (int column = 0; column < TILE; column += 8) {
-        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
+        const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;
         int32x4_t low[TILE_ROWS / 2][4], high[TILE_ROWS / 2][4]; /* two rows of two columns each */
         UNROLL(2)
         for (int pair = 0; pair < TILE_ROWS / 2; pair++)
@@ -119,8 +121,8 @@ static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *wei
             }
             UNROLL(2)
             for (int pair = 0; pair < TILE_ROWS / 2; pair++) {
-                int8x16_t low_rows = load_pair(q + 2 * pair * inputs, inputs, k, 0);
-                int8x16_t high_rows = load_pair(q + 2 * pair * inputs, inputs, k, LANES);
+                int8x16_t low_rows = load_pair(q + 2 * pair * stride, stride, k, 0);
+                int8x16_t high_rows = load_pair(q + 2 * pair * stride, stride, k, LANES);
                 UNROLL(4)
                 for (int n = 0; n < 4; n++) {
                     low[pair][n] = vmmlaq_s32(low[pair][n], low_rows, columns[n]);
@@ -143,9 +145,11 @@ INLINE int8x16_t broadcast_four(const uint8_t *from) {
     return vreinterpretq_s8_s32(vdupq_n_s32(four));
 }
 
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
+                      int32_t out[TILE_ROWS][TILE]) {
+    (void)rows;
     for (int column = 0; column < TILE; column += 8) {
-        const int8_t *w = weights + column / LANES * LANES * inputs + column % LANES * 4;
+        const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;
         int32x4_t low[TILE_ROWS][2], high[TILE_ROWS][2];
         UNROLL(4)
         for (int row = 0; row < TILE_ROWS; row++)
@@ -155,7 +159,7 @@ static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *wei
             int8x16_t columns[2] = {vld1q_s8(w), vld1q_s8(w + 16)};
             UNROLL(4)
             for (int row = 0; row < TILE_ROWS; row++) {
-                const uint8_t *x = bytes_at(q + row * inputs, k);
+                const uint8_t *x = bytes_at(q + row * stride, k);
                 int8x16_t low_bytes = broadcast_four(x), high_bytes = broadcast_four(x + LANES);
                 UNROLL(2)
                 for (int n = 0; n < 2; n++) {

@@ -90,16 +90,18 @@ REDUCE(f_smallest, a < b ? a : b)
 
 #define HAS_TRANSPOSE 0
 
-/* out[r][c] = the sum over k of q[r][k] * weights of column c, for TILE_ROWS rows and TILE columns. */
-static void tile_sums(const QuantizedValue *q, int64_t inputs, const int8_t *weights, int32_t out[TILE_ROWS][TILE]) {
+/* out[r][c] = the sum over k < inputs of q[r][k] * weights of column c, for `rows` rows and TILE columns. Inputs are a
+   multiple of STEP_INPUTS, rows of q and columns of weights have `stride` numbers. */
+static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
+                      int32_t out[TILE_ROWS][TILE]) {
     memset(out, 0, TILE_ROWS * TILE * sizeof(int32_t));
     for (int block = 0; block < TILE; block += LANES)
-        for (int64_t k = 0; k < inputs; k += 4, weights += 4 * LANES)
-            for (int row = 0; row < TILE_ROWS; row++) {
-                const QuantizedValue *x = q + row * inputs + k;
+        for (int64_t k = 0; k < inputs; k += 4)
+            for (int row = 0; row < rows; row++) {
+                const QuantizedValue *x = q + row * stride + k;
                 const int32_t x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
                 EACH_LANE {
-                    const int8_t *w = weights + 4 * lane;
+                    const int8_t *w = weights + block * stride + k * LANES + 4 * lane;
                     out[row][block + lane] += x0 * w[0] + x1 * w[1] + x2 * w[2] + x3 * w[3];
                 }
             }
