@@ -13,6 +13,7 @@ from treecrf.data.batch import Batch, Ints
 from treecrf.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
 from treecrf.data.scores import Floats, Scores
 from treecrf.runtime import int8, reference
+from treecrf.runtime.char_vectors import CharVectors
 from treecrf.runtime.weights import Weights
 
 
@@ -91,8 +92,11 @@ class _WordInputs:
         self._trained = weights.table("words.trained.weight")
         self._pretrained = weights.table("words.pretrained.weight") if has_vectors else None
         self._tags = weights.table("tags.weight") if config.tag_size else None
-        self._chars = weights.table("chars.embedding.weight") if config.char_size else None
-        self._char_lstm = _lstm(weights.below("chars.lstm"), layers) if config.char_size else None
+        self._char_vectors: CharVectors | None = None
+        if config.char_size:
+            self._char_vectors = CharVectors(
+                weights.table("chars.embedding.weight"), _lstm(weights.below("chars.lstm"), layers)
+            )
 
     def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:
         """`extra` (b, n + 2, d) is one more feature."""
@@ -100,22 +104,15 @@ class _WordInputs:
         if self._pretrained is not None:
             vectors += self._pretrained[_required(batch.vectors, "rows of the pretrained table")]
         features = [vectors]
-        if self._char_lstm is not None:
-            features.append(self._char_vectors(batch))
+        if self._char_vectors is not None:
+            chars = _required(batch.chars, "characters")
+            assert batch.char_lengths is not None and batch.char_rows is not None
+            features.append(self._char_vectors(chars, batch.char_lengths)[batch.char_rows])
         if extra is not None:
             features.append(extra)
         if self._tags is not None:
             features.append(self._tags[_required(batch.tags, "part-of-speech tags")])
         return features[0] if len(features) == 1 else np.concatenate(features, -1)
-
-    def _char_vectors(self, batch: Batch) -> Floats:
-        """The final states of the LSTM over the characters of each word."""
-        assert self._chars is not None and self._char_lstm is not None
-        chars = _required(batch.chars, "characters")
-        assert batch.char_lengths is not None and batch.char_final_states is not None and batch.char_rows is not None
-        states = self._char_lstm(self._chars[chars], batch.char_lengths)
-        final_states = states.reshape(-1, states.shape[-1])[batch.char_final_states.ravel()]
-        return final_states.reshape(len(chars), -1)[batch.char_rows]
 
 
 class _Transformer:
