@@ -51,11 +51,11 @@ def test_sorted_batches_contain_every_sentence_once_within_the_budget(sizes, bud
         assert len(batch) == 1 or sum(sizes[member] for member in batch) <= budget.words
 
 
-@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 10), (300, 14)])
+@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 7), (300, 11)])
 def test_threads_get_smaller_batches_towards_the_end(count, batches):
     result = sorted_batches([10] * count, budget=Budget(words=500), threads=2)
     sizes = [len(batch) for batch in result]
-    assert len(result) == batches and sizes == sorted(sizes, reverse=True) and sizes[-1] <= 6
+    assert len(result) == batches and sizes == sorted(sizes, reverse=True) and sizes[-1] <= 12
 
 
 @given(lengths, budgets, st.integers(1, 5))

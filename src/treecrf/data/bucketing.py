@@ -13,7 +13,9 @@ from treecrf.data.batch import Ints
 
 Indices = Ints  # of sentences
 
-_THREAD_WORDS = 60  # of the smallest batches that are made for threads: they take some times as long as their overhead
+# Words of the smallest batches that are made for threads, for few and for many sentences. Smaller batches cost more per
+# word, larger ones leave threads without work.
+_THREAD_WORDS = 60, 120
 _BATCHES_LEFT = 2  # batches for each thread into which the remaining words could still be split
 
 
@@ -95,12 +97,13 @@ def _split_by_budget(members: Indices, sizes: Indices, budget: Budget, threads: 
     """Splits members, sorted by length with the longest first, into batches as large as the budget allows."""
     ends = np.concatenate([[0], np.cumsum(sizes[members])])  # words before each member, then all words
     batches: list[list[int]] = []
+    least_words = int(np.clip(ends[-1] // threads, *_THREAD_WORDS))
     start = 0
     while start < len(members):
         words = budget.words
         if threads > 1:
             share = int(ends[-1] - ends[start]) // (_BATCHES_LEFT * threads)
-            words = min(words, max(share, _THREAD_WORDS))
+            words = min(words, max(share, least_words))
         end_by_words = int(np.searchsorted(ends, ends[start] + words, side="right")) - 1
         end_by_cells = start + budget.cells // (int(sizes[members[start]]) + 1) ** 2
         end = max(start + 1, min(end_by_words, end_by_cells))
