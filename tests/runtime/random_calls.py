@@ -22,7 +22,7 @@ import numpy as np
 SOURCE = Path(__file__).parents[2] / "src"
 LANES, TILE, JOB_COUNTERS = 16, 64, 3  # of kernels.h
 EIGHT_BITS = ("avx512vnni", "avxvnni", "scalar8")  # instruction sets with 8-bit rows in EIGHT_BIT_ROWS
-EIGHT_BIT_ROWS = ("lstm", "score_spans")
+EIGHT_BIT_ROWS = ("lstm", "score_labels")
 REFUSED = (ValueError, MemoryError, OverflowError, TypeError)
 WRONG_SIZES = (-1, -(2**62), 2**41, 2**62)
 WRONG_INDICES = (-1, 2**40, 2**62, -(2**63))
@@ -124,14 +124,14 @@ def random_encode(kernels: Any, random: Random) -> Call:
     return Call("encode", [*settings, *tensors], [out], tuple(parameters), sizes=8)
 
 
-def random_score_spans(kernels: Any, random: Random) -> Call:
+def random_score_labels(kernels: Any, random: Random) -> Call:
     spans, size, classes, boundaries = (int(random.integers(1, most)) for most in (250, 30, 40, 20))
     parameters = packed(kernels, random, (size + 1) * (classes + -classes % LANES), size)
     ends = [np.sort(integers(random, 0, boundaries - 1, spans)), integers(random, 0, boundaries - 1, spans)]
     out = np.zeros((spans, classes), np.float32)
     vectors = [floats(random, boundaries, size), floats(random, boundaries, size)]
     arguments = [spans, size, classes, boundaries, size, table(parameters), *vectors, *ends, counters(), out]
-    return Call("score_spans", arguments, [out], tuple(parameters), sizes=5)
+    return Call("score_labels", arguments, [out], tuple(parameters), sizes=5)
 
 
 def random_label_utility(kernels: Any, random: Random) -> Call:
@@ -171,7 +171,7 @@ def random_mean_pool(kernels: Any, random: Random) -> Call:
     return Call("mean_pool", arguments, [out], sizes=4, has_threads=False)
 
 
-KERNELS = [random_pack, random_linear, random_lstm, random_encode, random_score_spans, random_label_utility]
+KERNELS = [random_pack, random_linear, random_lstm, random_encode, random_score_labels, random_label_utility]
 KERNELS += [random_score_chart, random_mean_pool]
 
 

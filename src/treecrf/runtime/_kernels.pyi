@@ -54,7 +54,7 @@ def lstm(
     out: int,
     /,
 ) -> None: ...
-def score_spans(
+def score_labels(
     thread: int,
     threads: int,
     spans: int,

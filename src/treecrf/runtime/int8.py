@@ -132,7 +132,7 @@ class Labels:
         settings = (len(out), *self._sizes, len(left_rows), _stride(left_rows))
         boundaries = left_rows, right_rows, np.ascontiguousarray(lefts), np.ascontiguousarray(rights)
         arrays = (self._parameters.addresses, *boundaries)
-        run_kernel(_kernels.score_spans, len(out), *settings, arrays=arrays, out=out)
+        run_kernel(_kernels.score_labels, len(out), *settings, arrays=arrays, out=out)
         return out
 
 

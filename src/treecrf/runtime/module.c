@@ -169,7 +169,7 @@ static PyObject *lstm(PyObject *module, PyObject *args) {
     return finished(is_done);
 }
 
-static PyObject *score_spans(PyObject *module, PyObject *args) {
+static PyObject *score_labels(PyObject *module, PyObject *args) {
     unsigned long long table, left, right, lefts, rights, next, out;
     long long thread, threads, spans, size, classes, boundaries, stride;
     int is_done = 0;
@@ -306,7 +306,7 @@ static int initialize(PyObject *module) {
 static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"linear", linear, METH_VARARGS, NULL},
                                 {"lstm", lstm, METH_VARARGS, NULL},
-                                {"score_spans", score_spans, METH_VARARGS, NULL},
+                                {"score_labels", score_labels, METH_VARARGS, NULL},
                                 {"label_utility", label_utility, METH_VARARGS, NULL},
                                 {"score_chart", score_chart, METH_VARARGS, NULL},
                                 {"mean_pool", mean_pool, METH_VARARGS, NULL},
