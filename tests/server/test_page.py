@@ -35,6 +35,7 @@ OVERLAPS = """(view) => {
   const meet = (a, b) => beside(a, b) && a.y + a.height / 2 > b.y && b.y + b.height / 2 > a.y;
   return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => meet(a, b))).length;
 }"""
+SCALE = "(picture) => picture.getBoundingClientRect().width / picture.viewBox.baseVal.width"
 MARKUP = '<img src=x onerror=hit=1> </svg><script>hit=1</script> "&amp; <b>bold</b> {{1}} \\x -- 5%'
 OpenSession = Callable[..., PageSession]
 
@@ -176,6 +177,8 @@ def test_every_tree_says_what_it_changes(open_session: OpenSession, analysis: An
     rows = dict(zip(session.texts("#numbers dt"), session.texts("#numbers dd"), strict=True))
     numbers = [float(rows[name].replace("−", "-")) for name in ("of the parser’s choice", "of the most probable tree")]
     assert numbers == pytest.approx([analysis.log_prob, best.log_prob], abs=1e-3)
+    calibrated = read_percentage(rows["Calibrated probability of this tree"])
+    assert calibrated == pytest.approx(100 * analysis.calibrated, abs=0.6)
     assert ("Exact search" in session.page.inner_text("#remarks")) == analysis.alternatives_exact
     assert ("expected F1" in session.page.inner_text("#remarks")) == (best.tree != analysis.tree)
     hidden = "(all) => all.filter(({scrollWidth, clientWidth}) => scrollWidth > clientWidth).length"
@@ -439,8 +442,7 @@ def test_long_sentences_are_drawn_sideways_and_readable(open_session: OpenSessio
     picture = view.locator("svg")
     expect(picture).to_have_attribute("aria-orientation", "horizontal")
     assert view.evaluate(OVERLAPS) == 0
-    scale = picture.evaluate("(picture) => picture.getBoundingClientRect().width / picture.viewBox.baseVal.width")
-    assert 14 * scale > 9  # the size of words in pixels
+    assert 14 * picture.evaluate(SCALE) > 9  # the size of words in pixels
     picture.locator("g.label").first.focus()
     session.page.keyboard.press("ArrowRight")
     assert session.page.evaluate("document.activeElement.ariaLevel") == "2"
@@ -555,6 +557,8 @@ def test_trees_and_models_are_compared_side_by_side(open_session: OpenSession, a
             description = session.page.inner_text(comparison)
             for start, end, label in added:
                 assert f"{label} “{' '.join(FIRST[start:end])}”" in description
+        scales = [session.page.locator(f"{pane} > svg").evaluate(SCALE) for pane in ("#view", "#other-view")]
+        assert scales[0] == pytest.approx(scales[1], abs=0.01)
     session.page.select_option("#compare", "")
     expect(session.page.locator("#other")).to_be_hidden()
 

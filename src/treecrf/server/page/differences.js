@@ -19,8 +19,9 @@ export function describeTrees({ trees, bestTree }, textOf) {
   const seen = new Set();
   for (const [i, tree] of trees.entries()) {
     const roles = [...(i ? [] : ["The parser’s choice"]), ...(tree === bestTree ? ["The most probable tree"] : [])];
-    let changes = tree === bestTree ? [] : tree.differences ?? [];
-    if (tree !== bestTree && (!changes.length || seen.has(changes.join()))) changes = [...changes, ...listSpans(tree, bestTree, textOf)];
+    let changes = tree === bestTree ? [] : tree.differences;
+    const isUnclear = !changes.length || seen.has(changes.join());
+    if (tree !== bestTree && isUnclear) changes = [...changes, ...listSpans(tree, bestTree, textOf)];
     seen.add(changes.join());
     descriptions.push([...roles, ...changes]);
   }

@@ -10,7 +10,7 @@ import { describeSpan, showCurrentTree, showLegend } from "./panels.js";
 import { HIDEABLE_PARTS, VIEWS } from "./state.js";
 import { theme } from "./theme.js";
 import { drawTree } from "./tree.js";
-import { layoutTree } from "./tree_layout.js";
+import { layoutTrees } from "./tree_layout.js";
 import { Viewer } from "./viewer.js";
 import { WordSelector } from "./word_selector.js";
 
@@ -22,6 +22,14 @@ export const viewers = [
   createViewer(byId("view"), () => ({ analysis: page.analysis, tree: currentTree() })),
   createViewer(byId("other-view"), comparedTree),
 ];
+
+// Two trees scroll together.
+viewers.forEach(({ view }, i) => {
+  const other = viewers[1 - i].view;
+  view.addEventListener("scroll", () => {
+    if (view.matches(":hover, :focus-within")) other.scrollTo(view.scrollLeft, view.scrollTop);
+  });
+});
 
 function createViewer(element, shownTree) {
   return new Viewer(element, {
@@ -38,13 +46,17 @@ function createViewer(element, shownTree) {
 // Shows the current tree and its comparison. With `isAnimated`, nodes move from their positions in the last picture.
 export function showTree({ isAnimated = false } = {}) {
   const { state } = page;
-  const shown = { analysis: page.analysis, tree: currentTree(), name: `Tree ${state.tree + 1} of model ${page.model.name}` };
+  const name = `Tree ${state.tree + 1} of model ${page.model.name}`;
+  const shown = { analysis: page.analysis, tree: currentTree(), name };
   const other = comparedTree();
   showControls();
   byId("other").hidden = !other;
   byId("analysis").classList.toggle("comparing", Boolean(other));
-  showPane(viewers[0], shown, { otherTree: other?.tree ?? page.analysis.trees[0], isAnimated });
-  if (other) showPane(viewers[1], other, { otherTree: shown.tree, isAnimated });
+  const layouts = layoutShown(other ? [shown, other] : [shown]);
+  const maxScale = Math.min(...layouts.map(({ width }) => viewers[0].fittingScale(width))); // the same for both trees
+  const options = { isAnimated, maxScale };
+  showPane(viewers[0], shown, { ...options, layout: layouts[0], otherTree: other?.tree ?? page.analysis.trees[0] });
+  if (other) showPane(viewers[1], other, { ...options, layout: layouts[1], otherTree: shown.tree });
   showComparison("comparison", shown, other);
   showComparison("other-comparison", other, shown);
   for (const viewer of viewers) viewer.mark(page.selection);
@@ -67,7 +79,8 @@ function showControls() {
   byId("expand").hidden = !state.collapsed.length;
   const option = (value, text) => html("option", { value, selected: value === comparedValue() }, text);
   const trees = analysis.trees.map((tree, i) => option(`tree:${i}`, `Tree ${i + 1} (${treeProbability(tree)})`));
-  const models = server.models.filter((one) => one.name !== page.model.name).map(({ name }) => option(`model:${name}`, name));
+  const otherModels = server.models.filter((one) => one !== page.model);
+  const models = otherModels.map(({ name }) => option(`model:${name}`, name));
   byId("compare").replaceChildren(
     option("", "nothing"),
     html("optgroup", { label: "Other models", disabled: !models.length }, ...models),
@@ -81,14 +94,14 @@ function comparedValue() {
   return "model" in compared ? `model:${compared.model}` : `tree:${compared.tree}`;
 }
 
-function showPane(viewer, { analysis, tree }, { otherTree, isAnimated }) {
+function showPane(viewer, { analysis, tree }, { layout, otherTree, isAnimated, maxScale }) {
   const framedSpans = addedSpans(tree, otherTree);
   const { view } = page.state;
   if (view === "tree") {
-    const layout = layoutShown(analysis, tree, viewer);
-    viewer.show(drawTree(layout, theme(), { title: joinWords(analysis.words), framedSpans, forScreen: true }), { ...layout, isAnimated });
+    const picture = drawTree(layout, theme(), { title: joinWords(analysis.words), framedSpans, forScreen: true });
+    viewer.show(picture, { ...layout, isAnimated, maxScale });
   } else if (view === "outline") {
-    viewer.show(drawOutline(shownNodes(analysis, tree), { framedSpans, textOf, brackets: tree.tree }));
+    viewer.show(drawOutline(shownNodes({ analysis, tree }), { framedSpans, textOf, brackets: tree.tree }));
   } else if (analysis.marginals) {
     viewer.show(...drawHeatmap(analysis, tree, theme()));
   } else {
@@ -100,29 +113,29 @@ function showComparison(id, shown, other) {
   byId(id).hidden = !(shown && other);
   if (!shown || !other) return;
   const heading = html("b", {}, `${shown.name}: ${treeProbability(shown.tree)}`);
-  byId(id).replaceChildren(heading, html("span", { dir: "auto" }, describeComparison(shown.tree, other.tree, textOf)));
+  byId(id).replaceChildren(heading, html("span", {}, describeComparison(shown.tree, other.tree, textOf)));
 }
 
-function shownNodes(analysis, tree) {
+function shownNodes({ analysis, tree }) {
   const { hiddenParts, collapsed } = page.state;
   const { root } = page.server.models.find((one) => one.name === analysis.model);
   return toShownNodes(tree, analysis, { hiddenParts, collapsed, rootLabel: root, joinWords });
 }
 
-// The layout of a tree with the parts that are shown, for the width of a viewer.
-function layoutShown(analysis, tree, viewer) {
-  const viewWidth = viewer.view.clientWidth - VIEW_PADDING;
-  return layoutTree(shownNodes(analysis, tree), { words: analysis.words, layout: page.state.layout, viewWidth });
+// The layouts of trees with the parts that are shown, for the width of the view.
+function layoutShown(shownTrees) {
+  const viewWidth = viewers[0].view.clientWidth - VIEW_PADDING;
+  return layoutTrees(shownTrees.map(shownNodes), { words: page.analysis.words, layout: page.state.layout, viewWidth });
 }
 
 // The picture of the current tree for files: as on the screen, without the frames of selections and differences.
 export function drawPicture() {
-  const { analysis } = page;
-  const [title, brackets] = [joinWords(analysis.words), currentTree().tree];
-  return drawTree(layoutShown(analysis, currentTree(), viewers[0]), theme(), { title, brackets });
+  const shown = { analysis: page.analysis, tree: currentTree() };
+  const [title, brackets] = [joinWords(page.analysis.words), shown.tree.tree];
+  return drawTree(layoutShown([shown])[0], theme(), { title, brackets });
 }
 
-export const currentNodes = () => shownNodes(page.analysis, currentTree());
+export const currentNodes = () => shownNodes({ analysis: page.analysis, tree: currentTree() });
 
 // ---- selection
 
@@ -143,7 +156,8 @@ function showSelection(span) {
   byId("span-description").replaceChildren(html("b", { dir: "auto" }, text), ` ${facts.join(", ")}`);
   const constituent = selectedConstituent();
   byId("collapse").hidden = !constituent;
-  byId("collapse").textContent = constituent && page.state.collapsed.includes(nodeKey(constituent)) ? "Expand" : "Collapse";
+  const isCollapsed = constituent && page.state.collapsed.includes(nodeKey(constituent));
+  byId("collapse").textContent = isCollapsed ? "Expand" : "Collapse";
   announce([text, ...facts].join(", "));
 }
 

@@ -1,6 +1,7 @@
 // The start of the page: fills the menus, and connects the controls with their actions.
 import { getModels } from "./api.js";
-import { announce, currentNodes, drawPicture, selectedConstituent, showTree, toggleCollapsed, viewers, wordSelector } from "./display.js";
+import { announce, currentNodes, drawPicture, selectedConstituent, showTree } from "./display.js";
+import { toggleCollapsed, viewers, wordSelector } from "./display.js";
 import { byId, html } from "./dom.js";
 import { copy, fileName, save, toLatex, toPng, toSvgText } from "./export.js";
 import { connectFiles } from "./files.js";
@@ -163,7 +164,9 @@ on("tree-list", "change", (event) => goToTree(Number(event.target.value)));
 on("previous-tree", "click", () => goToTree(page.state.tree - 1));
 on("next-tree", "click", () => goToTree(page.state.tree + 1));
 on("layout", "change", () => changeDisplay({ layout: byId("layout").value }));
-on("hide", "change", () => changeDisplay({ hiddenParts: HIDEABLE_PARTS.filter((part) => byId(`hide-${part}`).checked) }));
+on("hide", "change", () => {
+  changeDisplay({ hiddenParts: HIDEABLE_PARTS.filter((part) => byId(`hide-${part}`).checked) });
+});
 on("expand", "click", () => changeDisplay({ collapsed: [] }));
 on("compare", "change", changeComparison);
 on("zoom-out", "click", () => zoom(1 / 1.25));

@@ -1,4 +1,4 @@
-// The nodes of a tree that the page shows: constituents, words with their tags, and triangles for collapsed constituents.
+// The nodes of a tree that the page shows: constituents, words with tags, and triangles for collapsed constituents.
 const PUNCTUATION_TAGS = new Set([".", ",", ":", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "HYPH", "NFP", "PU"]);
 const TRIANGLE_WORDS = 6; // longer constituents are cut in a triangle
 const END_WORDS = 3; // at the start of a constituent that is cut
@@ -59,7 +59,10 @@ function withoutPunctuation(node) {
   return children.length ? { ...node, children } : null;
 }
 
-const isPunctuation = ({ tag, word }) => (tag ? PUNCTUATION_TAGS.has(tag) : /^\p{P}+$/u.test(word)) || tag.endsWith("CATEGORY");
+function isPunctuation({ tag, word }) {
+  if (!tag) return /^\p{P}+$/u.test(word);
+  return PUNCTUATION_TAGS.has(tag) || tag.endsWith("CATEGORY"); // PERIODCATEGORY and others of the Sinica Treebank
+}
 
 function collapse(node, words, joinWords) {
   const shown = words.slice(node.start, node.end).map(visible);

@@ -5,7 +5,8 @@ import { html } from "./dom.js";
 export function drawOutline(root, { framedSpans, textOf, brackets }) {
   const item = (node) => {
     if (node.kind === "triangle") return html("li", { class: "faint" }, "collapsed");
-    if (node.kind === "leaf") return html("li", {}, node.tag ? `${node.tag} ` : "", html("b", { dir: "auto" }, node.word));
+    const word = html("b", { dir: "auto" }, node.word);
+    if (node.kind === "leaf") return html("li", {}, node.tag ? `${node.tag} ` : "", word);
     const label = html("b", { class: framedSpans.includes(node.span) ? "name framed" : "name" }, node.label);
     const probability = html("span", { class: "faint" }, ` ${formatProbability(node.probability)} · `);
     const children = html("ul", {}, ...node.children.map(item));

@@ -27,7 +27,8 @@ export function comparedTree() {
   const { analysis, otherAnalysis, state } = page;
   if (!state.compared) return null;
   if ("model" in state.compared) {
-    return otherAnalysis && { analysis: otherAnalysis, tree: otherAnalysis.trees[0], name: `Model ${state.compared.model}` };
+    const name = `Model ${state.compared.model}`;
+    return otherAnalysis && { analysis: otherAnalysis, tree: otherAnalysis.trees[0], name };
   }
   const index = Math.min(state.compared.tree, analysis.trees.length - 1);
   return { analysis, tree: analysis.trees[index], name: `Tree ${index + 1}` };

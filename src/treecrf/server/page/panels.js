@@ -47,7 +47,7 @@ export function showTreeList(analysis, textOf) {
   const row = (tree, i) => {
     const input = html("input", { type: "radio", name: "tree", value: i });
     const probability = html("span", { class: "probability" }, treeProbability(tree));
-    const lines = descriptions[i].map((line) => html("span", { dir: "auto" }, line));
+    const lines = descriptions[i].map((line) => html("span", {}, line));
     const label = html("label", {}, input, probability, html("span", { class: "differences" }, ...lines));
     label.style.setProperty("--part", Math.exp(tree.log_prob - maximum)); // the length of the bar in the style sheet
     return label;
@@ -71,6 +71,7 @@ function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, 
     ["Log-probability of this tree", format(tree.log_prob)],
     ["of the parser’s choice", format(trees[0].log_prob)],
     ...(kbest ? [["of the most probable tree", format(bestTree.log_prob)]] : []),
+    ["Calibrated probability of this tree", formatProbability(tree.calibrated)],
     ["Entropy of all bracketings", `${format(entropy)} nats`],
   ];
   byId("numbers").replaceChildren(...rows.flatMap(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));

@@ -37,7 +37,7 @@ export const parseText = () =>
     const { state, model, server } = page;
     byId("result").inert = true;
     updateAddress();
-    const onProgress = (part) => part < 1 && !signal.aborted && announce(`${Math.round(100 * part)} % of the text is split.`);
+    const onProgress = (part) => announce(`${Math.round(100 * part)} % of the text is split into sentences.`);
     const options = { model: model.name, limits: server.limits, onProgress };
     const { sentences, warnings } = await getSentences(state.text, options, signal);
     const hasLostConstraints = moveConstraints(sentences);

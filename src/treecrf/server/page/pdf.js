@@ -14,7 +14,8 @@ export async function toPdf(picture) {
   const isLatin = [...picture.querySelectorAll("text")].every((text) => encode(text.textContent) !== null);
   const image = isLatin ? null : await toJpeg(picture);
   const drawing = image ? `${width} 0 0 ${height} 0 0 cm /Image Do` : drawElements(picture, height);
-  const fonts = FONTS.map((name, i) => `/F${i} << /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`);
+  const font = (name) => `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`;
+  const fonts = FONTS.map((name, i) => `/F${i} ${font(name)}`);
   const resources = image ? "/XObject << /Image 5 0 R >>" : `/Font << ${fonts.join(" ")} >>`;
   const box = [width, height].map((side) => format(side * scale)).join(" ");
   return writePdf([
@@ -66,14 +67,15 @@ function drawElements(picture, height) {
     if (element.tagName === "rect") operators.push(drawRectangle(attributes, picture, height));
     if (element.tagName === "path") operators.push(drawPath(attributes, height));
     if (element.tagName === "text") operators.push(drawText(element.textContent, attributes, height));
-    if (["svg", "g"].includes(element.tagName)) for (const child of element.children) draw(child, inheritable(attributes));
+    for (const child of element.children) draw(child, inheritable(attributes));
   };
   draw(picture, {});
   return operators.join("\n");
 }
 
 const INHERITED = ["fill", "stroke", "stroke-width", "font-size", "font-weight", "text-anchor"];
-const inheritable = (attributes) => Object.fromEntries(INHERITED.filter((name) => name in attributes).map((name) => [name, attributes[name]]));
+const inheritable = (attributes) =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => INHERITED.includes(name)));
 
 function drawRectangle({ x = 0, y = 0, width, height, fill }, picture, pageHeight) {
   const length = (value, name) => (value === "100%" ? picture.getAttribute(name) : value);
@@ -92,7 +94,8 @@ function drawText(text, { x, y, fill, "font-size": size, "font-weight": weight, 
   const shift = { middle: 0.5, end: 1 }[anchor] ?? 0;
   const left = Number(x) - shift * textWidth(text, size, isBold ? 600 : 400);
   const string = encode(text).replace(/[\\()]/g, "\\$&");
-  return `BT /F${isBold ? 1 : 0} ${size} Tf ${color(fill)} rg ${format(left)} ${format(pageHeight - y)} Td (${string}) Tj ET`;
+  const position = `${format(left)} ${format(pageHeight - y)}`;
+  return `BT /F${isBold ? 1 : 0} ${size} Tf ${color(fill)} rg ${position} Td (${string}) Tj ET`;
 }
 
 // A text with a character for each byte of WinAnsi; null if the encoding does not have all characters.

@@ -32,7 +32,10 @@ export function toFragment(state, sentenceText) {
   if (state.tree) fields.set("tree", state.tree + 1);
   if (state.view !== "tree") fields.set("view", state.view);
   if (state.layout !== "auto") fields.set("layout", state.layout);
-  if (state.compared) fields.set("with", "model" in state.compared ? `model:${state.compared.model}` : `tree:${state.compared.tree + 1}`);
+  if (state.compared) {
+    const { model, tree } = state.compared;
+    fields.set("with", model === undefined ? `tree:${tree + 1}` : `model:${model}`);
+  }
   for (const part of state.hiddenParts) fields.append("hide", part);
   for (const key of state.collapsed) fields.append("collapse", key);
   for (const [sentence, constraints] of Object.entries(state.constraints)) {

@@ -49,8 +49,9 @@ function drawLines(lines, theme, forScreen) {
 const spanAttributes = ({ start, end }) => ({ "data-start": start, "data-end": end });
 
 function interactiveAttributes(node, root, isFramed) {
+  const remarks = isFramed ? ["only in this tree"] : [];
   const facts = {
-    label: () => [node.label, `probability ${formatProbability(node.probability)}`, ...(isFramed ? ["only in this tree"] : [])],
+    label: () => [node.label, `probability ${formatProbability(node.probability)}`, ...remarks],
     leaf: () => [node.word, ...(node.tag ? [node.tag] : [])],
     triangle: () => [`collapsed: ${node.word}`],
   };
@@ -77,7 +78,8 @@ function drawConstituent(node, theme, isFramed) {
   const bold = { "font-size": LABEL_SIZE, "font-weight": 600, fill: ink, y: number(node.y + 0.35 * LABEL_SIZE) };
   const label = visible(node.label);
   if (!node.number) return [box, svg("text", { ...bold, x: number(node.x) }, label)];
-  const small = { "font-size": NUMBER_SIZE, fill: ink, y: bold.y, x: number(left + node.width - PAD), "text-anchor": "end" };
+  const right = number(left + node.width - PAD);
+  const small = { "font-size": NUMBER_SIZE, fill: ink, y: bold.y, x: right, "text-anchor": "end" };
   const labelText = svg("text", { ...bold, x: number(left + PAD), "text-anchor": "start" }, label);
   return [box, labelText, svg("text", small, node.number)];
 }

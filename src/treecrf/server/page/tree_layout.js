@@ -17,20 +17,24 @@ const ROW = 21; // sideways: from a row to the next
 const COLUMN_GAP = 18; // sideways: from a node to its children
 const INDENT = 20; // sideways in a narrow view: children below their parent
 const TRIANGLE = 16; // sideways: the width of a triangle
-const MIN_SCALES = { down: 0.8, sideways: 0.8 }; // a layout is used if the picture fits the view at this scale
+const MIN_SCALE = 0.8; // a layout fits the view if its pictures do at this scale
+const LAYOUTS = [
+  ["down", layoutDown],
+  ["sideways", (root) => layoutSideways(root, { isIndented: false })],
+  ["sideways", (root) => layoutSideways(root, { isIndented: true })],
+];
 
-// Places the nodes of a tree, and returns them with the lines between them and the size of the picture. The layout
-// "auto" is "down" if that fits the width of the view, and "sideways" otherwise.
-export function layoutTree(root, { words, layout, viewWidth }) {
-  const fits = (picture, scale) => picture.width * scale <= viewWidth;
-  const down = layout === "sideways" ? null : layoutDown(root);
-  let picture = down;
-  if (layout === "sideways" || (layout === "auto" && !fits(down, MIN_SCALES.down))) {
-    picture = layoutSideways(root, { isIndented: false });
-    if (!fits(picture, MIN_SCALES.sideways)) picture = layoutSideways(root, { isIndented: true });
+// Places the nodes of trees in the same layout, and returns a picture for each: the nodes, the lines between them, and
+// the size. Of the layouts of a kind, or of all with "auto", it is the first that fits the width of the view.
+export function layoutTrees(roots, { words, layout, viewWidth }) {
+  const candidates = LAYOUTS.filter(([kind]) => layout === "auto" || kind === layout);
+  let pictures;
+  for (const [, place] of candidates) {
+    pictures = roots.map(place);
+    if (pictures.every(({ width }) => width * MIN_SCALE <= viewWidth)) break;
   }
-  if (isRightToLeft(words)) mirror(picture);
-  return picture;
+  if (isRightToLeft(words)) pictures.forEach(mirror);
+  return pictures;
 }
 
 function layoutDown(root) {
@@ -69,7 +73,8 @@ function layoutSideways(root, { isIndented }) {
     node.wordX = left + tagSpace + wordWidth / 2;
     node.isAbove = isIndented && node.children.length > 1;
     if (node.isAbove || !node.children.length) row += 1;
-    const childrenLeft = node.isAbove ? left + INDENT : left + node.width + (node.children[0]?.kind === "triangle" ? 3 : COLUMN_GAP);
+    const gap = node.isCollapsed ? 3 : COLUMN_GAP;
+    const childrenLeft = node.isAbove ? left + INDENT : left + node.width + gap;
     for (const child of node.children) place(child, childrenLeft);
   };
   place(root, MARGIN);

@@ -24,12 +24,13 @@ export class Viewer {
 
   // Shows an element. An element with a size is a picture, which can be zoomed. With `isAnimated`, nodes of the last
   // picture move to their new positions.
-  show(element, { width, height, nodes = [], isAnimated = false } = {}) {
+  show(element, { width, height, nodes = [], isAnimated = false, maxScale = MAX_FITTING_ZOOM } = {}) {
     const kind = (picture) => ["role", "aria-orientation"].map((name) => picture?.getAttribute(name)).join();
     const isSameView = kind(this.picture) === kind(element);
     const focusedKey = this.view.contains(document.activeElement) && document.activeElement.dataset.key;
     this.picture = width ? element : null;
     this.size = { width, height };
+    this.maxScale = maxScale;
     this.view.replaceChildren(element);
     this.hover(null);
     this.rescale();
@@ -66,14 +67,14 @@ export class Viewer {
     }
   }
 
-  // The scale at which the picture fits the width of the view.
-  fittingScale() {
-    return Math.min((this.view.clientWidth - 24) / this.size.width, MAX_FITTING_ZOOM);
+  // The scale at which a picture fits the width of the view.
+  fittingScale(width = this.size.width) {
+    return Math.min((this.view.clientWidth - 24) / width, MAX_FITTING_ZOOM);
   }
 
   rescale() {
     if (!this.picture) return;
-    this.scale = this.zoom ?? Math.max(this.fittingScale(), MIN_INITIAL_ZOOM);
+    this.scale = this.zoom ?? Math.max(Math.min(this.fittingScale(), this.maxScale), MIN_INITIAL_ZOOM);
     this.picture.setAttribute("width", this.size.width * this.scale);
     this.picture.setAttribute("height", this.size.height * this.scale);
   }
