@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -84,6 +85,9 @@ class Process:
             status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
             if isinstance(ended.code, str):
                 print(ended.code, file=sys.stderr)
+        except BaseException:
+            traceback.print_exc()  # the interpreter would print it
+            status = 1
         sys.stderr.flush()
         return status
 
@@ -105,6 +109,8 @@ class Process:
         is_running = self.wait(0) is None
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
+        if is_running:
+            os.kill(self.pid, signal.SIGKILL)  # it has no group yet if it has just started
         self.wait(WAIT_SECONDS)
         self._messages.close()
         return is_running
@@ -137,7 +143,7 @@ def run_with_kills(
         process.wait(generator.uniform(0, seconds))
         killed += process.kill()
     status, messages = run(later)
-    assert status == 0, messages
+    assert status == 0, (status, messages)
     return killed
 
 

@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.bulk.line_parser import LineOptions
 from treecrf.data.bucketing import Budget
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
 from treecrf.parser.pipeline import prefetch
@@ -77,3 +80,21 @@ def test_the_first_windows_are_small() -> None:
 def test_an_empty_window_is_refused() -> None:
     with pytest.raises(ValueError, match="window is 0 sentences"):
         BatchingConfig(window=0, first_window=1, batch_words=1, batch_cells=1, prefetch=0)
+
+
+def test_a_sentence_that_needs_too_much_memory_is_an_error():
+    with pytest.raises(
+        ValueError, match="sentence 1 has 15,000 words; expected at most 5,000, because the memory grows"
+    ):
+        READER.window([["a"], ["a"] * 15_000])
+    parser = random_parser(toy_trees(20, seed=1))
+    with pytest.raises(ValueError, match="sentence 0 has 1,001 words; expected at most 1,000"):
+        parser.analyze(["a"] * 1001)
+
+
+def test_the_limit_of_words_depends_on_the_output():
+    assert (
+        LineOptions(model="en", max_words=10_000).word_limit == 5000
+        and LineOptions(model="en", max_words=30).word_limit == 30
+    )
+    assert LineOptions(model="en", format="json", probs=True).word_limit == 1000

@@ -20,7 +20,7 @@ from treecrf.bulk.paragraph_lines import join_paragraphs
 from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter, ParsedSentence
-from treecrf.parser.inputs import Words
+from treecrf.parser.inputs import MAX_ANALYZED_WORDS, MAX_WORDS, Words
 from treecrf.text import LanguageCheck
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ class LineOptions:
             if getattr(self, name) < minimum:
                 option = name.replace("_", "-")
                 raise ValueError(f"--{option} is {getattr(self, name)}; expected {minimum} or more")
+
+    @property
+    def word_limit(self) -> int:
+        """The longest sentence: `max_words`, or fewer words if the parser cannot compute what the output needs."""
+        return min(self.max_words, MAX_ANALYZED_WORDS if self.probs or self.kbest else MAX_WORDS)
 
     def with_absolute_model(self) -> "LineOptions":
         """The same options; the path of a model folder is absolute."""
@@ -239,11 +244,13 @@ class LineParser:
         return [self._line_sentences(line, f"{name}:{number}") for number, line in enumerate(batch.lines, first)]
 
     def _line_sentences(self, line: Line, place: str) -> list[Words]:
-        problem, limit = line.problem, self.options.max_words
+        problem, limit = line.problem, self.options.word_limit
         sentences: list[Words] = [] if problem else [line.words] if line.words else self._split(line.text)
         longest = max(map(len, sentences), default=0)
         if longest > limit:
-            problem = f"a sentence of {longest:,} words; the limit is {limit:,}, and --max-words raises it"
+            problem = f"a sentence of {longest:,} words; the limit is {limit:,}" + (
+                ", and --max-words raises it" if limit == self.options.max_words else " for this output"
+            )
         if not problem:
             self._check_language(sentences)
             return sentences

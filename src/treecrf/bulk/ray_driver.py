@@ -106,7 +106,7 @@ class Driver:
             result: WorkerResult = ray.get(reference)
             is_usable = not result.problem or result.is_final
         except ray.exceptions.RayError as error:
-            result, is_usable = WorkerResult(f"the worker died: {_summary(error)}"), False
+            result, is_usable = WorkerResult(f"the worker died: {summarize_error(error)}"), False
         if assignment.shard is None:
             self._count_start(result)
         else:
@@ -150,7 +150,7 @@ class Driver:
             self.report(f"to be retried: {shard.output}: {result.problem}")
 
 
-def _summary(error: Exception) -> str:
+def summarize_error(error: Exception) -> str:
     """The first line of a message from Ray, with the process and the address that the message names."""
     text = str(error)
     place = [match[0] for match in (re.search(rf"\b{name}: (\S+)", text) for name in ("pid", "ip")) if match]

@@ -22,7 +22,7 @@ from treecrf.bulk.manifest import FILE_NAME, Manifest
 from treecrf.bulk.output_record import InputStamp, stamp_file
 from treecrf.bulk.outputs import STDOUT, match_outputs
 from treecrf.bulk.progress import ProgressBar
-from treecrf.bulk.ray_driver import Driver, Report
+from treecrf.bulk.ray_driver import Driver, Report, summarize_error
 from treecrf.bulk.shards import SHARD_STEP, Shard, cut_shards
 from treecrf.bulk.worker import PARTIAL_FOLDER
 from treecrf.parser.formats import SUFFIXES
@@ -78,11 +78,26 @@ def _connect(cluster: ClusterOptions) -> Iterator[None]:
         available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         settings |= {"num_cpus": max(available, required), "object_store_memory": _OBJECT_STORE_BYTES}
         settings |= {"include_dashboard": False}
-    ray.init(**settings, log_to_driver=False, logging_level="error")
+    _start_ray(settings)
     try:
         yield
+    except ray.exceptions.RayError as error:
+        raise OSError(f"Ray has failed: {summarize_error(error)}; --resume continues the run") from None
     finally:
         ray.shutdown()
+
+
+def _start_ray(settings: Mapping[str, Any]) -> None:
+    """Starts or finds Ray. On a busy machine its processes may be too slow, so a failed start is tried once more."""
+    for is_last in (False, True):
+        try:
+            ray.init(**settings, log_to_driver=False, logging_level="error")
+        except Exception as error:  # RuntimeError, TimeoutError, RayError and others
+            ray.shutdown()
+            if is_last or settings["address"] != "local":
+                raise OSError(f"Ray cannot start: {summarize_error(error)}; run the command again") from None
+        else:
+            return
 
 
 def _run_tasks(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

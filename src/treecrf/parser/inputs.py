@@ -88,12 +88,17 @@ class Sentences:
         )
 
 
+MAX_WORDS = 5000  # of a sentence: parsing takes about 50 bytes for each pair of its words
+MAX_ANALYZED_WORDS = 1000  # probabilities and alternatives take about 2,000 bytes for each pair
+
+
 @dataclass(frozen=True, kw_only=True)
 class SentenceReader:
     """Reads what callers pass as sentences: a string is raw text, a list is words or tokens."""
 
     language: str
     needs_tags: bool  # the model has tags as input
+    max_words: int = MAX_WORDS
 
     def windows(
         self,
@@ -141,7 +146,7 @@ class SentenceReader:
             else:
                 words.append(cast("Sequence[str]", sentence))
                 model_words.append(cast("Sequence[str]", sentence))
-            _check_words(number, words[-1])
+            _check_words(number, words[-1], self.max_words)
         self._check_tags(first, words, tags)
         return Sentences(range(first, first + len(words)), words, model_words, tags, constraints)
 
@@ -177,10 +182,15 @@ def warn_about_text(text: str, language: str) -> None:
             warnings.warn(message, UserWarning, stacklevel=3)
 
 
-def _check_words(number: int, words: Sequence[Any]) -> None:
+def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
     try:
         "".join(words)  # the fastest check that every word is a string
     except TypeError as error:
         raise TypeError(f"sentence {number} has a word that is not a string: {error}") from None
     if not len(words):
         raise ValueError(f"sentence {number} has no words; expected at least one")
+    if len(words) > limit:
+        raise ValueError(
+            f"sentence {number} has {len(words):,} words; expected at most {limit:,}, because the memory grows with the "
+            "square of the length; split it into sentences"
+        )

@@ -1,5 +1,6 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +25,8 @@ from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.decoding.tree_probability import tree_log_probs
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,
+    MAX_ANALYZED_WORDS,
+    MAX_WORDS,
     BatchingConfig,
     ParsedSentence,
     SentenceReader,
@@ -299,7 +302,8 @@ class Parser(TreeSampling, OldParserNames):
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
-        for window in self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes):
+        reader = replace(self.reader, max_words=min(self.reader.max_words, MAX_ANALYZED_WORDS))
+        for window in reader.windows(sentences, tags, constraints, sizes=batching.window_sizes):
             analyses: dict[int, Analysis] = {}
             for indices in window.batches(batching.budget):
                 analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr, should_stop), strict=True))
@@ -354,7 +358,10 @@ class Parser(TreeSampling, OldParserNames):
     @property
     def reader(self) -> SentenceReader:
         """Reads and checks what callers pass as sentences."""
-        return SentenceReader(language=self.language, needs_tags=self.model_config.tag_size > 0)
+        max_words = MAX_WORDS
+        if self.model_config.one_stage:
+            max_words = min(max_words, math.isqrt(_LABEL_SCORES // len(self.vocabulary.labels)))
+        return SentenceReader(language=self.language, needs_tags=self.model_config.tag_size > 0, max_words=max_words)
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
         """The parser's batching with the sizes that the caller has chosen."""
