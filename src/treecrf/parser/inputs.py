@@ -191,6 +191,6 @@ def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
         raise ValueError(f"sentence {number} has no words; expected at least one")
     if len(words) > limit:
         raise ValueError(
-            f"sentence {number} has {len(words):,} words; expected at most {limit:,}, because the memory grows with the "
-            "square of the length; split it into sentences"
+            f"sentence {number} has {len(words):,} words; expected at most {limit:,}, because the memory grows with "
+            "the square of the length; split it into sentences"
         )
