@@ -23,6 +23,7 @@ EDGES: dict[str, set[str]] = {
     "text": {"treebank"},
     "evalb": {"tree"},
     "search": {"tree", "treebank"},
+    "dependencies": {"search", "tree", "treebank"},
     "viz": {"tree", "treebank"},
     "chart": set(),
     "data": {"atomic_io", "text", "tree", "treebank"},
@@ -71,10 +72,10 @@ WITH_TORCH = {
 }
 TORCH = {"torch", "triton"}
 # methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
-LAZY_EDGES = {"tree": {"search"}}
+LAZY_EDGES = {"tree": {"dependencies", "search"}}
 WITHOUT_TORCH = (
     *("aliases", "config", "atomic_io", "models", "samples"),
-    *("tree", "treebank", "text", "evalb", "search", "viz"),
+    *("tree", "treebank", "text", "evalb", "search", "dependencies", "viz"),
 )
 HEAVY = {"torch", "triton", "transformers", "safetensors"}
 MODULES = sorted(

@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
-    from treecrf.search import Match, Pattern
+    from treecrf.dependencies import Dependencies
+    from treecrf.search import HeadRules, Match, Pattern
 
 # characters that end a word or that UTF-8 cannot encode, and backslashes that would start an escape
 _UNSAFE = re.compile(r"[\s()\ud800-\udfff]|\\(?=u\{[0-9a-f]*\})")
@@ -242,6 +243,22 @@ class Tree:
         from treecrf.search.pattern import search_tree  # needs NumPy, which trees do not
 
         return search_tree(self, pattern)
+
+    def heads(self, rules: "HeadRules | None" = None) -> list[int]:
+        """The number of the head word of each node of `walk()`, by the rules of Collins or by `rules`.
+
+        >>> Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))").heads()
+        [2, 1, 0, 1, 2, 2]
+        """
+        from treecrf.search.heads import head_positions
+
+        return head_positions(self, rules)
+
+    def to_dependencies(self) -> "Dependencies":
+        """Converts an English tree to basic Universal Dependencies, by rules."""
+        from treecrf.dependencies import to_dependencies
+
+        return to_dependencies(self)
 
     def to_nltk(self) -> Any:
         """Converts the tree to an `nltk.Tree`."""
