@@ -34,13 +34,14 @@ EDGES: dict[str, set[str]] = {
         *("aliases", "atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
         *("nn", "runtime", "search", "text", "tree", "treebank"),
     },
+    "tables": {"decoding", "parser", "search", "tree"},
     "training": {"atomic_io", "config", "data", "evalb", "nn", "parser", "text", "tree", "treebank"},
     "calibration": {
         *("aliases", "atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
         *("tree", "treebank"),
     },
     "export": {"atomic_io", "config", "evalb", "parser", "training", "treebank"},
-    "bulk": {"atomic_io", "chart", "decoding", "parser", "text", "treebank"},
+    "bulk": {"atomic_io", "chart", "decoding", "dependencies", "parser", "search", "tables", "text", "treebank"},
     "measures": {"bulk", "chart", "parser", "search", "text", "tree", "treebank"},
     "reproduce": {
         *("atomic_io", "bulk", "calibration", "config", "data", "decoding", "evalb", "export", "nn"),

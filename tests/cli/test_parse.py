@@ -1,3 +1,4 @@
+import csv
 import gzip
 import io
 import json
@@ -12,6 +13,7 @@ from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from treecrf.bulk.records import Line
 from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
+from treecrf.tables import csv_text
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
@@ -295,6 +298,85 @@ def test_a_run_interrupted_at_any_byte_ends_with_the_same_output(file: Path, tmp
         assert out.read_bytes() == whole
 
 
+def test_csv_has_a_row_for_each_constituent(parser: Parser, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = 'Dogs, (cats) "ran".  We sang.'
+    assert not parse(write(tmp_path / "a.txt", "", text), "--format", "csv", "--probs", mode="--text")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    first, second = parser.parse_text(text)
+    analysis = parser.analyze(text.split("  ")[0], k=0)
+    spans = [(row["start"], row["end"], row["label"]) for row in rows]
+    assert spans == [tuple(map(str, span)) for tree in (first.tree, second.tree) for span in tree.spans()]
+    assert {(row["document"], row["id"], row["line"]) for row in rows} == {(str(tmp_path / "a.txt"), "", "2")}
+    assert [row["sentence"] for row in rows] == ["1"] * len(first.tree.spans()) + ["2"] * len(second.tree.spans())
+    assert all(text[int(row["start_char"]) : int(row["end_char"])] == row["text"] for row in rows)
+    assert float(rows[1]["calibrated"]) == pytest.approx(analysis.constituents[1].calibrated, abs=1e-5)
+    assert rows[0]["depth"] == "0" and max(int(row["depth"]) for row in rows) > 0
+    assert rows[0]["head"] == first.tree.words[first.tree.heads()[0]]
+
+
+def test_csv_has_a_row_for_each_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "a.jsonl", '{"id": 7, "tokens": ["we", "sang"]}', '{"id": "b", "tokens": "dogs ran"}')
+    assert not parse(file, file, "--format", "csv", "--rows", "sentences")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["id"] for row in rows] == ["7", "b"] * 2  # and one header for two inputs
+    assert [row["text"] for row in rows[:2]] == ["we sang", "dogs ran"]
+    assert Tree.parse(rows[1]["tree"]).words == ["dogs", "ran"]
+    assert rows[0]["log_prob"] == ""
+
+
+def test_parquet_has_the_values_of_csv(file: Path, tmp_path: Path) -> None:
+    assert not parse(file, "--format", "csv", "--probs", "-o", tmp_path / "a.csv")
+    assert not parse(file, "--format", "parquet", "--probs", "-o", tmp_path / "a.parquet")
+    rows = pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert [csv_text([row.values()]) for row in rows] == lines[1:]
+    assert [path.name for path in tmp_path.glob(".a.parquet*")] == [".a.parquet.run"]
+
+
+def test_conllu_has_the_text_and_the_spaces_of_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not parse(write(tmp_path / "a.txt", "", "Dogs ran.  We sang!"), "--format", "conllu", mode="--text")
+    first, second, rest = capsys.readouterr().out.split("\n\n")
+    assert first.split("\n")[:2] == [f"# sent_id = {tmp_path / 'a.txt'}-2-1", "# text = Dogs ran."]
+    rows = [line.split("\t") for line in first.split("\n")[2:]]
+    spaces = [("1", "Dogs", "_"), ("2", "ran", "SpaceAfter=No"), ("3", ".", "_")]
+    assert [(row[0], row[1], row[9]) for row in rows] == spaces
+    assert second.startswith("# sent_id") and rest == ""
+
+
+def test_conllu_needs_an_english_model(parser: Parser, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser, "language", "zh")
+    assert "--format conllu has rules for English trees" in str(parse(file, "--format", "conllu"))
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("name", ["out.conllu", "out.csv", "out.csv.gz", "out.parquet"])
+def test_outputs_with_several_lines_per_line_can_be_resumed(file: Path, tmp_path: Path, name: str) -> None:
+    write(file, *SENTENCES[:9], "", "", *SENTENCES[9:])
+    out, part, index = (tmp_path / form.format(name) for form in ("{}", ".{}.part", ".{}.part.blocks"))
+    arguments = [file, "--format", name.split(".")[1], "-o", out]
+    assert not parse(*arguments)
+    whole = out.read_bytes()
+    out.unlink()
+    run_interrupted(3, *arguments)
+    lines, sizes = part.read_bytes(), index.read_bytes()
+    for cut in (len(lines), len(lines) - 1, len(lines) // 2, 1):
+        part.write_bytes(lines[:cut])
+        index.write_bytes(sizes)
+        assert not parse(*arguments, "--resume")
+        assert out.read_bytes() == whole
+        assert [path.name for path in tmp_path.glob(f".{name}*")] == [f".{name}.run"]
+        out.unlink()
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    message = str(parse(file, "--format", "parquet", "-o", tmp_path / "a.parquet"))
+    assert "--format parquet needs pyarrow: pip install 'treecrf[tables]'" in message
+    assert not list(tmp_path.glob("*.parquet"))
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_a_run_is_only_resumed_with_the_same_settings(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -341,6 +423,10 @@ def test_only_one_batch_of_lines_is_read_ahead() -> None:
         (["in.txt", "other.txt", "-o", "in.txt"], "in.txt is a file; several inputs need a folder"),
         (["in.txt", "--kbest", "2"], "--kbest and --probs need --format json or pretty"),
         (["in.txt", "--probs"], "--kbest and --probs need --format json or pretty"),
+        (["in.txt", "--probs", "--format", "conllu"], "conllu has no place for them"),
+        (["in.txt", "--kbest", "2", "--format", "csv"], "csv has no place for them"),
+        (["in.txt", "--format", "parquet"], "--format parquet needs an output file"),
+        (["in.txt", "--format", "parquet", "-o", "x.parquet.gz"], "Parquet files are compressed themselves"),
         (["in.txt", "--resume"], "--resume needs an output file"),
         (["in.txt", "-o", "x", "--resume", "--format", "pretty"], "--resume needs an output file"),
         (["in.txt", "--max-words", "0"], "--max-words is 0; expected 1 or more"),

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from treecrf import __version__
 from treecrf.bulk.inputs import InputFile, read_lines, with_prompt
 from treecrf.bulk.interrupts import Interrupts
+from treecrf.bulk.line_formats import ONE_LINE, TABLES, Format, LineFormatter, Source
 from treecrf.bulk.output_record import OutputRecord, model_digest, stamp_file
-from treecrf.bulk.outputs import Sink, open_sink
+from treecrf.bulk.outputs import OutputFile, Sink, open_sink
 from treecrf.bulk.paragraph_lines import join_paragraphs
 from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
@@ -24,6 +25,7 @@ from treecrf.parser.inputs import MAX_ANALYZED_WORDS, MAX_WORDS, Words
 from treecrf.text import LanguageCheck
 
 if TYPE_CHECKING:
+    from treecrf.tables import RowKind
     from treecrf.text import Token
 
 _BATCH_BYTES = 1 << 22  # of input, parsed at a time
@@ -42,7 +44,8 @@ class LineOptions:
     paragraphs: bool = False  # the lines of a paragraph are joined, and each paragraph is one output line
     field: str | None = None  # of a record, its text or its words
     id: str = "id"  # the field of a record that is copied into JSON
-    format: Literal["brackets", "json", "pretty"] = "brackets"
+    format: Format = "brackets"
+    rows: "RowKind" = "constituents"  # of a table
     probs: bool = False
     kbest: int = 0
     exact: bool = False
@@ -52,8 +55,12 @@ class LineOptions:
     max_words: int = 2000
 
     def __post_init__(self) -> None:
-        if self.format == "brackets" and (self.kbest or self.probs):
-            raise ValueError("--kbest and --probs need --format json or pretty; brackets have one tree and no numbers")
+        has_alternatives = self.format in ("json", "pretty")
+        if (self.kbest and not has_alternatives) or (self.probs and not has_alternatives and self.format not in TABLES):
+            raise ValueError(
+                "--kbest and --probs need --format json or pretty, and --probs may also have csv or parquet; "
+                f"{self.format} has no place for them"
+            )
         for name, minimum in (("kbest", 0), ("max_line_bytes", 1), ("max_words", 1)):
             if getattr(self, name) < minimum:
                 option = name.replace("_", "-")
@@ -84,6 +91,7 @@ class LineOptions:
             "field": self.field,
             "id": self.id,
             "format": self.format,
+            "rows": self.rows if self.format in TABLES else None,
             "probs": self.probs,
             "kbest": self.kbest,
             "exact": self.exact,
@@ -127,13 +135,19 @@ class LineParser:
         window = parser.batching.window
         self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
         self._split = split_words if options.tokens else partial(split_text, language=parser.language)
-        self._formatter = Formatter(
+        self._formatter = LineFormatter(
             format=options.format,
-            exact=options.exact,
-            probs=options.probs,
-            kbest=options.kbest,
-            is_text=not options.tokens,
+            formatter=Formatter(
+                format="pretty" if options.format == "pretty" else "json",
+                exact=options.exact,
+                probs=options.probs,
+                kbest=options.kbest,
+                is_text=not options.tokens,
+            ),
+            rows=options.rows,
+            language=parser.language,
         )
+        self._has_header_on_stdout = False
 
     def output_record(self, file: InputFile) -> OutputRecord:
         """The settings, the model and the input of an output; reads the input."""
@@ -149,14 +163,32 @@ class LineParser:
         is_colored = self.has_colors and self.options.format == "pretty"
         with (
             closing(lines),
-            open_sink(target, record, resume=resume, block_lines=self.block_lines, is_colored=is_colored) as sink,
+            open_sink(target, record, self.output_file, resume=resume, is_colored=is_colored) as sink,
         ):
+            if target is not None or not self._has_header_on_stdout:
+                self.write_header(sink)
+                self._has_header_on_stdout = target is None
             for line in islice(lines, sink.lines_written):
                 report(0, line.size)
             first = sink.lines_written + 1
             self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
             if record is not None and record.stamp is not None:
                 record.stamp.check_unchanged(file.path)
+
+    @property
+    def output_file(self) -> OutputFile:
+        """How output files are written."""
+        options = self.options
+        return OutputFile(
+            block_lines=self.block_lines,
+            has_one_line=options.format in ONE_LINE,
+            parquet_rows=options.rows if options.format == "parquet" else None,
+        )
+
+    def write_header(self, sink: Sink) -> None:
+        """Writes the header of a table at the beginning of an output."""
+        if self._formatter.header and not sink.lines_written:
+            sink.write([self._formatter.header])
 
     def _read_lines(self, file: InputFile) -> Generator[Line, None, None]:
         lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
@@ -225,19 +257,19 @@ class LineParser:
             yield (batch, list(map(len, sentences))), list(chain.from_iterable(sentences))
 
     def _format_trees(self, batches: Iterable[LineBatch], name: str, first: int) -> Iterator[ParsedBatch]:
+        is_optional = self.options.format in ("conllu", *TABLES)  # lines without sentences have no output
         for batch in batches:
             sentences = self._sentences(batch, name, first)
-            first += len(batch.lines)
             sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
             trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
-            output = [self._formatter.line(list(islice(trees, len(in_line)))) for in_line in sentences]
-            yield ParsedBatch(batch, list(map(self._add_id, output, batch.lines)), len(sentence_lines))
-
-    def _add_id(self, output: str, line: Line) -> str:
-        """Adds the id of a record to its JSON object."""
-        if self.options.format != "json" or not line.id_json:
-            return output
-        return f"{{{line.id_json}, {output[1:]}" if output != "null" else f'{{{line.id_json}, "tree": null}}'
+            sources = [Source(name, number, line) for number, line in enumerate(batch.lines, first)]
+            output = [
+                self._formatter.line(list(islice(trees, len(in_line))), source)
+                for in_line, source in zip(sentences, sources, strict=True)
+                if in_line or not is_optional
+            ]
+            first += len(batch.lines)
+            yield ParsedBatch(batch, output, len(sentence_lines))
 
     def _sentences(self, batch: LineBatch, name: str, first: int) -> list[list[Words]]:
         """The sentences of each line."""

@@ -19,6 +19,14 @@ class Line(NamedTuple):
     words: Sequence[str] = ()  # of a record that lists its words
     id_json: str = ""  # of a record, as a member of a JSON object: `"id": 7`
 
+    @property
+    def id_text(self) -> str | None:
+        """The id of a record as text: that of a string, and otherwise its JSON; None if it has none."""
+        if not self.id_json:
+            return None
+        ((_, value),) = json.loads(f"{{{self.id_json}}}").items()
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
 
 class RecordFields(NamedTuple):
     """The names of a record's fields."""

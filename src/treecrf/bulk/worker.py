@@ -71,7 +71,8 @@ class Worker:
         target = self.folder / shard.output
         draft = self.folder / PARTIAL_FOLDER / f"{_process_name()}-{uuid4().hex[:8]}" / target.name
         try:
-            with open_file(draft, None, block_lines=self.line_parser.block_lines) as sink:
+            with open_file(draft, None, self.line_parser.output_file) as sink:
+                self.line_parser.write_header(sink)
                 lines = self._count(self.reader.lines(shard))
                 self.line_parser.write_trees(lines, sink, _ignore, name=shard.source, first=shard.first + 1)
             self.inputs[shard.source].check_unchanged(shard.source)

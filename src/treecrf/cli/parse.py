@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from treecrf.bulk.line_parser import LineOptions
 
 _STDIO = "-"
-_FORMATS = ("brackets", "json", "pretty")
+_FORMATS = ("brackets", "json", "pretty", "conllu", "csv", "parquet")
 _NOTES = """\
 Each input line becomes one output line; an empty line stays empty (in JSON: null, or no sentences).
+The formats pretty, conllu, csv and parquet have any number of lines or rows for an input line.
 Without --tokens, a line is raw text and may have several sentences; their trees are on the same line.
 With --paragraphs, lines are joined (e-mail, Gutenberg, Markdown), and each paragraph becomes one output line.
 
@@ -21,6 +22,8 @@ examples:
   treecrf parse --format pretty            asks for sentences, one a line
   treecrf parse --tokens news.txt.gz -o news.mrg.gz
   treecrf parse texts/ -o trees/ --format json --probs --resume
+  treecrf parse news.txt -o news.csv --format csv --probs
+  treecrf parse news.txt --format conllu
   treecrf parse corpus/*.parquet -o trees/ --engine ray --resume
 """
 
@@ -40,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--field", metavar="F", help="field of JSON lines or Parquet to parse (default: text or tokens)")
     add("--id", default="id", metavar="F", help="field of JSON lines or Parquet to copy into JSON (default: id)")
     add("--format", choices=_FORMATS, default="brackets", help="output format (default: brackets)")
-    add("--probs", action="store_true", help="also output the probabilities of trees and constituents (json, pretty)")
+    add("--rows", choices=("constituents", "sentences"), default="constituents", help="rows of csv and parquet")
+    add("--probs", action="store_true", help="also output the probabilities (json, pretty, csv, parquet)")
     add("--kbest", type=int, default=0, metavar="K", help="also output the K most probable trees (json, pretty)")
     add("--exact", action="store_true", help=r"in brackets, write parentheses in words as \u{28}, not as -LRB-")
     add("--no-mbr", action="store_true", help="output the trees with the best scores instead of MBR decoding")
@@ -76,7 +80,7 @@ def run(args: argparse.Namespace) -> int | None:
 
     options = _line_options(args)
     if args.resume and (args.output == _STDIO or args.format == "pretty"):
-        raise ValueError("--resume needs an output file with one line per input line: -o OUT, and not pretty")
+        raise ValueError("--resume needs an output file: -o OUT, and a format that is not pretty")
     if args.engine == "ray" and args.paragraphs:
         raise ValueError("--paragraphs needs --engine one; shards of lines would cut paragraphs")
     if args.engine == "ray":
@@ -108,6 +112,7 @@ def _line_options(args: argparse.Namespace) -> "LineOptions":
         field=args.field,
         id=args.id,
         format=args.format,
+        rows=args.rows,
         probs=args.probs,
         kbest=args.kbest,
         exact=args.exact,

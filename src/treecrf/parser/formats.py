@@ -10,7 +10,14 @@ from treecrf.decoding.analysis import Alternative, Analysis, Constituent
 from treecrf.tree import Tree
 from treecrf.treebank.escapes import penn_brackets
 
-SUFFIXES = {"brackets": ".mrg", "json": ".jsonl", "pretty": ".txt"}
+SUFFIXES = {
+    "brackets": ".mrg",
+    "json": ".jsonl",
+    "pretty": ".txt",
+    "conllu": ".conllu",
+    "csv": ".csv",
+    "parquet": ".parquet",
+}
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
 _DIGITS = 6
 

@@ -1,0 +1,70 @@
+"""Frames of pandas and polars from trees, through Arrow."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Literal
+
+from treecrf.decoding.analysis import Analysis
+from treecrf.parser.formats import ParsedSentence
+from treecrf.search.heads import HeadRules
+from treecrf.tables.arrow import arrow_schema, import_arrow
+from treecrf.tables.rows import COLUMNS, Position, RowKind, Value, table_rows
+from treecrf.tree import Tree
+
+Library = Literal["arrow", "pandas", "polars"]
+
+
+def trees_to_frame(
+    sentences: Iterable[Tree | Analysis | ParsedSentence],
+    *,
+    kind: RowKind = "constituents",
+    library: Library = "pandas",
+    head_rules: HeadRules | None = None,
+) -> Any:
+    """A frame with one row per constituent or per sentence; `library="arrow"` gives a `pyarrow.Table`.
+
+    The sentences are trees, analyses, which have probabilities, or the results of `Parser.parse_text`, which have
+    character offsets in their document. The offsets of other sentences refer to their words joined by spaces.
+    """
+    if library not in ("arrow", "pandas", "polars"):
+        raise ValueError(f"library is {library!r}; expected 'arrow', 'pandas' or 'polars'")
+    if kind not in COLUMNS:
+        raise ValueError(f"kind is {kind!r}; expected 'constituents' or 'sentences'")
+    arrow = import_arrow("pyarrow", "trees_to_frame()")
+    columns: list[list[Value]] = [[] for _ in COLUMNS[kind]]
+    for number, sentence in enumerate(sentences, 1):
+        parsed, text = _with_offsets(sentence)
+        position = Position(sentence=number)
+        for row in table_rows(parsed, position, text, kind=kind, start=parsed.offsets[0][0], rules=head_rules):
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    schema = arrow_schema(kind)
+    arrays = [arrow.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return _convert(arrow.Table.from_arrays(arrays, schema=schema), library)
+
+
+def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> tuple[ParsedSentence, str]:
+    """A sentence with the offsets of its words, and its text."""
+    if isinstance(sentence, ParsedSentence):
+        text, first = "", sentence.offsets[0][0]
+        for word, (start, _) in zip(sentence.tree.words, sentence.offsets, strict=True):
+            text = text.ljust(start - first) + word
+        return sentence, text
+    tree, analysis = (sentence, None) if isinstance(sentence, Tree) else (sentence.tree, sentence)
+    offsets: list[tuple[int, int]] = []
+    end = -1
+    for word in tree.words:
+        start = end + 1
+        end = start + len(word)
+        offsets.append((start, end))
+    return ParsedSentence(tree, offsets, analysis), " ".join(tree.words)
+
+
+def _convert(table: Any, library: Library) -> Any:
+    if library == "arrow":
+        return table
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        raise ImportError(f"library={library!r} needs {library}: pip install {library}") from error
+    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
