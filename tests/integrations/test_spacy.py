@@ -44,6 +44,52 @@ def nlp(folder: str) -> Language:
     return pipeline(folder)
 
 
+def split(text: str, **config: Any) -> list[str]:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("treecrf_sentences", config=config)
+    return [sentence.text for sentence in nlp(text).sents]
+
+
+def test_sentences_are_those_of_treecrf() -> None:
+    assert split('"Stop!" he said to Dr. Lopez. "Why?" she asked.  \n\n No.') == [
+        '"Stop!" he said to Dr. Lopez.',
+        '"Why?" she asked.  \n\n ',
+        "No.",
+    ]
+    assert split("") == [] and split("  ") == ["  "]
+
+
+def test_every_token_says_whether_a_sentence_starts() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("treecrf_sentences")
+    doc = nlp("We left. Ada stayed.")
+    assert [token.is_sent_start for token in doc] == [True, False, False, True, False, False]
+
+
+def test_sentences_of_documents_with_dependencies_are_an_error() -> None:
+    nlp = spacy.blank("en")
+    nlp.add_pipe("treecrf_sentences")
+    doc = Doc(nlp.vocab, words=["We", "left"], heads=[1, 1], deps=["nsubj", "ROOT"])
+    with pytest.raises(ValueError, match="has dependencies, which determine its sentences; add 'treecrf_sentences'"):
+        nlp(doc)
+
+
+def test_sentences_need_a_known_language() -> None:
+    with pytest.raises(ValueError, match="no tokenizer for language 'de'"):
+        split("Ja.", language="de")
+
+
+def test_probabilities_are_computed_on_request(folder: str) -> None:
+    doc = pipeline(folder)(TEXT)
+    assert [len(row) for row in doc._.tree_probabilities] == [len(tree.spans()) for tree in doc._.trees]
+    assert doc._.tree_probabilities[0][0] == 1.0
+    plain = pipeline(folder, probabilities=False)(TEXT)
+    assert plain._.trees == doc._.trees
+    for read in (lambda: plain._.tree_probabilities, lambda: next(iter(plain.sents))._.probability):
+        with pytest.raises(ValueError, match="there are no probabilities of"):
+            read()
+
+
 def words(span: Any) -> list[str]:
     return [token.text for token in span if not token.is_space]
 

@@ -4,13 +4,14 @@ import sys
 
 import pytest
 
-from treecrf.parser.formats import ParsedSentence
+from small import random_parser
 from treecrf.search import CHINESE
 from treecrf.tables import COLUMNS, trees_to_frame
 from treecrf.tree import Tree
 
 TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))")
 OTHER = Tree.parse("(TOP (NP (NN rain)))")
+PARSER = random_parser([TREE, OTHER], tag_head=True)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -33,17 +34,16 @@ def test_a_frame_has_a_row_for_each_sentence():
 
 
 def test_offsets_of_parsed_texts_are_those_of_the_document():
-    sentence = ParsedSentence(TREE, [(100, 103), (104, 107), (109, 115)])
+    text = "Rain.\n\n The cat  sleeps."
+    *_, sentence = PARSER.parse_text(text)
     table = trees_to_frame([sentence], library="arrow")
-    assert table.column("start_char").to_pylist() == [100, 100, 100, 109]
-    assert table.column("text").to_pylist() == ["the cat  sleeps", "the cat  sleeps", "the cat", "sleeps"]
+    rows = table.select(["start_char", "end_char", "text"]).to_pylist()
+    assert [text[row["start_char"] : row["end_char"]] for row in rows] == [row["text"] for row in rows]
+    assert rows[0]["text"] == "The cat  sleeps."
 
 
 def test_analyses_have_probabilities():
-    from small import random_parser
-
-    parser = random_parser([TREE, OTHER], tag_head=True)
-    analysis = parser.analyze(["the", "cat"], k=0)
+    analysis = PARSER.analyze(["the", "cat"], k=0)
     table = trees_to_frame([analysis], library="arrow")
     expected = [constituent.calibrated for constituent in analysis.constituents]
     assert table.column("calibrated").to_pylist() == pytest.approx(expected, abs=1e-6)

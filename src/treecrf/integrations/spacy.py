@@ -1,4 +1,4 @@
-"""The spaCy component: `nlp.add_pipe("treecrf")`.
+"""The spaCy components: `nlp.add_pipe("treecrf")` parses, and `nlp.add_pipe("treecrf_sentences")` splits sentences.
 
 spaCy imports this module with every pipeline, even if it has no such component. So the first component loads the parser
 and registers the extension attributes, and the module does not.
@@ -7,14 +7,17 @@ and registers the extension attributes, and the module does not.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 try:
     from spacy.language import Language
     from spacy.tokens import Doc, Token
     from spacy.util import raise_error
 except ImportError as error:
-    raise ImportError("the spaCy component needs spaCy: pip install 'treecrf[spacy]'") from error
+    raise ImportError("the spaCy components need spaCy: pip install 'treecrf[spacy]'") from error
+
+if TYPE_CHECKING:
+    from treecrf.tree import Tree
 
 Tags = Literal["keep", "predict"]
 
@@ -23,7 +26,8 @@ class TreeCRFComponent:
     """Parses the sentences of documents; `pipe` puts sentences of several documents into one batch.
 
     With `tags="keep"`, the trees have the tags of the pipeline, and for words without such a tag those of the model.
-    With `tags="predict"`, the trees have the tags of the model, and the document gets them too.
+    With `tags="predict"`, the trees have the tags of the model, and the document gets them too. Without
+    `probabilities`, parsing is faster.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class TreeCRFComponent:
         batch_words: int = 5000,
         mbr: bool = True,
         tags: Tags = "keep",
+        probabilities: bool = True,
     ) -> None:
         self.name = name
         self.model = model
@@ -42,6 +47,7 @@ class TreeCRFComponent:
         self.batch_words = batch_words
         self.mbr = mbr
         self.tags = tags
+        self.probabilities = probabilities
         self._error_handler: Callable[..., Any] = raise_error
         self._load()
         if tags == "predict" and (self._reads_tags or not self.parser.model_config.tag_head):
@@ -101,21 +107,26 @@ class TreeCRFComponent:
 
         self._limit_threads_after_fork()
         sentences = [words for doc in batch for words in self._sentences(doc)]
-        results = self.parser.analyze_many(
-            [[word.text for word in words] for words in sentences],
-            k=0,
-            tags=[self._pipeline_tags(words) for words in sentences] if self.tags == "keep" else None,
-            batch_words=self.batch_words,
-            mbr=self.mbr,
-        )
-        analyses = list(results)  # before the documents are changed: parsing may fail
+        results = list(self._parse(sentences))  # before the documents are changed: parsing may fail
         for doc in batch:
             remove_trees(doc)
-        for words, analysis in zip(sentences, analyses, strict=True):
-            store_tree(words, analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
+        for words, (tree, probabilities) in zip(sentences, results, strict=True):
+            store_tree(words, tree, probabilities)
             if self.tags == "predict":
-                for word, tag in zip(words, analysis.tree.tags, strict=True):
+                for word, tag in zip(words, tree.tags, strict=True):
                     word.tag_ = tag
+
+    def _parse(self, sentences: Sequence[Sequence[Token]]) -> "Iterator[tuple[Tree, list[float]]]":
+        """The tree of each sentence, and the probabilities of its constituents if they are requested."""
+        words = [[word.text for word in sentence] for sentence in sentences]
+        tags = [self._pipeline_tags(sentence) for sentence in sentences] if self.tags == "keep" else None
+        if not self.probabilities:
+            trees = self.parser.parse_many(words, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
+            return ((tree, []) for tree in trees)
+        analyses = self.parser.analyze_many(words, k=0, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
+        return (
+            (analysis.tree, [constituent.calibrated for constituent in analysis.constituents]) for analysis in analyses
+        )
 
     def _limit_threads_after_fork(self) -> None:
         """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
@@ -152,7 +163,8 @@ class TreeCRFComponent:
 @Language.factory(
     "treecrf",
     requires=["token.is_sent_start"],
-    assigns=["doc._.trees", "span._.labels", "span._.parse_string", "token._.labels", "token._.parse_string"],
+    assigns=["doc._.trees", "doc._.tree_probabilities"]
+    + [f"{kind}._.{name}" for kind in ("span", "token") for name in ("labels", "parse_string")],
 )
 def make_component(
     nlp: Language,
@@ -162,6 +174,7 @@ def make_component(
     batch_words: int = 5000,
     mbr: bool = True,
     tags: Tags = "keep",
+    probabilities: bool = True,
     subbatch_max_tokens: int | None = None,
     disable_tagger: bool | None = None,
 ) -> TreeCRFComponent:
@@ -172,4 +185,47 @@ def make_component(
     if disable_tagger is not None:
         tags = "keep" if disable_tagger else "predict"
     words = subbatch_max_tokens or batch_words
-    return TreeCRFComponent(name, model or str(nlp.lang), device=device, batch_words=words, mbr=mbr, tags=tags)
+    return TreeCRFComponent(
+        name,
+        model or str(nlp.lang),
+        device=device,
+        batch_words=words,
+        mbr=mbr,
+        tags=tags,
+        probabilities=probabilities,
+    )
+
+
+class SentenceComponent:
+    """Sets the sentence starts of documents, which `treecrf.text` finds in their texts."""
+
+    def __init__(self, name: str, language: str) -> None:
+        from treecrf.text import sentences
+
+        self.name = name
+        self.language = language
+        sentences("", language=language)  # raises an error for an unknown language
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Sets the sentence starts of one document."""
+        from treecrf.text import sentences_with_offsets
+
+        if len(doc) and doc.has_annotation("DEP"):
+            raise ValueError(
+                f"the document {doc.text!r:.60} has dependencies, which determine its sentences; add '{self.name}' "
+                "before the component that sets them, or leave that component out"
+            )
+        starts = iter([sentence.start for sentence in sentences_with_offsets(doc.text, language=self.language)][1:])
+        start = next(starts, None)
+        for token in doc:
+            is_start = start is not None and not token.is_space and token.idx >= start
+            token.is_sent_start = is_start or token.i == 0
+            while start is not None and start <= token.idx:
+                start = next(starts, None)
+        return doc
+
+
+@Language.factory("treecrf_sentences", assigns=["token.is_sent_start", "doc.sents"])
+def make_sentence_component(nlp: Language, name: str, language: str | None = None) -> SentenceComponent:
+    """Makes the component of a spaCy config; the default language is the pipeline's."""
+    return SentenceComponent(name, language or str(nlp.lang))

@@ -34,7 +34,7 @@ class StoredTree(TypedDict):
 
     tree: str
     offsets: list[list[int]]  # start and end character of each word, relative to the sentence's first word
-    probabilities: list[float]  # of the constituents in `tree.spans()`
+    probabilities: list[float]  # of the constituents in `tree.spans()`; empty if they were not requested
 
 
 def store_tree(words: Sequence[Token], tree: Tree, probabilities: Iterable[float]) -> None:
@@ -121,7 +121,7 @@ def _probability(span: Span) -> float:
     if position is None or not position.node.labels:
         return 1.0
     first = position.node.first_label
-    return min(position.stored["probabilities"][first : first + len(position.node.labels)])
+    return min(_stored_probabilities(position.stored)[first : first + len(position.node.labels)])
 
 
 def _constituents(span: Span) -> Iterator[Span]:
@@ -155,6 +155,21 @@ def _trees(doc: Doc) -> tuple[Tree, ...]:
     if not starts and not all(token.is_space for token in doc):
         raise _no_tree_error(doc)
     return tuple(Tree.parse(_data(doc)[_key(first)]["tree"]) for first in starts)
+
+
+def _tree_probabilities(doc: Doc) -> tuple[tuple[float, ...], ...]:
+    """The probabilities of the constituents in `tree.spans()`, for each tree."""
+    _trees(doc)  # raises an error if there are none
+    return tuple(tuple(_stored_probabilities(_data(doc)[_key(first)])) for first in _sentence_starts(doc))
+
+
+def _stored_probabilities(stored: StoredTree) -> list[float]:
+    if not stored["probabilities"]:
+        raise ValueError(
+            f"there are no probabilities of {stored['tree']:.80}; parse with "
+            "nlp.add_pipe('treecrf', config={'probabilities': True})"
+        )
+    return stored["probabilities"]
 
 
 def _data(doc: Doc) -> dict[Any, Any]:
@@ -234,6 +249,7 @@ def _token_value(token: Token, *, getter: Callable[[Span], Any]) -> Any:
 
 def _register() -> None:
     _extend(Doc, "trees", _trees)
+    _extend(Doc, "tree_probabilities", _tree_probabilities)
     for name, getter in _GETTERS.items():
         _extend(Span, name, getter)
         _extend(Token, name, partial(_token_value, getter=getter))

@@ -5,7 +5,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from treecrf.decoding.analysis import Analysis
-from treecrf.parser.formats import ParsedSentence
+from treecrf.parser import formats
+from treecrf.parser.inputs import ParsedSentence
 from treecrf.search.heads import HeadRules
 from treecrf.tables.arrow import arrow_schema, import_arrow
 from treecrf.tables.rows import COLUMNS, Position, RowKind, Value, table_rows
@@ -43,13 +44,13 @@ def trees_to_frame(
     return _convert(arrow.Table.from_arrays(arrays, schema=schema), library)
 
 
-def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> tuple[ParsedSentence, str]:
+def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> tuple[formats.ParsedSentence, str]:
     """A sentence with the offsets of its words, and its text."""
     if isinstance(sentence, ParsedSentence):
-        text, first = "", sentence.offsets[0][0]
-        for word, (start, _) in zip(sentence.tree.words, sentence.offsets, strict=True):
-            text = text.ljust(start - first) + word
-        return sentence, text
+        text, tokens = "", sentence.tokens
+        for token in tokens:
+            text = text.ljust(token.start - tokens[0].start) + token.text
+        return formats.ParsedSentence(sentence.tree, [(token.start, token.end) for token in tokens]), text
     tree, analysis = (sentence, None) if isinstance(sentence, Tree) else (sentence.tree, sentence)
     offsets: list[tuple[int, int]] = []
     end = -1
@@ -57,7 +58,7 @@ def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> tuple[ParsedSen
         start = end + 1
         end = start + len(word)
         offsets.append((start, end))
-    return ParsedSentence(tree, offsets, analysis), " ".join(tree.words)
+    return formats.ParsedSentence(tree, offsets, analysis), " ".join(tree.words)
 
 
 def _convert(table: Any, library: Library) -> Any:
