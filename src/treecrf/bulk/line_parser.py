@@ -55,12 +55,10 @@ class LineOptions:
     max_words: int = 2000
 
     def __post_init__(self) -> None:
-        has_alternatives = self.format in ("json", "pretty")
-        if (self.kbest and not has_alternatives) or (self.probs and not has_alternatives and self.format not in TABLES):
-            raise ValueError(
-                "--kbest and --probs need --format json or pretty, and --probs may also have csv or parquet; "
-                f"{self.format} has no place for them"
-            )
+        if self.kbest and self.format not in ("json", "pretty"):
+            raise ValueError(f"--kbest needs --format json or pretty; {self.format} has one tree per sentence")
+        if self.probs and self.format not in ("json", "pretty", *TABLES):
+            raise ValueError(f"--probs needs --format json, pretty, csv or parquet; {self.format} has no probabilities")
         for name, minimum in (("kbest", 0), ("max_line_bytes", 1), ("max_words", 1)):
             if getattr(self, name) < minimum:
                 option = name.replace("_", "-")
