@@ -17,7 +17,8 @@ from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
-from treecrf.treebank.well_formed import VIOLATION_NAMES, Production, measure_well_formedness, productions
+from treecrf.treebank.productions import Production, productions
+from treecrf.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness
 
 Requirement = tuple[list[str], list[tuple[str, str]]]  # words, and the label and words of each constituent
 

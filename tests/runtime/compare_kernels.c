@@ -126,21 +126,22 @@ static int compare_labels(const Kernels *a, const Kernels *b) {
 
 static int compare_utility(const Kernels *a, const Kernels *b) {
     int64_t next = 0, spans = between(0, 300), classes = between(1, 40), names = between(1, 12), total = 0;
-    int64_t *starts = integers(classes + 1, 0, 0), *chains, *one_label = integers(spans, 0, 0), *other_label = integers(spans, 0, 0);
+    int64_t choices = between(1, classes < 5 ? classes : 5), rows = spans * choices;
+    int64_t *starts = integers(classes + 1, 0, 0), *chains, *one_label = integers(rows, 0, 0), *other_label = integers(rows, 0, 0);
     double *counts = malloc((size_t)classes * sizeof(double));
     for (int64_t k = 0; k < classes; k++) counts[k] = (double)between(0, 2), starts[k] = total, total += (int64_t)counts[k];
     starts[classes] = total, chains = integers(total, 0, names - 1);
-    float *scores = floats(spans * classes), *one = floats(spans), *other = floats(spans);
+    float *scores = floats(spans * classes), *one = floats(2 * rows), *other = floats(2 * rows);
     for (int64_t k = 0; k < spans * classes; k++)
         if (between(0, 9) == 0) scores[k] = -INFINITY;
     for (int64_t k = 0; k < spans; k++) scores[k * classes + between(0, classes - 1)] = uniform();
-    UtilityJob job = {spans, classes, names, between(0, classes - 1), 0.4, scores, floats(spans), starts, chains, counts,
-                      one, &next, one_label};
+    UtilityJob job = {spans, classes, names, choices, 0.4, scores, floats(spans), starts, chains, counts,
+                      one, one + rows, &next, one_label};
     a->label_utility(&job);
-    next = 0, job.utility = other, job.out = other_label;
+    next = 0, job.utility = other, job.probabilities = other + rows, job.labels = other_label;
     b->label_utility(&job);
-    return is_equal("utility", one, other, (size_t)spans * sizeof(float)) &&
-           is_equal("labels", one_label, other_label, (size_t)spans * sizeof(int64_t));
+    return is_equal("utility", one, other, (size_t)(2 * rows) * sizeof(float)) &&
+           is_equal("labels", one_label, other_label, (size_t)rows * sizeof(int64_t));
 }
 
 static int compare_chart(const Kernels *a, const Kernels *b) {

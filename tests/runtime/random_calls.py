@@ -140,10 +140,12 @@ def random_label_utility(kernels: Any, random: Random) -> Call:
     starts = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
     chains = integers(random, 0, names - 1, int(counts.sum()) + 1)[:-1]
     scores, marginals = floats(random, spans, classes), np.abs(floats(random, spans))
-    utility, out = np.zeros(spans, np.float32), np.zeros(spans, np.int64)
-    settings = [spans, classes, names, len(chains), int(random.integers(0, classes)), 0.4]
-    tensors = [scores, marginals, starts, chains, counts.astype(np.float64), utility, counters(), out]
-    return Call("label_utility", [*settings, *tensors], [utility, out], sizes=4)
+    choices = int(random.integers(1, min(classes, 5) + 1))
+    utility, probabilities = (np.zeros((spans, choices), np.float32) for _ in range(2))
+    labels = np.zeros((spans, choices), np.int64)
+    settings = [spans, classes, names, len(chains), choices, 0.4]
+    tensors = [scores, marginals, starts, chains, counts.astype(np.float64), utility, probabilities, counters(), labels]
+    return Call("label_utility", [*settings, *tensors], [utility, probabilities, labels], sizes=5)
 
 
 def random_score_chart(kernels: Any, random: Random) -> Call:

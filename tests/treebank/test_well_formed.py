@@ -6,7 +6,8 @@ import pytest
 
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
-from treecrf.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness, productions, violations
+from treecrf.treebank.productions import productions
+from treecrf.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness, violations
 
 SHARED = Path(__file__).parents[3] / "shared" / "treebanks"
 FINITE, AUXILIARY, OPENER, TWO_PPS = VIOLATION_NAMES

@@ -9,6 +9,7 @@ from treecrf.chart import cky
 from treecrf.chart.cpu_backend import Floats, Ints, Mask
 from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.decoding.candidates import best_tags, find_candidates, is_sentence_span
 from treecrf.decoding.constraints import ConstrainedScores
 from treecrf.decoding.expected_f1 import ExpectedF1
 
@@ -47,12 +48,16 @@ def decode(
     """The best labeled tree of each sentence and the best tags.
 
     With `mbr` and a CRF's scores, the best tree has the most spans expected to be correct, or if `expected_f1` is
-    given, the highest expected F1. `distribution` is that of the scores, if the caller already has it.
+    given, the highest expected F1. A grammar of `expected_f1` needs tags in the scores, or else it is not used.
+    `distribution` is that of the scores, if the caller already has it.
     """
     if not mbr or not scores.is_crf:
         chart = scores.spans if scores.labels is None or not scores.is_crf else scores.labels.max(-1)
         return _label_trees(scores, _best_trees(scores, chart))
     marginals = (distribution or BracketDistribution.of(scores)).marginals
+    if expected_f1 is not None and expected_f1.grammar is not None and scores.tags is not None:
+        candidates = find_candidates(scores, marginals, expected_f1)
+        return Decoded(**expected_f1.grammar.best_trees(candidates)._asdict(), tags=candidates.tags)
     if expected_f1 is not None:
         return _maximize_expected_f1(scores, marginals, expected_f1)
     if scores.labels is not None:  # a labeled span is correct if both the span and its label are
@@ -77,10 +82,7 @@ def _label_trees(scores: Scores, trees: Mask) -> Decoded:
 def _decoded(scores: Scores, cells: Ints, labels: Ints) -> Decoded:
     """The spans at flat chart cells with their labels, and the best tags."""
     size = scores.spans.shape[1]
-    tags = None
-    if scores.tags is not None:
-        is_word = np.arange(size - 1) < scores.lengths[:, None]
-        tags = scores.tags.argmax(-1)[is_word]
+    tags = None if scores.tags is None else best_tags(scores)
     return Decoded(starts=cells // size % size, ends=cells % size, labels=labels, tags=tags)
 
 
@@ -92,7 +94,7 @@ def _maximize_expected_f1(scores: Scores, marginals: Floats, expected_f1: Expect
     size = scores.spans.shape[1]
     flat_marginals = marginals.ravel()
     cells = np.flatnonzero(flat_marginals > expected_f1.threshold)  # no other span can have a positive utility
-    is_sentence = (cells // size % size == 0) & (cells % size == scores.lengths[cells // size**2])
+    is_sentence = is_sentence_span(cells, scores.lengths, size)
     utility, labels = expected_f1.best_labels(
         scores.labels_at(cells), np.where(is_sentence, FORCED, flat_marginals[cells])
     )

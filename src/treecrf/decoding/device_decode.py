@@ -6,12 +6,14 @@ The results are those of `decode.py`, which is for scores on the host and for co
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
+from treecrf.decoding.candidates import CHOICES, MIN_PROBABILITY, SPANS_PER_WORD, build_candidates
 from treecrf.decoding.decode import FORCED, TIE_BREAK, Decoded
-from treecrf.decoding.expected_f1 import ExpectedF1
+from treecrf.decoding.expected_f1 import ExpectedF1, RankedLabels
 from treecrf.nn import TensorScores
 from treecrf.nn.batch import Spans
 
@@ -28,28 +30,92 @@ class PendingDecoded(NamedTuple):
     @staticmethod
     def copy(parts: list[Tensor]) -> "PendingDecoded":
         """Starts one copy of starts, ends, labels and perhaps tags to the host; does not wait for it."""
-        flat = torch.cat(parts)
-        sizes = [len(part) for part in parts]
-        if not flat.is_cuda:
-            return PendingDecoded(flat, sizes, None)
-        host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
-        host.copy_(flat, non_blocking=True)
-        return PendingDecoded(host, sizes, torch.cuda.current_stream(flat.device).record_event())
+        (flat,), copied = copy_to_host([torch.cat(parts)])
+        return PendingDecoded(flat, [len(part) for part in parts], copied)
 
     def wait(self) -> Decoded:
         """The trees on the host, once the copy is complete."""
-        if self.copied is not None:
-            self.copied.synchronize()
+        wait_for(self.copied)
         starts, ends, labels, *tags = (part.numpy() for part in torch.split(self.flat, self.sizes))
         return Decoded(starts=starts, ends=ends, labels=labels, tags=tags[0] if tags else None)
+
+
+class PendingCandidates(NamedTuple):
+    """Candidates whose copy to the host may not be complete. The search for the best trees runs on the host."""
+
+    cells: Tensor  # (spans,) ascending
+    marginals: Tensor  # (spans,)
+    ranked: list[Tensor]  # labels, utility and probabilities, (spans, choices) each
+    lengths: Tensor
+    tags: Tensor  # (words,)
+    size: int  # of the chart
+    copied: torch.cuda.Event | None
+    expected_f1: ExpectedF1
+
+    @staticmethod
+    def copy(scores: TensorScores, expected_f1: ExpectedF1) -> "PendingCandidates":
+        """Ranks the labels of the most probable spans and starts their copy to the host; does not wait for it."""
+        marginals = SpanCRF(scores.spans, scores.lengths, validate=False).marginals.flatten(1)
+        size = scores.spans.shape[1]
+        count = min(SPANS_PER_WORD * (size - 1), size**2)
+        values, places = marginals.topk(count)  # in descending order
+        is_candidate = torch.arange(count, device=values.device) < SPANS_PER_WORD * scores.lengths[:, None]
+        is_candidate &= values >= MIN_PROBABILITY
+        cells = places + torch.arange(len(marginals), device=values.device)[:, None] * size**2
+        cells, order = torch.where(is_candidate, cells, -1).flatten().sort()
+        values = values.flatten()[order]
+        is_sentence = (cells // size % size == 0) & (cells % size == scores.lengths[cells // size**2])
+        values = values.masked_fill(is_sentence, 1.0)
+        ranked = _device_utility(expected_f1, values.device).rank_labels(
+            scores.labels_at(Spans.at(cells.clamp(min=0), size)), values
+        )
+        assert scores.tags is not None, "the network predicts tags"
+        is_word = torch.arange(size - 1, device=values.device) < scores.lengths[:, None]
+        tags = scores.tags.argmax(-1).flatten()[nonzero_static(is_word.flatten(), scores.total_words)]
+        (cells, values, *ranked, lengths, tags), copied = copy_to_host([cells, values, *ranked, scores.lengths, tags])
+        return PendingCandidates(cells, values, ranked, lengths, tags, size, copied, expected_f1)
+
+    def wait(self) -> Decoded:
+        """The best trees, once the copy is complete."""
+        wait_for(self.copied)
+        first = int(np.searchsorted(self.cells.numpy(), 0))  # the cells before it are padding
+        assert self.expected_f1.grammar is not None, "candidates are for a grammar"
+        candidates = build_candidates(
+            self.cells.numpy()[first:],
+            self.marginals.numpy()[first:],
+            RankedLabels(*(array.numpy()[first:] for array in self.ranked)),
+            self.expected_f1,
+            lengths=self.lengths.numpy(),
+            tags=self.tags.numpy(),
+            size=self.size,
+        )
+        return Decoded(**self.expected_f1.grammar.best_trees(candidates)._asdict(), tags=candidates.tags)
+
+
+def copy_to_host(tensors: list[Tensor]) -> tuple[list[Tensor], torch.cuda.Event | None]:
+    """Starts copies of tensors to the host, and an event that happens when they are complete; does not wait."""
+    if not tensors[0].is_cuda:
+        return tensors, None
+    copies = [torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True) for tensor in tensors]
+    for host, tensor in zip(copies, tensors, strict=True):
+        host.copy_(tensor, non_blocking=True)
+    return copies, torch.cuda.current_stream(tensors[0].device).record_event()
+
+
+def wait_for(copied: torch.cuda.Event | None) -> None:
+    """Waits until copies are complete."""
+    if copied is not None:
+        copied.synchronize()
 
 
 @torch.no_grad()
 def decode_on_device(
     scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None
-) -> PendingDecoded:
+) -> "PendingDecoded | PendingCandidates":
     """The best labeled tree of each sentence and the best tags; see `decode`."""
     mbr = mbr and scores.is_crf
+    if expected_f1 is not None and expected_f1.grammar is not None and scores.tags is not None and mbr:
+        return PendingCandidates.copy(scores, expected_f1)
     if expected_f1 is not None and mbr:
         return _maximize_expected_f1(scores, _device_utility(expected_f1, scores.spans.device))
     crf = SpanCRF(scores.spans, scores.lengths, validate=False)
@@ -91,12 +157,18 @@ class _DeviceUtility(NamedTuple):
 
     def best_labels(self, label_scores: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the utility and the label of each span; see `ExpectedF1.best_labels`."""
-        probabilities = label_scores.double().softmax(-1)  # in float64, rounding does not depend on the batch
-        labels = label_scores.argmax(-1)
-        expected = (probabilities @ self.constituents * self.constituents[labels]).sum(-1)
-        utility = marginals * expected - self.threshold * self.counts[labels]
+        labels, utility, _ = (ranked[:, 0] for ranked in self.rank_labels(label_scores, marginals, choices=1))
         is_dropped = utility < 0
-        return utility.masked_fill(is_dropped, 0.0).to(label_scores), labels.masked_fill(is_dropped, self.empty_label)
+        return utility.masked_fill(is_dropped, 0.0), labels.masked_fill(is_dropped, self.empty_label)
+
+    def rank_labels(self, label_scores: Tensor, marginals: Tensor, *, choices: int = CHOICES) -> list[Tensor]:
+        """Labels, utility and probabilities, (spans, choices); see `ExpectedF1.rank_labels`."""
+        probabilities = label_scores.double().softmax(-1)  # in float64, rounding does not depend on the batch
+        label_probabilities, labels = probabilities.topk(min(choices, probabilities.shape[-1]), -1)
+        expected = probabilities @ self.constituents
+        matched = torch.stack([(expected * self.constituents[column]).sum(-1) for column in labels.unbind(-1)], -1)
+        utility = marginals[:, None] * matched - self.threshold * self.counts[labels]
+        return [labels, utility.to(label_scores), label_probabilities.to(label_scores)]
 
 
 @lru_cache(maxsize=_UTILITIES)

@@ -9,11 +9,13 @@ has both.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.decoding.label_grammar import LabelGrammar
 from treecrf.decoding.log_space import log_softmax
 from treecrf.treebank.binarize import LabelSet
 
@@ -27,25 +29,38 @@ else:
 _THREAD_SPANS = 128  # spans per thread: they take a few times as long as waking the thread
 
 
+class RankedLabels(NamedTuple):
+    """The most probable labels of spans, in descending order; all arrays are (spans, choices)."""
+
+    labels: Ints
+    utility: Floats
+    probabilities: Floats  # of the labels, given the span
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExpectedF1:
-    """Scores labels by the probabilities of their constituents minus a threshold for each."""
+    """Scores labels by the probabilities of their constituents minus a threshold for each.
+
+    With a `grammar`, the utility of a tree also contains the log-probability of its productions.
+    """
 
     threshold: float
     constituents: Doubles  # (labels, names): 1 where the label's unary chain contains the constituent
     counts: Doubles  # (labels,): constituents per label
+    grammar: LabelGrammar | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold < 1:
             raise ValueError(f"f1_threshold is {self.threshold}; expected a probability between 0 and 1")
 
     @staticmethod
-    def for_labels(labels: LabelSet, threshold: float) -> "ExpectedF1":
+    def for_labels(labels: LabelSet, threshold: float, grammar: LabelGrammar | None = None) -> "ExpectedF1":
         """The utility of these labels."""
         return ExpectedF1(
             threshold=threshold,
             constituents=labels.contains[:, :-1].astype(np.float64),
             counts=labels.counts.astype(np.float64),
+            grammar=grammar,
         )
 
     @cached_property
@@ -70,29 +85,39 @@ class ExpectedF1:
 
         Label scores are -inf where a constraint forbids the label.
         """
-        if _compiled and label_scores.dtype == marginals.dtype == np.float32:
-            return self._compiled_best_labels(label_scores, marginals)
-        probabilities = np.exp(log_softmax(label_scores))
-        labels = label_scores.argmax(-1)
-        expected = (probabilities * self._common[labels]).sum(-1)  # the constituents of the best label, in all labels
-        utility = marginals * expected - self.threshold * self.counts[labels]
+        ranked = self.rank_labels(label_scores, marginals, choices=1)
+        utility, labels = ranked.utility[:, 0], ranked.labels[:, 0]
         is_dropped = (utility < 0) & (label_scores[:, self.empty_label] > -np.inf)
-        utility, labels = np.where(is_dropped, 0.0, utility), np.where(is_dropped, self.empty_label, labels)
-        return utility.astype(label_scores.dtype), labels
+        return np.where(is_dropped, np.float32(0), utility), np.where(is_dropped, self.empty_label, labels)
 
-    def _compiled_best_labels(self, label_scores: Floats, marginals: Floats) -> tuple[Floats, Ints]:
+    def rank_labels(self, label_scores: Floats, marginals: Floats, *, choices: int) -> RankedLabels:
+        """The most probable labels of each span, for label scores (spans, labels) and marginals (spans,)."""
+        if _compiled and label_scores.dtype == marginals.dtype == np.float32:
+            return self._compiled_rank_labels(label_scores, marginals, choices)
+        probabilities = np.exp(log_softmax(label_scores))
+        labels = np.argsort(-label_scores, -1, kind="stable")[:, :choices]
+        # the constituents of each of these labels, in all labels
+        expected = np.stack([(probabilities * self._common[column]).sum(-1) for column in labels.T], -1)
+        utility = marginals[:, None] * expected - self.threshold * self.counts[labels]
+        label_probabilities = np.take_along_axis(probabilities, labels, -1)
+        return RankedLabels(labels, utility.astype(np.float32), label_probabilities.astype(np.float32))
+
+    def _compiled_rank_labels(self, label_scores: Floats, marginals: Floats, choices: int) -> RankedLabels:
         spans = len(label_scores)
         first_entries, columns = self._sparse
-        settings = (spans, *self.constituents.shape, len(columns), self.empty_label, self.threshold)
-        utility, labels = np.empty(spans, dtype=np.float32), np.empty(spans, dtype=np.int64)
-        inputs = (
+        settings = (spans, *self.constituents.shape, len(columns), choices, self.threshold)
+        ranked = RankedLabels(*(np.empty((spans, choices), dtype) for dtype in (np.int64, np.float32, np.float32)))
+        arrays = (
             np.ascontiguousarray(label_scores),
             np.ascontiguousarray(marginals),
             first_entries,
             columns,
             self.counts,
+            ranked.utility,
+            ranked.probabilities,
+            np.zeros(1, dtype=np.int64),  # a counter that the threads share
+            ranked.labels,
         )
-        arrays = (*inputs, utility, np.zeros(1, dtype=np.int64), labels)  # a counter that the threads share
         threads = max(1, min(num_threads(), spans // _THREAD_SPANS))
         run_on_threads(_kernels.label_utility, threads, *settings, *(array.ctypes.data for array in arrays))
-        return utility, labels
+        return ranked

@@ -1,6 +1,7 @@
 """Saved parsers as networks of PyTorch, and networks as saved parsers."""
 
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
 from treecrf.parser.weight_file import check_shapes
 from treecrf.runtime.weights import dequantize_weights
+from treecrf.treebank.productions import Production
 
 
 def build_network(state: ParserState, source: str | Path) -> SpanModel:
@@ -47,7 +49,12 @@ def _check_encoder(folder: str, state: ParserState, source: str | Path) -> None:
 
 
 def network_state(
-    config: ParserConfig, model: SpanModel, *, vocabulary: Vocabulary, subwords: SubwordTokenizer | None
+    config: ParserConfig,
+    model: SpanModel,
+    *,
+    vocabulary: Vocabulary,
+    subwords: SubwordTokenizer | None,
+    productions: Counter[Production],
 ) -> ParserState:
     """What `save_parser_state` writes of a parser with a network."""
     encoder_json = None
@@ -57,7 +64,12 @@ def network_state(
             encoder_json = Path(folder, ENCODER).read_bytes()
     weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
     return ParserState(
-        config=config, vocabulary=vocabulary, weights=weights, subwords=subwords, encoder_json=encoder_json
+        config=config,
+        vocabulary=vocabulary,
+        weights=weights,
+        subwords=subwords,
+        encoder_json=encoder_json,
+        productions=productions,
     )
 
 

@@ -1,7 +1,8 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from itertools import tee
@@ -19,6 +20,8 @@ from treecrf.decoding.analysis import Analysis, analyze_batch
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
+from treecrf.decoding.grammar import Grammar
+from treecrf.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
 from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.decoding.tree_calibration import TreeCalibration
@@ -43,6 +46,7 @@ from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
 from treecrf.treebank.binarize import LabelSet
+from treecrf.treebank.productions import Production
 
 if TYPE_CHECKING:
     import torch
@@ -73,6 +77,8 @@ class Parser(TreeSampling, OldParserNames):
         calibration: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
         tree_calibration: TreeCalibration = TreeCalibration(),  # noqa: B008  # immutable
         f1_threshold: float = 0.0,
+        productions: Mapping[Production, int] | None = None,
+        grammar_weight: float = DEFAULT_WEIGHT,
         same_label_unaries: bool = True,
         subwords: SubwordTokenizer | None = None,
         folder: Path | None = None,
@@ -85,6 +91,8 @@ class Parser(TreeSampling, OldParserNames):
         self.normalization = normalization
         self.calibration = calibration
         self.tree_calibration = tree_calibration
+        self.productions = productions or {}
+        self.grammar_weight = grammar_weight
         self.f1_threshold = f1_threshold
         self.same_label_unaries = same_label_unaries
         self.subwords = subwords
@@ -155,6 +163,8 @@ class Parser(TreeSampling, OldParserNames):
             calibration=BetaCalibration(*config.calibration),
             tree_calibration=TreeCalibration(*config.tree_calibration),
             f1_threshold=config.f1_threshold,
+            productions=state.productions,
+            grammar_weight=config.grammar_weight,
             same_label_unaries=config.same_label_unaries,
             subwords=state.subwords,
             folder=find_folder(source),
@@ -170,6 +180,7 @@ class Parser(TreeSampling, OldParserNames):
             calibration=(*self.calibration,),
             tree_calibration=(*self.tree_calibration,),
             f1_threshold=self.f1_threshold,
+            grammar_weight=self.grammar_weight,
             same_label_unaries=self.same_label_unaries,
             model=self.model_config,
         )
@@ -177,11 +188,17 @@ class Parser(TreeSampling, OldParserNames):
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
         if self.scorer.precision != "float32" and self.folder is not None:
-            state = replace(load_parser_state(self.folder), config=self.config)
+            state = replace(load_parser_state(self.folder), config=self.config, productions=Counter(self.productions))
         else:
             from treecrf.parser.network import network_state
 
-            state = network_state(self.config, self.model, vocabulary=self.vocabulary, subwords=self.subwords)
+            state = network_state(
+                self.config,
+                self.model,
+                vocabulary=self.vocabulary,
+                subwords=self.subwords,
+                productions=Counter(self.productions),
+            )
         save_parser_state(folder, state)
 
     def parse(
@@ -334,16 +351,47 @@ class Parser(TreeSampling, OldParserNames):
 
         The paper's MBR maximizes the expected number of correct spans, whether they are constituents or not.
         """
-        return 0.0 if self._expected_f1 is None else self._expected_f1.threshold
+        return 0.0 if self._utility is None else self._utility.threshold
 
     @f1_threshold.setter
     def f1_threshold(self, threshold: float) -> None:
-        self._expected_f1 = ExpectedF1.for_labels(self._labels, threshold) if threshold else None
+        self._utility = ExpectedF1.for_labels(self._labels, threshold) if threshold else None
+        self.__dict__.pop("expected_f1", None)
 
     @property
+    def grammar_weight(self) -> float:
+        """The weight of the grammar in expected-F1 decoding: of the log-probability of a tree's productions.
+
+        With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
+        """
+        return self._grammar_weight
+
+    @grammar_weight.setter
+    def grammar_weight(self, weight: float) -> None:
+        if not 0 <= weight <= 1:
+            raise ValueError(f"grammar_weight is {weight}; expected a number from 0 to 1")
+        self._grammar_weight = weight
+        self.__dict__.pop("expected_f1", None)
+
+    @cached_property
     def expected_f1(self) -> ExpectedF1 | None:
         """The utility of expected-F1 decoding; None if `f1_threshold` is 0."""
-        return self._expected_f1
+        utility, has_tags = self._utility, self.model_config.tag_head
+        if utility is None or not (self.productions and self.grammar_weight and has_tags):
+            return utility
+        grammar = LabelGrammar(
+            self._grammar,
+            self.vocabulary.labels,
+            self.vocabulary.tags,
+            root=self.root,
+            empty_label=utility.empty_label,
+            weight=self.grammar_weight,
+        )
+        return replace(utility, grammar=grammar)
+
+    @cached_property
+    def _grammar(self) -> Grammar:
+        return Grammar(self.productions)
 
     @property
     def batch_scorer(self) -> BatchScorer:

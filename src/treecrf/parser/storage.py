@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +19,20 @@ from treecrf.data.model_config import BertConfig, ModelConfig
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.data.weight_shapes import weight_shapes
+from treecrf.decoding.label_grammar import DEFAULT_WEIGHT
 from treecrf.parser.weight_file import load_weights
 from treecrf.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
+from treecrf.treebank.productions import Production, productions_from_text, productions_to_text
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
-_MAX_BYTES = {CONFIG: 1 << 13, ENCODER: 1 << 18, WEIGHTS: 1 << 36}  # of other files, atomic_io has the limit
+PRODUCTIONS = "productions.txt"
+_MAX_BYTES = {
+    CONFIG: 1 << 13,
+    ENCODER: 1 << 18,
+    WEIGHTS: 1 << 36,
+    PRODUCTIONS: 1 << 23,
+}  # of other files, atomic_io has the limit
 # settings with which transformers loads code or weights from elsewhere, and their harmless values
 _REFUSED_SETTINGS = {
     *("auto_map", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"),
@@ -44,6 +53,7 @@ class ParserConfig:
     calibration: tuple[float, float, float] = (1.0, 1.0, 0.0)  # a, b and c of BetaCalibration
     tree_calibration: tuple[float, float, float, float] = (1.0, 1.0, 0.0, 0.0)  # a, b, c and d of TreeCalibration
     f1_threshold: float = 0.0  # of expected-F1 decoding; 0: the paper's MBR
+    grammar_weight: float = DEFAULT_WEIGHT  # of the productions in expected-F1 decoding; 0: no grammar
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
     model: ModelConfig = field(default_factory=ModelConfig)
 
@@ -67,6 +77,7 @@ class ParserState:
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
+    productions: Counter[Production] = field(default_factory=Counter)  # of the training trees; may be empty
 
 
 def load_parser_state(source: str | Path) -> ParserState:
@@ -78,10 +89,11 @@ def load_parser_state(source: str | Path) -> ParserState:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
+    productions = _read_productions(folder / PRODUCTIONS, files[PRODUCTIONS]) if PRODUCTIONS in files else Counter()
     if not config.model.transformer:
         shapes = weight_shapes(config.model, vocabulary.sizes, None)
         weights = load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
-        return ParserState(config=config, vocabulary=vocabulary, weights=weights)
+        return ParserState(config=config, vocabulary=vocabulary, weights=weights, productions=productions)
     if ENCODER not in files:
         raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
     bert = _read_bert(folder / ENCODER, files[ENCODER])
@@ -92,6 +104,7 @@ def load_parser_state(source: str | Path) -> ParserState:
         subwords=SubwordTokenizer.load_saved(files, folder),
         encoder_json=files[ENCODER],
         bert=bert,
+        productions=productions,
     )
 
 
@@ -118,6 +131,8 @@ def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = F
         VOCABULARY: json.dumps(state.vocabulary.to_dict(), ensure_ascii=False).encode(),
         WEIGHTS: to_safetensors({name: np.asarray(array, order="C") for name, array in weights.items()}),
     }
+    if state.productions:
+        files[PRODUCTIONS] = productions_to_text(state.productions).encode()
     save_folder(Path(folder), _encoder_files(state) | files)
 
 
@@ -150,6 +165,13 @@ def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
         return Vocabulary.from_dict(values)
     except (ValueError, TypeError) as error:
         raise DamagedFileError(f"{path} is not a vocabulary: {error!s:.300}") from None
+
+
+def _read_productions(path: Path, data: bytes) -> Counter[Production]:
+    try:
+        return productions_from_text(data.decode())
+    except ValueError as error:
+        raise DamagedFileError(f"{path} does not contain productions: {error}") from None
 
 
 def _read_bert(path: Path, data: bytes) -> BertConfig | None:

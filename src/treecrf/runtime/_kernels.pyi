@@ -78,7 +78,7 @@ def label_utility(
     classes: int,
     names: int,
     chain_names: int,
-    empty_label: int,
+    choices: int,
     threshold: float,
     scores: int,
     marginals: int,
@@ -86,8 +86,9 @@ def label_utility(
     chains: int,
     counts: int,
     utility: int,
+    probabilities: int,
     next: int,
-    out: int,
+    labels: int,
     /,
 ) -> None: ...
 def score_chart(

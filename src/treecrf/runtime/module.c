@@ -192,22 +192,23 @@ static PyObject *score_labels(PyObject *module, PyObject *args) {
 }
 
 static PyObject *label_utility(PyObject *module, PyObject *args) {
-    unsigned long long scores, marginals, starts, chains, counts, utility, next, out;
-    long long thread, threads, spans, classes, names, chain_names, empty_label;
+    unsigned long long scores, marginals, starts, chains, counts, utility, probabilities, next, labels;
+    long long thread, threads, spans, classes, names, chain_names, choices;
     double threshold;
     int is_done = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLdKKKKKKKK", &thread, &threads, &spans, &classes, &names, &chain_names,
-                          &empty_label, &threshold, &scores, &marginals, &starts, &chains, &counts, &utility, &next, &out))
+    if (!PyArg_ParseTuple(args, "LLLLLLLdKKKKKKKKK", &thread, &threads, &spans, &classes, &names, &chain_names, &choices,
+                          &threshold, &scores, &marginals, &starts, &chains, &counts, &utility, &probabilities, &next,
+                          &labels))
         return NULL;
     if (!SIZES(0, spans, classes) || !SIZES(0, classes, names) || !SIZES(1, classes) || !SIZES(0, chain_names) ||
         !ADDRESSES(starts, counts, next) || (chain_names && !ADDRESSES(chains)) ||
-        (spans && !ADDRESSES(scores, marginals, utility, out)) || !check_counter(next))
+        (spans && !ADDRESSES(scores, marginals, utility, probabilities, labels)) || !check_counter(next))
         return NULL;
-    UtilityJob job = {spans, classes, names, empty_label, threshold, AT(const float, scores),
-                      AT(const float, marginals), AT(const int64_t, starts), AT(const int64_t, chains),
-                      AT(const double, counts), AT(float, utility), AT(int64_t, next), AT(int64_t, out)};
-    if (empty_label < 0 || empty_label >= classes) return fail("label", 0, empty_label, 0, classes - 1), NULL;
+    UtilityJob job = {spans, classes, names, choices, threshold, AT(const float, scores), AT(const float, marginals),
+                      AT(const int64_t, starts), AT(const int64_t, chains), AT(const double, counts),
+                      AT(float, utility), AT(float, probabilities), AT(int64_t, next), AT(int64_t, labels)};
+    if (choices < 1 || choices > classes) return fail("choices", 0, choices, 1, classes), NULL;
     if (!check_indices("chain start", job.starts, classes + 1, 0, chain_names + 1) ||
         !check_indices("name", job.chains, chain_names, 0, names))
         return NULL;

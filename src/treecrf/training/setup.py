@@ -27,6 +27,7 @@ from treecrf.training.optimizer import build_optimizer
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.binarize import from_spans, to_spans
+from treecrf.treebank.well_formed import count_productions
 
 _MAX_EXCEPTIONS = 0.02  # of constituents
 
@@ -174,6 +175,7 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
         root=_most_common_root(trees),
         language=data.language,
         normalization=data.normalization,
+        productions=count_productions(trees),
         same_label_unaries=_has_same_label_unaries(trees),
         subwords=subwords,
     )

@@ -5,13 +5,12 @@ constituents one by one. An *unseen production* is a parent with a sequence of c
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from treecrf.tree import Tree
-
-Production = tuple[str, ...]  # the label of a constituent, and those of its children
+from treecrf.treebank.productions import Production, productions
 
 FINITE_VERBS = frozenset({"VBD", "VBP", "VBZ", "MD"})
 _VERBS = FINITE_VERBS | {"VB", "VBG", "VBN"}
@@ -28,17 +27,6 @@ class Violation(NamedTuple):
 
     name: str
     node: Tree
-
-
-def productions(tree: Tree) -> Iterator[Production]:
-    """The productions of the constituents above the preterminals; tags are symbols like labels.
-
-    >>> list(productions(Tree.parse("(TOP (NP (DT the) (NN cat)))")))
-    [('TOP', 'NP'), ('NP', 'DT', 'NN')]
-    """
-    for node in tree.walk():
-        if not node.is_leaf:
-            yield (node.label, *(child.label for child in node.subtrees))
 
 
 def violations(tree: Tree) -> list[Violation]:
@@ -183,3 +171,8 @@ def compare_well_formedness(
     return WellFormednessComparison(
         measure_well_formedness(gold, known_productions), measure_well_formedness(predicted, known_productions)
     )
+
+
+def count_productions(trees: Iterable[Tree]) -> Counter[Production]:
+    """The productions of the trees without violations."""
+    return Counter(production for tree in trees if not violations(tree) for production in productions(tree))

@@ -1,0 +1,394 @@
+/* The trees of maximal utility under a grammar: see label_grammar.py, whose Python code is the definition.
+
+   Arrays come as addresses, see _best_children.pyi: the buffer protocol is not part of the stable ABI of Python 3.10. All
+   sizes and indices are checked before the search starts. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_CONTEXT 0
+#define NO_LABEL (-1)
+#define NONE (-1)
+#define LARGEST_SIZE ((int64_t)1 << 30) /* sizes above this are mistakes, and their products could overflow */
+
+typedef struct {
+    int64_t threads, sentences, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
+    double weight, log_uniform;
+    const int64_t *lengths, *tags, *first_spans, *starts, *ends, *span_labels;
+    const float *utility;
+    const int64_t *sentence_labels, *top_symbols, *inner_states;
+    const double *chain_log_probs;
+    const int64_t *first_arcs, *arc_symbols;
+    const double *arc_log_probs;
+    const int64_t *arc_targets, *shorter;
+    const double *log_left_over;
+    int64_t *out_starts, *out_ends, *out_labels;
+} Job;
+
+typedef struct { /* a word (NO_LABEL), or the best subtree of a candidate */
+    double utility;
+    int64_t start, end, symbol, label;
+    int64_t last;      /* point: the end of the path through its children */
+    int64_t same_end;  /* the next edge with this end */
+} Edge;
+
+typedef struct { /* the end of a path from the start of a constituent */
+    double utility;
+    int64_t state;
+    int64_t edge, before; /* the last edge, and the point before it */
+    int64_t same_place;   /* the next point of the same constituent and position */
+} Point;
+
+typedef struct {
+    int64_t state; /* before the first child */
+    int64_t last;  /* position: paths end there */
+} Parent;
+
+typedef struct {
+    const Job *job;
+    int64_t length;
+    Edge *edges;
+    int64_t edge_count, edge_capacity;
+    Point *points;
+    int64_t point_count, point_capacity;
+    Parent *parents;
+    int64_t parent_count, parent_capacity;
+    int64_t *first_points; /* (parents, length + 1) */
+    int64_t first_point_capacity;
+    int64_t *first_edges; /* (length + 1,) by end */
+    int64_t *stack;       /* edges whose spans are not written */
+    int64_t position_capacity;
+} Search;
+
+static int grow(void **array, int64_t *capacity, int64_t needed, size_t size) {
+    if (needed <= *capacity) return 1;
+    int64_t more = needed > 2 * *capacity ? needed : 2 * *capacity;
+    void *larger = realloc(*array, (size_t)more * size);
+    if (larger == NULL) return 0;
+    *array = larger, *capacity = more;
+    return 1;
+}
+
+/* The arc of a state for a symbol, or NONE. */
+static int64_t find_arc(const Job *job, int64_t state, int64_t symbol) {
+    int64_t low = job->first_arcs[state], high = job->first_arcs[state + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (job->arc_symbols[middle] < symbol) low = middle + 1;
+        else high = middle;
+    }
+    return low < job->first_arcs[state + 1] && job->arc_symbols[low] == symbol ? low : NONE;
+}
+
+/* The log-probability of a child; `state` becomes the state after it. */
+static double advance(const Job *job, int64_t *state, int64_t symbol) {
+    double log_prob = 0.0;
+    int64_t current = *state, label_state = current, arc;
+    while ((arc = find_arc(job, current, symbol)) == NONE) {
+        log_prob += job->log_left_over[current];
+        if (current == NO_CONTEXT) {
+            *state = label_state;
+            return log_prob + job->log_uniform;
+        }
+        label_state = current, current = job->shorter[current];
+    }
+    *state = current == NO_CONTEXT ? label_state : job->arc_targets[arc];
+    return log_prob + job->arc_log_probs[arc];
+}
+
+/* Adds a point, in place of one with the same state if it is better. The old point stays in memory: paths contain it. */
+static int add_point(Search *s, int64_t parent, int64_t position, Point point) {
+    if (!grow((void **)&s->points, &s->point_capacity, s->point_count + 1, sizeof(Point))) return 0;
+    int64_t *link = s->first_points + parent * (s->length + 1) + position;
+    while (*link != NONE && s->points[*link].state != point.state) link = &s->points[*link].same_place;
+    if (*link != NONE && !(point.utility > s->points[*link].utility)) return 1;
+    point.same_place = *link == NONE ? NONE : s->points[*link].same_place;
+    *link = s->point_count;
+    s->points[s->point_count++] = point;
+    return 1;
+}
+
+/* Extends a parent's paths that end where an edge starts. */
+static int extend(Search *s, int64_t parent, int64_t edge) {
+    for (int64_t k = s->first_points[parent * (s->length + 1) + s->edges[edge].start]; k != NONE;) {
+        Point before = s->points[k];
+        int64_t state = before.state;
+        double log_prob = advance(s->job, &state, s->edges[edge].symbol);
+        Point point = {before.utility + s->edges[edge].utility + s->job->weight * log_prob, state, edge, k, NONE};
+        if (!add_point(s, parent, s->edges[edge].end, point)) return 0;
+        k = before.same_place;
+    }
+    return 1;
+}
+
+/* The end of the best complete path of a parent to a position, or NONE. */
+static int64_t best_end(const Search *s, int64_t parent, int64_t position, double *utility) {
+    int64_t best = NONE;
+    for (int64_t k = s->first_points[parent * (s->length + 1) + position]; k != NONE; k = s->points[k].same_place) {
+        int64_t state = s->points[k].state;
+        double total = s->points[k].utility + s->job->weight * advance(s->job, &state, s->job->symbols - 1);
+        if (best == NONE || total > *utility) best = k, *utility = total;
+    }
+    return best;
+}
+
+static int add_edge(Search *s, Edge edge) {
+    if (!grow((void **)&s->edges, &s->edge_capacity, s->edge_count + 1, sizeof(Edge))) return 0;
+    edge.same_end = NONE;
+    s->edges[s->edge_count++] = edge;
+    return 1;
+}
+
+/* The parent with this state, which is added if there is none; NONE without memory. */
+static int64_t find_parent(Search *s, int64_t state, int64_t start, int64_t last) {
+    int64_t k = 0, width = s->length + 1;
+    while (k < s->parent_count && s->parents[k].state != state) k++;
+    if (k == s->parent_count) {
+        Point origin = {0.0, state, NONE, NONE, NONE};
+        if (!grow((void **)&s->parents, &s->parent_capacity, k + 1, sizeof(Parent)) ||
+            !grow((void **)&s->first_points, &s->first_point_capacity, (k + 1) * width, sizeof(int64_t)))
+            return NONE;
+        for (int64_t position = start; position < width; position++) s->first_points[k * width + position] = NONE;
+        s->parents[s->parent_count++] = (Parent){state, last};
+        if (!add_point(s, k, start, origin)) return NONE;
+    }
+    if (last > s->parents[k].last) s->parents[k].last = last;
+    return k;
+}
+
+/* Adds the subtrees of the candidates over one span, and extends all paths by them. */
+static int add_subtrees(Search *s, int64_t span) {
+    const Job *job = s->job;
+    int64_t first = s->edge_count, start = job->starts[span], end = job->ends[span];
+    for (int64_t choice = 0; choice < job->choices; choice++) {
+        int64_t label = job->span_labels[span * job->choices + choice];
+        if (label == NO_LABEL) continue;
+        double utility = 0.0;
+        int64_t parent = find_parent(s, job->inner_states[label], start, end), last = best_end(s, parent, end, &utility);
+        if (last == NONE) continue;
+        utility = utility + job->utility[span * job->choices + choice] + job->chain_log_probs[label];
+        if (!add_edge(s, (Edge){utility, start, end, job->top_symbols[label], label, last, NONE})) return 0;
+    }
+    for (int64_t edge = first; edge < s->edge_count; edge++)
+        for (int64_t parent = 0; parent < s->parent_count; parent++)
+            if (s->parents[parent].last >= end && !extend(s, parent, edge)) return 0;
+    return 1;
+}
+
+/* Finds the best subtree of each candidate from one position: spans `span` to `last_span` - 1. */
+static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_span, int64_t tag, int has_free_root) {
+    const Job *job = s->job;
+    int64_t last = start + 1, own_edges = s->edge_count;
+    s->parent_count = 0;
+    for (int64_t k = span * job->choices; k < last_span * job->choices; k++) {
+        int64_t label = job->span_labels[k], end = job->ends[k / job->choices];
+        if (label == NO_LABEL) continue;
+        if (find_parent(s, job->inner_states[label], start, end) == NONE) return 0;
+        if (end > last) last = end;
+    }
+    if (has_free_root && find_parent(s, job->root_state, start, s->length) == NONE) return 0;
+    if (has_free_root) last = s->length;
+    for (int64_t position = start + 1; position <= last; position++) {
+        for (int64_t parent = 0; parent < s->parent_count; parent++)
+            if (s->parents[parent].last >= position)
+                for (int64_t edge = s->first_edges[position]; edge != NONE; edge = s->edges[edge].same_end)
+                    if (!extend(s, parent, edge)) return 0;
+        if (position == start + 1) {
+            if (!add_edge(s, (Edge){0.0, start, position, tag, NO_LABEL, NONE, NONE})) return 0;
+            for (int64_t parent = 0; parent < s->parent_count; parent++)
+                if (!extend(s, parent, s->edge_count - 1)) return 0;
+        }
+        if (span < last_span && job->ends[span] == position && !add_subtrees(s, span++)) return 0;
+    }
+    for (int64_t edge = own_edges; edge < s->edge_count; edge++) {
+        int64_t *first = s->first_edges + s->edges[edge].end;
+        s->edges[edge].same_end = *first, *first = edge;
+    }
+    return 1;
+}
+
+typedef struct {
+    int64_t *starts, *ends, *labels, count;
+} Out;
+
+static void write_span(Out *out, int64_t start, int64_t end, int64_t label) {
+    int64_t k = out->count++;
+    for (; k > 0 && (out->starts[k - 1] > start || (out->starts[k - 1] == start && out->ends[k - 1] > end)); k--)
+        out->starts[k] = out->starts[k - 1], out->ends[k] = out->ends[k - 1], out->labels[k] = out->labels[k - 1];
+    out->starts[k] = start, out->ends[k] = end, out->labels[k] = label;
+}
+
+/* Writes the spans below a constituent, given its path, and its own if it has a label; binarized to the left. Subtrees
+   go onto the stack. */
+static int64_t write_children(Search *s, Out *out, int64_t last, int64_t start, int64_t end, int64_t label, int64_t depth) {
+    int64_t empty = s->job->empty_label, children = 0;
+    if (label != NO_LABEL) write_span(out, start, end, label);
+    for (int64_t k = last; s->points[k].edge != NONE; k = s->points[k].before) children++;
+    for (int64_t k = last, child = children; child > 0; k = s->points[k].before, child--) {
+        const Edge *edge = s->edges + s->points[k].edge;
+        if (child > 1 && child < children) write_span(out, start, edge->end, empty);
+        if (edge->label != NO_LABEL) s->stack[depth++] = s->points[k].edge;
+        else if (children > 1 || label == NO_LABEL) write_span(out, edge->start, edge->end, empty);
+    }
+    return depth;
+}
+
+static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
+    const Job *job = s->job;
+    int64_t n = job->lengths[sentence], span = job->first_spans[sentence + 1], label = job->sentence_labels[sentence];
+    s->length = n, s->edge_count = s->point_count = 0;
+    if (n + 1 > s->position_capacity) {
+        int64_t *edges = realloc(s->first_edges, (size_t)(n + 1) * sizeof(int64_t));
+        if (edges != NULL) s->first_edges = edges;
+        int64_t *stack = realloc(s->stack, (size_t)(2 * n + 2) * sizeof(int64_t));
+        if (stack != NULL) s->stack = stack;
+        if (edges == NULL || stack == NULL) return 0;
+        s->position_capacity = n + 1;
+    }
+    for (int64_t position = 0; position <= n; position++) s->first_edges[position] = NONE;
+    for (int64_t start = n - 1; start >= 0; start--) {
+        int64_t last = span;
+        while (span > job->first_spans[sentence] && job->starts[span - 1] == start) span--;
+        if (!find_subtrees(s, start, span, last, job->tags[first_word + start], start == 0 && label != NO_LABEL)) return 0;
+    }
+    if (label == NO_LABEL) { /* the root has one child, a candidate */
+        s->parent_count = 0;
+        if (find_parent(s, job->root_state, 0, n) == NONE) return 0;
+        for (int64_t edge = s->first_edges[n]; edge != NONE; edge = s->edges[edge].same_end)
+            if (s->edges[edge].start == 0 && s->edges[edge].label != NO_LABEL && !extend(s, 0, edge)) return 0;
+    }
+    double utility = 0.0;
+    int64_t root = 0, depth;
+    while (root < s->parent_count && s->parents[root].state != job->root_state) root++;
+    int64_t end = root < s->parent_count ? best_end(s, root, n, &utility) : NONE;
+    int64_t offset = 2 * first_word - sentence;
+    Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, 0};
+    if (end == NONE) return -1;
+    depth = write_children(s, &out, end, 0, n, label, 0);
+    while (depth > 0) {
+        const Edge edge = s->edges[s->stack[--depth]];
+        depth = write_children(s, &out, edge.last, edge.start, edge.end, edge.label, depth);
+    }
+    return 1;
+}
+
+/* 1: completed; 0: no memory; -1: a sentence has no tree. */
+static int search_sentences(const Job *job, int64_t thread) {
+    Search search = {.job = job};
+    int64_t first_word = 0;
+    int result = 1;
+    for (int64_t sentence = 0; sentence < job->sentences && result == 1; sentence++) {
+        if (sentence % job->threads == thread) result = search_sentence(&search, sentence, first_word);
+        first_word += job->lengths[sentence];
+    }
+    free(search.edges), free(search.points), free(search.parents), free(search.first_points);
+    free(search.first_edges), free(search.stack);
+    return result;
+}
+
+static int fail(const char *what, int64_t number, int64_t value) {
+    PyErr_Format(PyExc_ValueError, "%s %lld is %lld, which is out of range", what, (long long)number, (long long)value);
+    return 0;
+}
+
+/* Whether all of some indices are at least `least` and below `end`. */
+static int check(const char *what, const int64_t *indices, int64_t count, int64_t least, int64_t end) {
+    for (int64_t k = 0; k < count; k++)
+        if (indices[k] < least || indices[k] >= end) return fail(what, k, indices[k]);
+    return 1;
+}
+
+static int check_grammar(const Job *job) {
+    if (!check("first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
+        !check("arc target", job->arc_targets, job->arcs, 0, job->states) ||
+        !check("top symbol", job->top_symbols, job->labels, 0, job->symbols) ||
+        !check("inner state", job->inner_states, job->labels, NO_LABEL, job->states))
+        return 0;
+    for (int64_t k = 0; k < job->states; k++) {
+        if (job->first_arcs[k] > job->first_arcs[k + 1]) return fail("first arc", k + 1, job->first_arcs[k + 1]);
+        if (job->shorter[k] < 0 || (k > 0 && job->shorter[k] >= k)) return fail("shorter state", k, job->shorter[k]);
+    }
+    return 1;
+}
+
+static int check_candidates(const Job *job) {
+    int64_t words = 0;
+    for (int64_t k = 0; k < job->sentences; k++) {
+        if (job->lengths[k] < 1 || job->lengths[k] > job->words - words) return fail("length", k, job->lengths[k]);
+        words += job->lengths[k];
+    }
+    if (words != job->words) return fail("number of words", 0, job->words);
+    if (!check("tag", job->tags, job->words, 0, job->symbols) ||
+        !check("first span", job->first_spans, job->sentences + 1, 0, job->spans + 1) ||
+        !check("label", job->span_labels, job->spans * job->choices, NO_LABEL, job->labels) ||
+        !check("sentence label", job->sentence_labels, job->sentences, NO_LABEL, job->labels))
+        return 0;
+    for (int64_t k = 0; k < job->spans * job->choices; k++)
+        if (job->span_labels[k] != NO_LABEL && job->inner_states[job->span_labels[k]] == NO_LABEL)
+            return fail("label", k, job->span_labels[k]);
+    for (int64_t sentence = 0; sentence < job->sentences; sentence++) {
+        int64_t first = job->first_spans[sentence], last = job->first_spans[sentence + 1];
+        if (first > last) return fail("first span", sentence + 1, last);
+        for (int64_t k = first; k < last; k++) {
+            int64_t start = job->starts[k], end = job->ends[k];
+            if (start < 0 || end <= start || end > job->lengths[sentence]) return fail("end", k, end);
+            if (k > first && (start < job->starts[k - 1] || (start == job->starts[k - 1] && end <= job->ends[k - 1])))
+                return fail("span order: start", k, start);
+        }
+    }
+    return 1;
+}
+
+#define AT(type, k) ((type *)(uintptr_t)at[k])
+
+static PyObject *best_trees(PyObject *module, PyObject *args) {
+    long long thread, threads, size[10];
+    double weight, log_uniform;
+    unsigned long long at[20];
+    int result;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
+                          &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &weight, &log_uniform,
+                          &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &at[8], &at[9], &at[10],
+                          &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18], &at[19]))
+        return NULL;
+    for (int k = 0; k < 10; k++)
+        if (size[k] < 0 || size[k] > LARGEST_SIZE) return fail("size", k, size[k]), NULL;
+    for (int k = 0; k < 20; k++)
+        if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k), NULL;
+    Job job = {threads, size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
+               weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const int64_t, 2),
+               AT(const int64_t, 3), AT(const int64_t, 4), AT(const int64_t, 5), AT(const float, 6),
+               AT(const int64_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const double, 10),
+               AT(const int64_t, 11), AT(const int64_t, 12), AT(const double, 13), AT(const int64_t, 14),
+               AT(const int64_t, 15), AT(const double, 16), AT(int64_t, 17), AT(int64_t, 18), AT(int64_t, 19)};
+    if (threads < 1 || thread < 0 || thread >= threads) return fail("thread", 0, thread), NULL;
+    if (job.states < 1 || job.root_state >= job.states) return fail("root state", 0, job.root_state), NULL;
+    if (job.empty_label >= job.labels) return fail("empty label", 0, job.empty_label), NULL;
+    if (job.symbols < 1 || !check_grammar(&job) || !check_candidates(&job)) {
+        if (!PyErr_Occurred()) fail("number of symbols", 0, job.symbols);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, thread);
+    Py_END_ALLOW_THREADS
+    if (result == 0) return PyErr_NoMemory();
+    if (result < 0) return PyErr_SetString(PyExc_ValueError, "a sentence has no candidate over all of its words"), NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"best_trees", best_trees, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_best_children", .m_methods = methods, .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__best_children(void) { return PyModuleDef_Init(&definition); }

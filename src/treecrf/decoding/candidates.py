@@ -1,0 +1,107 @@
+"""The spans and labels among which a grammar chooses: those with a probability that is not small."""
+
+import numpy as np
+
+from treecrf.chart.cpu_backend import Floats, Ints, Mask
+from treecrf.data.scores import Scores
+from treecrf.decoding.constraints import ConstrainedScores
+from treecrf.decoding.expected_f1 import ExpectedF1, RankedLabels
+from treecrf.decoding.label_grammar import NO_LABEL, Candidates
+
+CHOICES = 4  # labels per span
+MIN_PROBABILITY = 0.05  # of a span with a label
+SPANS_PER_WORD = 5  # the most probable spans of a sentence; few sentences have more than three above the minimum
+_REQUIRED = np.float32(1e6)  # utility of constituents that a constraint requires
+_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
+
+
+def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) -> Candidates:
+    """The candidates of a batch, given the marginals of its spans."""
+    size = scores.spans.shape[1]
+    flat_marginals = marginals.ravel()
+    cells = _most_probable(flat_marginals, scores.lengths, size)
+    span_marginals = flat_marginals[cells]
+    label_scores = scores.labels_at(cells)
+    span_marginals[is_sentence_span(cells, scores.lengths, size)] = 1.0  # every tree has it
+    choices = min(CHOICES, label_scores.shape[1])
+    ranked = expected_f1.rank_labels(label_scores, span_marginals, choices=choices)
+    is_required = None
+    if isinstance(scores, ConstrainedScores):
+        is_required = label_scores[:, expected_f1.empty_label] == -np.inf
+    return build_candidates(
+        cells,
+        span_marginals,
+        ranked,
+        expected_f1,
+        lengths=scores.lengths,
+        tags=best_tags(scores),
+        size=size,
+        is_required=is_required,
+    )
+
+
+def is_sentence_span(cells: Ints, lengths: Ints, size: int) -> Mask:
+    """Whether flat chart cells are the spans of whole sentences."""
+    return (cells // size % size == 0) & (cells % size == lengths[cells // size**2])
+
+
+def best_tags(scores: Scores) -> Ints:
+    """The best tag of every word of a batch, (words,)."""
+    assert scores.tags is not None, "the network predicts tags"
+    is_word = np.arange(scores.tags.shape[1]) < scores.lengths[:, None]
+    return scores.tags.argmax(-1)[is_word]
+
+
+def _most_probable(flat_marginals: Floats, lengths: Ints, size: int) -> Ints:
+    """The cells of spans above the minimal probability, at most SPANS_PER_WORD for each word of a sentence."""
+    cells = np.flatnonzero(flat_marginals >= MIN_PROBABILITY)
+    sentences = cells // size**2
+    excess = np.bincount(sentences, minlength=len(lengths)) - SPANS_PER_WORD * lengths
+    for sentence in np.flatnonzero(excess > 0):
+        places = np.flatnonzero(sentences == sentence)
+        order = np.argsort(flat_marginals[cells[places]], kind="stable")
+        cells[places[order[: excess[sentence]]]] = -1
+    return cells[cells >= 0]
+
+
+def build_candidates(
+    cells: Ints,
+    span_marginals: Floats,
+    ranked: RankedLabels,
+    expected_f1: ExpectedF1,
+    *,
+    lengths: Ints,
+    tags: Ints,
+    size: int,
+    is_required: Mask | None = None,
+) -> Candidates:
+    """The candidates at flat chart cells in ascending order, given the most probable labels of each.
+
+    A label's utility is at most that of the most probable label, unless that label has no constituents: see
+    `expected_f1.py`.
+    """
+    labels, utility, probabilities = ranked
+    has_constituents = expected_f1.counts[labels] > 0
+    limits = np.where(has_constituents[:, :1], utility[:, :1], np.float32(np.inf))
+    utility = np.minimum(utility, limits) - _TIE_BREAK * (probabilities[:, :1] - probabilities)
+    is_sentence = is_sentence_span(cells, lengths, size)
+    is_choice = has_constituents & (span_marginals[:, None] * probabilities >= MIN_PROBABILITY)
+    sentence_labels = np.where(has_constituents[is_sentence, 0], NO_LABEL, labels[is_sentence, 0])
+    is_choice[is_sentence] &= has_constituents[is_sentence, :1]
+    is_choice[is_sentence, 0] = has_constituents[is_sentence, 0]
+    if is_required is not None:
+        is_choice[is_required, 0] = has_constituents[is_required, 0]
+        utility[is_required] += _REQUIRED
+    is_candidate = is_choice.any(1)
+    cells = cells[is_candidate]
+    counts = np.bincount(cells // size**2, minlength=len(lengths))
+    return Candidates(
+        lengths=lengths,
+        tags=tags,
+        first_spans=np.concatenate([[0], counts.cumsum()]),
+        starts=cells // size % size,
+        ends=cells % size,
+        labels=np.where(is_choice, labels, NO_LABEL)[is_candidate],
+        utility=utility[is_candidate],
+        sentence_labels=sentence_labels,
+    )

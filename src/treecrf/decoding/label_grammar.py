@@ -1,0 +1,277 @@
+"""A grammar in terms of a model's labels and tags, and the trees of maximal utility under it.
+
+The utility of a tree is the sum over its spans' labels, plus the weighted log-probability of its productions. The
+candidates are few: some spans of a sentence, each with some labels. A tree is a set of candidates that do not cross.
+Its utility is a sum over the children of its constituents, so dynamic programming finds the best tree: for every
+candidate, from right to left and from short to long, the best sequence of children is a path through the words and
+candidates inside it. A point of a path is a position in the sentence and a state of the grammar.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from treecrf.chart.cpu_backend import Doubles, Floats, Ints
+from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.decoding.grammar import Grammar
+from treecrf.treebank.binarize import unary_chain
+
+try:
+    from treecrf.decoding import _best_children
+except ImportError:  # installed on a machine without a C compiler
+    _compiled = False
+else:
+    _compiled = True
+
+NO_LABEL = -1
+DEFAULT_WEIGHT = 0.02  # chosen on the dev parts of MASC, GUM and the PTB sample
+_THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
+
+
+class Candidates(NamedTuple):
+    """The spans that the trees of b sentences may have, each with some labels.
+
+    Spans are sorted by sentence, start and end. A span is there once.
+    """
+
+    lengths: Ints  # (b,) words
+    tags: Ints  # (words,) tag ids
+    first_spans: Ints  # (b + 1,) of each sentence
+    starts: Ints  # (spans,)
+    ends: Ints
+    labels: Ints  # (spans, choices); NO_LABEL: fewer choices
+    utility: Floats  # (spans, choices)
+    # (b,) the label of the sentence's span if that label has no constituents; or NO_LABEL: it is one of the choices
+    sentence_labels: Ints
+
+
+class SpanArrays(NamedTuple):
+    """The spans of trees, flat: each sentence has its 2n-1 spans, by start and then end."""
+
+    starts: Ints
+    ends: Ints
+    labels: Ints
+
+
+class LabelGrammar:
+    """The grammar's symbols and states for each label and tag of a model; `weight` is that of log-probabilities."""
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        labels: Sequence[str],
+        tags: Sequence[str],
+        *,
+        root: str,
+        empty_label: int,
+        weight: float,
+    ) -> None:
+        self.grammar = grammar
+        self.weight = weight
+        self.empty_label = empty_label
+        chains = list(map(unary_chain, labels))
+        self.root_state = grammar.start_state(root)
+        # of the outermost constituent of each label; and the state before the children of the innermost one
+        self.top_symbols: Ints = np.array([grammar.symbol(chain[0]) if chain else 0 for chain in chains], np.int64)
+        self.inner_states: Ints = np.array(
+            [grammar.start_state(chain[-1]) if chain else NO_LABEL for chain in chains], np.int64
+        )
+        self.chain_log_probs: Doubles = np.array([self._chain_log_prob(chain) for chain in chains], np.float64)
+        self.tag_symbols: Ints = np.array([grammar.symbol(tag) for tag in tags], np.int64)
+
+    def _chain_log_prob(self, chain: Sequence[str]) -> float:
+        """The log-probability of the productions inside a unary chain."""
+        log_probs = [self.grammar.children_log_prob(label, [child]) for label, child in pairwise(chain)]
+        return self.weight * sum(log_probs)
+
+    def best_trees(self, candidates: Candidates) -> SpanArrays:
+        """The trees of maximal utility; spans that are not constituents have the empty label."""
+        if not _compiled:
+            return self.best_trees_in_python(candidates)
+        grammar, count = self.grammar, len(candidates.lengths)
+        spans = SpanArrays(*(np.empty(2 * len(candidates.tags) - count, np.int64) for _ in SpanArrays._fields))
+        settings = (
+            count,
+            len(candidates.starts),
+            candidates.labels.shape[1],
+            len(candidates.tags),
+            len(self.top_symbols),
+            len(grammar.shorter),
+            len(grammar.arc_symbols),
+            grammar.end + 1,
+            self.root_state,
+            self.empty_label,
+            self.weight,
+            grammar.log_uniform,
+        )
+        arrays = (
+            *(candidates.lengths, self.tag_symbols[candidates.tags], candidates.first_spans, candidates.starts),
+            *(candidates.ends, candidates.labels, candidates.utility, candidates.sentence_labels),
+            *(self.top_symbols, self.inner_states, self.chain_log_probs),
+            *(grammar.first_arcs, grammar.arc_symbols, grammar.arc_log_probs, grammar.arc_targets),
+            *(grammar.shorter, grammar.log_left_over),
+        )
+        pointers = [np.ascontiguousarray(array) for array in arrays]
+        threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
+        addresses = [array.ctypes.data for array in (*pointers, *spans)]
+        run_on_threads(_best_children.best_trees, threads, *settings, *addresses)
+        return spans
+
+    def best_trees_in_python(self, candidates: Candidates) -> SpanArrays:
+        """The same trees without the compiled code."""
+        spans: list[tuple[int, int, int]] = []
+        last_words = np.cumsum(candidates.lengths)
+        for number, (length, last) in enumerate(zip(candidates.lengths.tolist(), last_words.tolist(), strict=True)):
+            tags = self.tag_symbols[candidates.tags[last - length : last]].tolist()
+            rows = slice(*candidates.first_spans[number : number + 2])
+            choices = _choices(*(column[rows].tolist() for column in candidates[3:7]))
+            sentence = _Sentence(self, tags, choices, int(candidates.sentence_labels[number]))
+            spans += sorted(sentence.best_spans())
+        return SpanArrays(*(np.array(column, np.int64) for column in zip(*spans, strict=True)))
+
+
+class _Choice(NamedTuple):
+    """A candidate: a span with one label."""
+
+    start: int
+    end: int
+    label: int
+    utility: float
+
+
+def _choices(
+    starts: list[int], ends: list[int], labels: list[list[int]], utility: list[list[float]]
+) -> Iterator[_Choice]:
+    for start, end, span_labels, span_utility in zip(starts, ends, labels, utility, strict=True):
+        for label, label_utility in zip(span_labels, span_utility, strict=True):
+            if label != NO_LABEL:
+                yield _Choice(start, end, label, label_utility)
+
+
+class _Edge(NamedTuple):
+    """A word, or the best subtree of a candidate."""
+
+    start: int
+    end: int
+    symbol: int
+    utility: float
+    label: int = NO_LABEL
+    last: "_Point | None" = None  # of the path through its children
+
+
+class _Point(NamedTuple):
+    """The end of a path from the start of a constituent: its utility, and the last edge."""
+
+    utility: float
+    state: int  # of the grammar
+    edge: _Edge | None = None
+    before: "_Point | None" = None
+
+
+@dataclass
+class _Paths:
+    """The best paths of a constituent's children, from its start: by position and state of the grammar."""
+
+    grammar: LabelGrammar
+    points: dict[int, dict[int, _Point]]
+
+    def extend(self, edge: _Edge) -> None:
+        """Extends the paths that end where an edge starts."""
+        for point in self.points.get(edge.start, {}).values():
+            log_prob, state = self.grammar.grammar.advance(point.state, edge.symbol)
+            utility = point.utility + edge.utility + self.grammar.weight * log_prob
+            ends = self.points.setdefault(edge.end, {})
+            if state not in ends or utility > ends[state].utility:
+                ends[state] = _Point(utility, state, edge, point)
+
+    def best_end(self, position: int) -> _Point | None:
+        """The end of the best complete path to a position; its utility includes that of the end of the children."""
+        grammar, weight = self.grammar.grammar, self.grammar.weight
+        ends = [
+            point._replace(utility=point.utility + weight * grammar.advance(point.state, grammar.end)[0])
+            for point in self.points.get(position, {}).values()
+        ]
+        return max(ends, key=lambda point: point.utility, default=None)
+
+
+@dataclass
+class _Sentence:
+    """The search for the best tree of one sentence."""
+
+    grammar: LabelGrammar
+    tags: list[int]  # symbols
+    choices: Iterator[_Choice]
+    sentence_label: int
+    edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
+
+    def best_spans(self) -> list[tuple[int, int, int]]:
+        """The spans of the best tree."""
+        length = len(self.tags)
+        by_start: dict[int, list[_Choice]] = {}
+        for choice in self.choices:
+            by_start.setdefault(choice.start, []).append(choice)
+        root = self._paths(0, self.grammar.root_state)
+        for start in range(length - 1, -1, -1):
+            self._find_subtrees(start, by_start.get(start, []), root if start == 0 else None)
+        end = root.best_end(length)
+        assert end is not None, "the sentence's span has a choice, or no constituents"
+        return list(self._spans(end, 0, length, self.sentence_label))
+
+    def _paths(self, start: int, state: int) -> _Paths:
+        return _Paths(self.grammar, {start: {state: _Point(0.0, state)}})
+
+    def _find_subtrees(self, start: int, choices: list[_Choice], root: _Paths | None) -> None:
+        """Adds the edges from one position: its word, and the best subtree of each candidate."""
+        grammar, length = self.grammar, len(self.tags)
+        by_state = {state: self._paths(start, state) for state in {int(grammar.inner_states[c.label]) for c in choices}}
+        is_free_root = root is not None and self.sentence_label != NO_LABEL
+        all_paths = [*by_state.values(), *([root] if root is not None and is_free_root else [])]
+        last = length if is_free_root else max((choice.end for choice in choices), default=start + 1)
+        for position in range(start + 1, last + 1):
+            for paths in all_paths:
+                for edge in self.edges.get(position, []):
+                    paths.extend(edge)
+            word = [_Edge(start, position, self.tags[start], 0.0)] if position == start + 1 else []
+            for edge in word:
+                for paths in all_paths:
+                    paths.extend(edge)
+            subtrees = [
+                subtree
+                for choice in choices
+                if choice.end == position
+                if (subtree := self._subtree(choice, by_state[int(grammar.inner_states[choice.label])]))
+            ]
+            for edge in subtrees:
+                for paths in all_paths:
+                    paths.extend(edge)
+                if root is not None and not is_free_root and position == length:
+                    root.extend(edge)
+            self.edges.setdefault(position, []).extend([*word, *subtrees])
+
+    def _subtree(self, choice: _Choice, paths: _Paths) -> _Edge | None:
+        end = paths.best_end(choice.end)
+        if end is None:
+            return None
+        utility = end.utility + choice.utility + float(self.grammar.chain_log_probs[choice.label])
+        symbol = int(self.grammar.top_symbols[choice.label])
+        return _Edge(choice.start, choice.end, symbol, utility, choice.label, end)
+
+    def _spans(self, end: _Point, start: int, stop: int, label: int) -> Iterator[tuple[int, int, int]]:
+        """The spans below a constituent, given its path, and its own if it has a label; binarized to the left."""
+        edges: list[_Edge] = []
+        point: _Point | None = end
+        while point is not None and point.edge is not None:
+            edges.append(point.edge)
+            point = point.before
+        if label != NO_LABEL:
+            yield start, stop, label
+        for edge in edges[1:-1]:
+            yield start, edge.end, self.grammar.empty_label
+        for edge in edges:
+            if edge.last is not None:
+                yield from self._spans(edge.last, edge.start, edge.end, edge.label)
+            elif len(edges) > 1 or label == NO_LABEL:
+                yield edge.start, edge.end, self.grammar.empty_label

@@ -1,0 +1,42 @@
+"""Productions: the label of a constituent with the labels of its children. They are stored as text, one a line."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from treecrf.tree import Tree, escape, unescape
+
+Production = tuple[str, ...]  # the label of a constituent, and those of its children
+
+
+def productions(tree: Tree) -> Iterator[Production]:
+    """The productions of the constituents above the preterminals; tags are symbols like labels.
+
+    >>> list(productions(Tree.parse("(TOP (NP (DT the) (NN cat)))")))
+    [('TOP', 'NP'), ('NP', 'DT', 'NN')]
+    """
+    for node in tree.walk():
+        if not node.is_leaf:
+            yield (node.label, *(child.label for child in node.subtrees))
+
+
+def productions_to_text(counts: Mapping[Production, int]) -> str:
+    """Lines of a count and the symbols of a production, the most frequent first.
+
+    >>> productions_to_text(Counter({("NP", "NN"): 1, ("NP", "DT", "NN"): 2}))
+    '2 NP DT NN\\n1 NP NN\\n'
+    """
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{count} {' '.join(map(escape, production))}\n" for production, count in ordered)
+
+
+def productions_from_text(text: str) -> Counter[Production]:
+    """The counts of productions in lines that `productions_to_text` wrote."""
+    return Counter(dict(_read_lines(text.removesuffix("\n").split("\n") if text else [])))
+
+
+def _read_lines(lines: Iterable[str]) -> Iterator[tuple[Production, int]]:
+    for number, line in enumerate(lines, 1):
+        count, *symbols = line.split(" ")
+        if not count.isdecimal() or len(symbols) < 2 or len(count) > 12:
+            raise ValueError(f"line {number} is {line!r:.80}; expected a count, a label, and its children")
+        yield tuple(map(unescape, symbols) if "\\" in line else symbols), int(count)
