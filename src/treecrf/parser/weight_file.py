@@ -102,4 +102,4 @@ def _is_finite(array: npt.NDArray[Any]) -> bool:
     """Whether all numbers are finite in float32; NaN is the minimum of an array that contains it."""
     if array.dtype.kind != "f" or not array.size:
         return True
-    return bool(array.min() > -_MAX_WEIGHT and array.max() < _MAX_WEIGHT)
+    return float(array.min()) > -_MAX_WEIGHT and float(array.max()) < _MAX_WEIGHT

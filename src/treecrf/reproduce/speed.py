@@ -12,9 +12,9 @@ import torch
 from treecrf.bulk.timer import PartTimer, median_seconds
 from treecrf.data.batch import Batch
 from treecrf.decoding import Decoded, decode
-from treecrf.decoding.device_decode import PendingDecoded, decode_on_device
+from treecrf.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
 from treecrf.decoding.tree_builder import write_brackets
-from treecrf.nn import TensorBatch, TensorScores
+from treecrf.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper
@@ -25,7 +25,7 @@ SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for
 REPEATS = 3
 
 PlainWords = Sequence[Sequence[str]]
-TensorDecode = Callable[..., PendingDecoded]
+TensorDecode = Callable[..., PendingDecoded | PendingCandidates]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
@@ -77,9 +77,7 @@ def time_parts(
             stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
 
 
-def _decode_tensors(
-    parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: Callable[[TensorScores], PendingDecoded]
-) -> Decoded:
+def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: TensorDecode) -> Decoded:
     with timer.measure("copy to the device"):
         tensors = TensorBatch.from_host(batch, pin_memory=parser.device != "cpu").to(parser.device)
     with timer.measure("network"):
