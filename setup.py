@@ -1,17 +1,65 @@
-"""The compiled parts of treecrf; all else about the package is in pyproject.toml."""
+"""The compiled parts of treecrf; all else about the package is in pyproject.toml.
+
+Without a C compiler, the package is installed without them. The build says so, and makes a wheel for every platform.
+"""
 
 import os
+import sys
 import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_ext import build_ext
 
 # One wheel for every Python from 3.10 on, except the free-threaded ones, which have no stable ABI yet.
 abi3 = not sysconfig.get_config_var("Py_GIL_DISABLED")
 posix = os.name == "posix"
 # no fused multiply-adds but those that are written: instruction sets then give the same numbers, bit for bit
 EXACT = ["-ffp-contract=off"]
+MISSING_PARTS = (
+    "treecrf: these compiled parts are missing, and parsing is slow without them: {names}. Install a C compiler, such "
+    "as gcc or clang, and install treecrf again."
+)
+TERMINAL = Path("/dev/tty")
+
+
+class BuildExtensions(build_ext):
+    """Compiles the extensions, and says which ones could not be compiled."""
+
+    def run(self) -> None:
+        super().run()
+        missing = [extension for extension in self.extensions if not self._is_built(extension)]
+        if missing:
+            _warn(MISSING_PARTS.format(names=", ".join(extension.name for extension in missing)))
+        self.extensions = [extension for extension in self.extensions if extension not in missing]
+        self.distribution.ext_modules = self.extensions
+
+    def _is_built(self, extension: Extension) -> bool:
+        return Path(self.get_ext_fullpath(extension.name)).is_file()
+
+
+class BuildWheel(bdist_wheel):
+    """Builds the wheel; one without compiled parts is tagged py3-none-any."""
+
+    def run(self) -> None:
+        self.run_command("build_ext")
+        if not self.distribution.has_ext_modules():
+            self.root_is_pure = True
+            self.py_limited_api = False
+        super().run()
+
+
+def _warn(message: str) -> None:
+    """Prints a warning. pip hides the output of a build, so it is also written to the terminal, if there is one."""
+    print(message, file=sys.stderr)
+    if not sys.stderr.isatty():
+        try:
+            with TERMINAL.open("w") as terminal:
+                print(message, file=terminal)
+        except OSError:
+            pass  # no terminal
 
 
 def sources(package: str, pattern: str) -> list[str]:
@@ -34,6 +82,7 @@ def extension(name: str, *sources: str, flags: Sequence[str] = (), headers: Sequ
 
 
 setup(
+    cmdclass={"build_ext": BuildExtensions, "bdist_wheel": BuildWheel},
     ext_modules=[
         extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
         extension(

@@ -2,6 +2,7 @@
 
 import io
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,6 @@ def test_an_unknown_option_gets_the_usage_of_its_command_and_the_nearest_option(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["parse", "--device", "gpu"], "treecrf parse: --device is gpu; expected cpu, cuda or cuda:N"),
-        (["bench", "--device", "cuda:99"], "treecrf bench: --device is cuda:99, and "),
         (["train", "absent.toml", "-o", "out"], "treecrf train: there is no recipe absent.toml; expected a .toml"),
         (["plot", "absent"], "treecrf plot: there is no training run at absent; expected a folder with metrics"),
         (["pack", "absent", "out", "--card", "absent.toml"], "treecrf pack: there is no file absent.toml; expected"),
@@ -48,6 +47,33 @@ def test_a_mistake_is_one_line(
     monkeypatch.chdir(tmp_path)
     answer = str(run(*arguments))
     assert answer.startswith(message) and "\n" not in answer and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["parse", "--device", "gpu"], "treecrf parse: --device is gpu; expected cpu, cuda or cuda:N\n"),
+        (["bench", "--device", "cuda:99"], "treecrf bench: --device is cuda:99, and "),
+        (["serve", "--port", "abc"], "treecrf serve: --port is abc; expected a number from 0 to 65535\n"),
+    ],
+)
+def test_a_wrong_value_of_an_option_is_one_line_and_status_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    messages = capsys.readouterr().err
+    assert messages.startswith(message) and messages.count("\n") == 1
+
+
+def test_a_warning_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    formats: list[str] = []
+
+    def warn(_: object) -> None:
+        formats.append(warnings.formatwarning("parsing is slow", RuntimeWarning, "file.py", 7))
+
+    monkeypatch.setattr("treecrf.cli.samples.run", warn)
+    assert not run("samples")
+    assert formats == ["treecrf samples: parsing is slow\n"]
 
 
 def test_samples_are_copied_and_never_replace_other_files(tmp_path: Path) -> None:

@@ -95,8 +95,12 @@ def test_invalid_tokens_and_models_are_errors(models: Path, tmp_path: Path, monk
 
 def test_a_port_out_of_range_is_a_one_line_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert serve("--port", 99999) == 2
-    last_line = capsys.readouterr().err.splitlines()[-1]
-    assert "the port is '99999'; expected a number from 0 to 65535" in last_line
+    assert capsys.readouterr().err == "treecrf serve: --port is 99999; expected a number from 0 to 65535\n"
+
+
+def test_the_default_port_with_corenlps_protocol_is_corenlps(models: Path, serve_calls: list[dict[str, Any]]) -> None:
+    serve("--model", models / "one", "--corenlp")
+    assert serve_calls[0]["port"] == 9000
 
 
 def test_a_port_in_use_is_a_one_line_error(models: Path) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from treecrf.tables import RowKind
 
 STDOUT = "-"
+_BLUE_LABEL = "\\1\x1b[34m\\2\x1b[0m"
 _LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 
 
@@ -126,7 +127,7 @@ class ColorSink(Sink):
     """Writes trees of the format `pretty` to a terminal, with labels in blue."""
 
     def write(self, lines: Sequence[str]) -> None:
-        super().write([_LABEL.sub(r"\1\x1b[34m\2\x1b[0m", line) for line in lines])
+        super().write([_LABEL.sub(_BLUE_LABEL, line) for line in lines])
 
 
 def _partial_path(output: Path) -> Path:

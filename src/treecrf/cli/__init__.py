@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from treecrf.cli.colors import paint
-from treecrf.cli.errors import describe_error
+from treecrf.cli.errors import OptionError, describe_error
 from treecrf.cli.interrupts import exit_on_interrupt
 from treecrf.cli.streams import discard_stdout, open_standard_streams
+from treecrf.cli.warning_lines import one_line_warnings
 
 COMMANDS = {
     "bench": "measure how fast a model parses on this machine",
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     argv = sys.argv[1:] if argv is None else list(argv)
     open_standard_streams()
     name = f"treecrf {argv[0]}" if argv and argv[0] in COMMANDS else "treecrf"
-    with exit_on_interrupt(name):
+    with exit_on_interrupt(name), one_line_warnings(name):
         try:
             status: int | str | None = _run(argv)
             sys.stdout.flush()
@@ -48,8 +49,15 @@ def main(argv: Sequence[str] | None = None) -> None:
             status = 141
         except (ValueError, OSError, ImportError) as error:
             discard_stdout()
-            status = f"{paint(f'{name}:', 'red', sys.stderr)} {describe_error(error)}"
+            message = f"{paint(f'{name}:', 'red', sys.stderr)} {describe_error(error)}"
+            status = _print_error(message) if isinstance(error, OptionError) else message
         sys.exit(status)
+
+
+def _print_error(message: str) -> int:
+    """Prints the message of a wrong option, and returns the exit status of `argparse` for it."""
+    print(message, file=sys.stderr)
+    return 2
 
 
 def _run(argv: Sequence[str]) -> int | None:

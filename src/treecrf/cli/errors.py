@@ -1,4 +1,8 @@
-"""Messages of errors that end a command."""
+"""Errors that end a command, and their messages."""
+
+
+class OptionError(ValueError):
+    """An option with a value that it cannot have. The command ends with status 2, as for an unknown option."""
 
 
 def describe_error(error: Exception) -> str:

@@ -6,9 +6,11 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from treecrf.cli.errors import OptionError
 from treecrf.server.limits import Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_MAX_PORT = 65535
 _TOKEN_VARIABLE = "TREECRF_TOKEN"
 
 
@@ -16,9 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf serve`."""
     add = parser.add_argument
     add("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: %(default)s, local only)")
-    add(
-        "--port", type=_port, default=8000, metavar="P", help="port to listen on; 0: a free port (default: %(default)s)"
-    )
+    add("--port", metavar="P", help="port to listen on; 0: a free port (default: 8000, or 9000 with --corenlp)")
     add(
         "--model",
         nargs="+",
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="accept only requests whose Host header is one of these names or a local name",
     )
-    add("--corenlp", action="store_true", help="also answer clients of Stanford's CoreNLP server (default port: 9000)")
+    add("--corenlp", action="store_true", help="also answer clients of Stanford's CoreNLP server")
     add("--open", action="store_true", help="open the web page in a browser")
     add(
         "--log-format",
@@ -63,16 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"the port is {text!r}; expected a number from 0 to 65535")
+def _read_port(args: argparse.Namespace) -> int:
+    text: str = args.port or ("9000" if args.corenlp else "8000")
+    if not text.isdecimal() or int(text) > _MAX_PORT:
+        raise OptionError(f"--port is {text}; expected a number from 0 to {_MAX_PORT}")
     return int(text)
 
 
 def run(args: argparse.Namespace) -> None:
     """Loads the models and serves until SIGTERM or SIGINT."""
     limits = Limits(**{limit.name: getattr(args, f"max_{limit.name}") for limit in fields(Limits)})
-    token = _read_token(args)
+    token, port = _read_token(args), _read_port(args)
     try:
         from treecrf.server.app import create_app
         from treecrf.server.process import serve
@@ -86,7 +87,6 @@ def run(args: argparse.Namespace) -> None:
         load_parsers(args.model, args.device), limits=limits, token=token, hosts=hosts, corenlp=args.corenlp
     )
     log_format = args.log_format or ("text" if sys.stderr.isatty() else "json")
-    port = args.port if args.port is not None else 9000 if args.corenlp else 8000
     serve(app, host=args.host, port=port, log_format=log_format, opens_browser=args.open)
 
 

@@ -2,7 +2,6 @@
 
 import ctypes
 import sys
-import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 from treecrf.data.batch import Batch
 from treecrf.data.model_config import ModelConfig
 from treecrf.data.scores import Scores
+from treecrf.parser.compiled_parts import warn_about_missing_parts
 from treecrf.parser.storage import ParserState
-from treecrf.runtime.int8 import is_compiled, is_fast, why_unsupported
+from treecrf.runtime.int8 import is_fast, why_unsupported
 from treecrf.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.runtime.weights import Weights
 
@@ -57,17 +57,15 @@ def load_scorer(
     """
     if precision not in (None, *get_args(Precision)):
         raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8' or None")
+    warn_about_missing_parts()
     where = str(device or default_device())
     reason = f"it runs on {where}" if where != "cpu" else _why_no_runtime(state)
     if precision == "int8" and reason is not None:
         raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
     if precision == "int8" or (precision is None and reason is None and (is_fast() or not has_torch())):
         return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=True)
-    if where == "cpu" and precision is None:
-        if not is_compiled:
-            warnings.warn(f"parsing is slow: {reason}", RuntimeWarning, stacklevel=3)
-        if not has_torch() and _has_known_encoder(state):
-            return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
+    if where == "cpu" and precision is None and not has_torch() and _has_known_encoder(state):
+        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 

@@ -26,6 +26,7 @@ from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.decoding.tree_probability import tree_log_probs
+from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
@@ -107,6 +108,8 @@ class Parser(TreeSampling, OldParserNames):
         parts = [self.model_config.encoder, self.language, self.device, self.scorer.precision]
         if self.device == "cpu":
             parts.append(f"{num_threads()} threads")
+        if missing_parts():
+            parts.append(f"without compiled parts ({', '.join(missing_parts())})")
         return f"<Parser: {', '.join(parts)}>"
 
     @property

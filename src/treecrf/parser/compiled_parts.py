@@ -1,0 +1,26 @@
+"""The compiled parts that a parser uses, and a warning if some are missing."""
+
+import warnings
+from functools import cache
+
+from treecrf.chart import cpu_backend
+from treecrf.runtime import int8
+from treecrf.treebank import bracket_writer
+
+
+def missing_parts() -> list[str]:
+    """The packages whose compiled part is missing, because treecrf was installed without a C compiler."""
+    is_present = {"chart": cpu_backend.available, "runtime": int8.is_compiled, "treebank": bracket_writer.available}
+    return [name for name, is_there in is_present.items() if not is_there]
+
+
+@cache
+def warn_about_missing_parts() -> None:
+    """Warns once in a process if compiled parts are missing."""
+    if parts := missing_parts():
+        warnings.warn(
+            f"parsing is slow: treecrf was installed without its compiled parts ({', '.join(parts)}); install a C "
+            "compiler, then treecrf again",
+            RuntimeWarning,
+            stacklevel=4,
+        )
