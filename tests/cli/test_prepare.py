@@ -66,6 +66,15 @@ def test_any_file_is_cleaned(tmp_path: Path, name: str, suffix: str) -> None:
     assert (gzip.decompress(raw) if suffix.endswith("gz") else raw) == clean
 
 
+def test_trees_are_split_into_three_parts_with_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("split", FOLDER / "fifty.mrg", tmp_path / "out", "--dev", "0.2") is None
+    counts = [len((tmp_path / "out" / f"{part}.mrg").read_text().splitlines()) for part in ("train", "dev", "test")]
+    assert counts == [35, 10, 5]
+    out = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in out[1:4]] == [["train", "35"], ["dev", "10"], ["test", "5"]]
+    assert out[-1] == "runs of consecutive trees were put into one part as a whole"
+
+
 def test_several_files_are_written_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("trees", FOLDER / "english.mrg", FOLDER / "chinese.fid", "-o", tmp_path / "out.mrg") is None
     assert len((tmp_path / "out.mrg").read_text(encoding="utf-8").splitlines()) == 14
@@ -125,6 +134,9 @@ def test_a_file_is_only_replaced_with_the_output_option(tmp_path: Path) -> None:
         (["ptb", "a", "b", "--keep-labels"], "not --keep-labels"),
         (["ptb", "absent", "out"], "is not a folder"),
         (["trees", "absent.mrg", "out.mrg"], "there is no file absent.mrg"),
+        (["split", "absent.mrg", "out"], "there is no file absent.mrg"),
+        (["split", str(FOLDER / "english.mrg"), "out", "--dev", "2"], "the shares of dev and test are 2.0 and 0.1"),
+        (["trees", "a.mrg", "b.mrg", "--seed", "2"], "are for `treecrf prepare split`"),
         (["trees", str(DATA), "out.mrg"], "is a folder; expected a file"),
         (["trees", str(FOLDER / "english.mrg"), "out.mrg", "--encoding", "nonsense"], "unknown encoding"),
     ],

@@ -1,4 +1,4 @@
-"""`treecrf prepare`: clean trees from treebank releases, or from any bracketed files."""
+"""`treecrf prepare`: clean trees from treebank releases, or from any bracketed files, in one file or three parts."""
 
 import argparse
 import logging
@@ -6,18 +6,22 @@ import sys
 from pathlib import Path
 
 from treecrf.treebank import OnError, write_trees
-from treecrf.treebank.release_report import report_release, report_trees
+from treecrf.treebank.random_split import MIN_FILES, SplitShares, split_files
+from treecrf.treebank.release_report import report_release, report_split, report_trees
 from treecrf.treebank.releases import RELEASES, CleanTrees, prepare
 
 _STDOUT = "-"
+_WITHOUT_RELEASE = ("trees", "split")
 _NOTES = """\
 corpora:
 {corpora}
   trees   any bracketed files, one or several lines per tree, plain or gzipped; "-" is standard input
+  split   the same, split at random into train, dev and test; {min_files} or more files are documents, which are not cut
 
 examples:
   treecrf prepare ptb treebank_3 data/ptb           writes data/ptb/train.mrg, dev.mrg and test.mrg
   treecrf prepare trees a.mrg b.fid.gz -o all.mrg   writes one file
+  treecrf prepare split a.mrg b.fid.gz data/own     writes data/own/train.mrg, dev.mrg and test.mrg
 """
 
 
@@ -25,32 +29,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf prepare`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     corpora = "\n".join(f"  {name:7} {release.title}" for name, release in RELEASES.items())
-    parser.epilog = _NOTES.format(corpora=corpora)
+    parser.epilog = _NOTES.format(corpora=corpora, min_files=MIN_FILES)
     add = parser.add_argument
-    add("corpus", metavar="CORPUS", choices=[*RELEASES, "trees"], help="the treebank; see below")
+    add("corpus", metavar="CORPUS", choices=[*RELEASES, *_WITHOUT_RELEASE], help="the treebank; see below")
     add("paths", metavar="PATH", nargs="+", help="SOURCE OUT: the folder of a release, and the output folder")
     add("-o", "--output", metavar="OUT", help="the output, in place of the last PATH")
     add("--skip-bad", action="store_true", help="leave out trees that cannot be read, and count them")
     add("--encoding", help="encoding of the files (default: detect UTF-8 or GB18030)")
-    add("--keep-labels", action="store_true", help="keep labels as they are, hyphens included (trees only)")
+    add("--keep-labels", action="store_true", help="keep labels as they are, hyphens included (trees and split)")
+    add("--dev", type=float, metavar="SHARE", help=f"share of the trees (split; default: {SplitShares.dev})")
+    add("--test", type=float, metavar="SHARE", help=f"share of the trees (split; default: {SplitShares.test})")
+    add("--seed", type=int, metavar="N", help="number of the random split (split; default: 1)")
 
 
 def run(args: argparse.Namespace) -> None:
     """Writes clean trees and prints a report."""
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     sources, out = _sources_and_output(args)
-    on_error: OnError = "skip" if args.skip_bad else "raise"
-    if args.corpus == "trees":
-        trees = CleanTrees(files=sources, keep_labels=args.keep_labels, encoding=args.encoding, on_error=on_error)
+    if args.corpus != "split" and any(value is not None for value in (args.dev, args.test, args.seed)):
+        raise ValueError("--dev, --test and --seed are for `treecrf prepare split`")
+    if args.corpus in _WITHOUT_RELEASE:
         for source in sources:
             if source != _STDOUT and not Path(source).exists():
                 raise FileNotFoundError(f"there is no file {source}; expected trees in brackets, plain or gzipped")
-        _write_trees(trees, out)
+        (_split if args.corpus == "split" else _write_trees)(args, sources, out)
         return
     if len(sources) != 1 or args.keep_labels:
         raise ValueError(f"{args.corpus} takes one SOURCE folder, one OUT folder, and not --keep-labels")
     release = RELEASES[args.corpus]
-    prepared = prepare(release, Path(sources[0]), Path(out), encoding=args.encoding, on_error=on_error)
+    prepared = prepare(release, Path(sources[0]), Path(out), encoding=args.encoding, on_error=_on_error(args))
     print("\n".join([release.title, *report_release(prepared, release.expected)]))
 
 
@@ -65,10 +72,31 @@ def _sources_and_output(args: argparse.Namespace) -> tuple[list[str], str]:
     return sources, out
 
 
-def _write_trees(trees: CleanTrees, out: str) -> None:
+def _write_trees(args: argparse.Namespace, sources: list[str], out: str) -> None:
+    trees = CleanTrees(files=sources, keep_labels=args.keep_labels, encoding=args.encoding, on_error=_on_error(args))
     if out == _STDOUT:
         for tree in trees:
             print(tree)
     else:
         write_trees(out, trees)
     print("\n".join(report_trees(trees)), file=sys.stderr if out == _STDOUT else None)
+
+
+def _split(args: argparse.Namespace, sources: list[str], out: str) -> None:
+    default = SplitShares()
+    split = split_files(
+        sources,
+        Path(out),
+        shares=SplitShares(
+            dev=default.dev if args.dev is None else args.dev, test=default.test if args.test is None else args.test
+        ),
+        seed=1 if args.seed is None else args.seed,
+        keep_labels=args.keep_labels,
+        encoding=args.encoding,
+        on_error=_on_error(args),
+    )
+    print("\n".join(report_split(split)))
+
+
+def _on_error(args: argparse.Namespace) -> OnError:
+    return "skip" if args.skip_bad else "raise"

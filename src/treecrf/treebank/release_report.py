@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from treecrf.treebank.random_split import RandomSplit
 from treecrf.treebank.releases import SPLITS, CleanTrees, PreparedRelease, ReleaseSizes, count_sizes
 
 _HEADER = ("part", "sentences", "paper", "tokens", "labels", "paper", "binarized", "paper")
@@ -18,6 +19,18 @@ def report_release(release: PreparedRelease, expected: ReleaseSizes | None) -> l
     lines = [*_size_table(release.splits, expected), *_left_out(release.splits)]
     lines += [f"missing: {part}" for part in release.missing]
     return [*lines, *_differences(release, expected)] if expected else lines
+
+
+def report_split(split: RandomSplit) -> list[str]:
+    """The report on a treebank that was split at random."""
+    lines = [*_size_table(split.parts, None), *_left_out({"all": split.trees})]
+    lines += [
+        f"note: {count:,} of the sentences of {name} have the words of a sentence in train"
+        for name, count in split.seen.items()
+        if count
+    ]
+    documents = "each file was" if split.has_file_documents else "runs of consecutive trees were"
+    return [*lines, f"{documents} put into one part as a whole"]
 
 
 def _size_table(splits: Mapping[str, CleanTrees], expected: ReleaseSizes | None) -> list[str]:

@@ -64,15 +64,27 @@ class CleanTrees:
 
     def __iter__(self) -> Iterator[Tree]:
         for file in self.files:
-            reader = read_trees(file, encoding=self.encoding, on_error=self.on_error)
-            for raw in reader:
-                tree = clean(raw, keep_labels=self.keep_labels, dissolve=self.dissolve)
-                if tree is None:
-                    self.wordless += 1
-                else:
-                    self._count(tree)
-                    yield tree
-            self.skipped += reader.skipped
+            yield from self._read(file)
+        self._check_that_there_are_trees()
+
+    def by_file(self) -> Iterator[list[Tree]]:
+        """Yields the trees of each file."""
+        for file in self.files:
+            yield list(self._read(file))
+        self._check_that_there_are_trees()
+
+    def _read(self, file: Source) -> Iterator[Tree]:
+        reader = read_trees(file, encoding=self.encoding, on_error=self.on_error)
+        for raw in reader:
+            tree = clean(raw, keep_labels=self.keep_labels, dissolve=self.dissolve)
+            if tree is None:
+                self.wordless += 1
+            else:
+                self._count(tree)
+                yield tree
+        self.skipped += reader.skipped
+
+    def _check_that_there_are_trees(self) -> None:
         if not self.sentences:
             more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
             raise ValueError(f"no trees in {self.files[0]}{more}")
