@@ -50,7 +50,20 @@ def test_a_recipe_is_trained_to_a_parser(recipe: Path, tmp_path: Path, capsys: p
     assert code in (None, 0)
     assert "50 sentences to train on, 50 to choose by" in out
     assert len(re.findall(r"epoch +\d+  loss [\d.]+  dev P [\d.]+ R [\d.]+ F [\d.]+[* ]  [\d,]+ sentences/s", out)) == 2
-    assert re.search(r"best on dev: epoch \d, F [\d.]+; saved in .*run\ntest: P [\d.]+ R [\d.]+ F [\d.]+\n", out)
+    assert re.search(r"best on dev: epoch \d, F [\d.]+; saved in .*run\ndev: F [\d.]+ .*\ntest: F [\d.]+ ", out)
+    assert (tmp_path / "run" / "report.md").is_file()
+
+
+def test_a_folder_of_parts_is_trained_with_a_learning_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.mrg").write_bytes(Path(FIFTY).read_bytes())
+    sizes = [f"model.{name}_size=16" for name in ("lstm", "span", "label")]
+    code = train(tmp_path, "train.epochs=1", *sizes, "-o", tmp_path / "run", "--device", "cpu", "--learning-curve")
+    out = capsys.readouterr().out
+    assert code in (None, 0)
+    assert out.startswith("50 trees to train on: settings for hundreds of trees\n")
+    assert "learning curve: 25 trees, 50% of all\n" in out
+    assert "| 50 |" in (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`treecrf train`: trains a parser by a recipe."""
+"""`treecrf train`: trains a parser by a recipe, or on a folder of train, dev and test trees."""
 
 import argparse
 import logging
@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 from treecrf.config import read_config
 
 if TYPE_CHECKING:
-    from treecrf.training import Progress, TrainingResult
+    from treecrf.training import Progress, Recipe, TrainingResult
 
 _REFRESH_SECONDS = 0.1  # between two updates of the progress bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of `treecrf train`."""
-    parser.add_argument("recipe", type=Path, metavar="RECIPE", help="a .toml file with [data], [model] and [train]")
+    parser.add_argument(
+        "recipe",
+        type=Path,
+        metavar="RECIPE",
+        help="a .toml file with [data], [model] and [train], or a folder with train.mrg, dev.mrg and test.mrg, whose "
+        "settings are chosen by the number of trees",
+    )
     parser.add_argument(
         "settings", nargs="*", metavar="KEY=VALUE", help="replaces a setting of the recipe, such as train.seed=3"
     )
@@ -29,28 +35,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="continue the run in FOLDER, if there is one")
     parser.add_argument("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    parser.add_argument(
+        "--learning-curve",
+        action="store_true",
+        help="also train on a quarter and on half of the trees, which takes as long again for each",
+    )
 
 
 def run(args: argparse.Namespace) -> None:
     """Trains a parser, shows the progress, and prints the result."""
-    from treecrf.training import Recipe, fit
+    from treecrf.training import fit
+    from treecrf.training.learning_curve import measure_learning_curve
 
     logging.basicConfig(format="treecrf train: %(message)s")
-    if not args.recipe.is_file():
-        raise FileNotFoundError(
-            f"there is no recipe {args.recipe}; expected a .toml file with the tables [data], [model] and [train]"
-        )
-    recipe = read_config(Recipe, args.recipe, args.settings)
+    recipe = _read_recipe(args)
+    is_first = os.environ.get("RANK", "0") == "0"
+    if args.learning_curve and "RANK" in os.environ:
+        raise ValueError("--learning-curve needs one process; start `treecrf train` without torchrun")
+    learning_curve: dict[int, float] = {}
     try:
         with ProgressDisplay(epochs=recipe.train.epochs) as display:
             result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
+            if args.learning_curve:
+                learning_curve = measure_learning_curve(
+                    recipe, args.output, device=args.device, watch=display.show, report=display.print_line
+                )
     except (ValueError, OSError) as error:
         if "RANK" not in os.environ:
             raise
         number, total = int(os.environ["RANK"]) + 1, os.environ["WORLD_SIZE"]
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
-    if os.environ.get("RANK", "0") == "0":
-        _print_result(result, args.output)
+    if is_first:
+        _print_result(result, args, learning_curve)
+
+
+def _read_recipe(args: argparse.Namespace) -> "Recipe":
+    from treecrf.training import Recipe
+    from treecrf.training.presets import read_folder_recipe
+
+    if args.recipe.is_dir():
+        choice = read_folder_recipe(args.recipe, args.settings)
+        print(
+            f"{choice.trees:,} trees to train on: settings for {choice.preset.replace('-', ' ')} of trees", flush=True
+        )
+        return choice.recipe
+    if not args.recipe.is_file():
+        raise FileNotFoundError(
+            f"there is no recipe {args.recipe}; expected a .toml file with the tables [data], [model] and [train], or "
+            "a folder with train.mrg, dev.mrg and test.mrg"
+        )
+    return read_config(Recipe, args.recipe, args.settings)
 
 
 class ProgressDisplay:
@@ -77,9 +111,14 @@ class ProgressDisplay:
             self._bar.set_postfix_str(_format_progress(progress))
             self._refreshed = time.monotonic()
         line = _format_record(progress)
-        if line and self._bar is not None:
+        if line:
+            self.print_line(line)
+
+    def print_line(self, line: str) -> None:
+        """Prints a line above the progress bar, if there is one."""
+        if self._bar is not None:
             self._bar.write(line)
-        elif line:
+        else:
             print(line, flush=True)
 
 
@@ -118,8 +157,13 @@ def _format_record(progress: "Progress") -> str:
     return ""
 
 
-def _print_result(result: "TrainingResult", folder: Path) -> None:
+def _print_result(result: "TrainingResult", args: argparse.Namespace, learning_curve: dict[int, float]) -> None:
+    from treecrf.training.report import REPORT, write_report
+
+    folder: Path = args.output
     print(f"best on dev: epoch {result.best_epoch}, F {result.dev_f:.2f}; saved in {folder}")
-    if result.test is not None:
-        score = result.test
-        print(f"test: P {score.precision:.2f} R {score.recall:.2f} F {score.f1:.2f}")
+    if learning_curve:
+        learning_curve |= {result.trees: result.dev_f}
+    for line in write_report(folder, device=args.device, learning_curve=learning_curve):
+        print(line)
+    print(f"report with curve, errors and examples: {folder / REPORT}")

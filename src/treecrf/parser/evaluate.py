@@ -32,10 +32,15 @@ def evaluate_parser(
     trees = [cleaned for tree in gold if (cleaned := clean(tree, keep_labels=True))]
     sentences = [_lowercase(tree.words) if lowercase else tree.words for tree in trees]
     predicted = list(parser.parse_many(sentences, tags=evaluation_tags(parser, trees), mbr=mbr))
+    return score_trees(trees, predicted, rules)
+
+
+def score_trees(gold: Sequence[Tree], predicted: Sequence[Tree], rules: Rules = COLLINS) -> ParserScores:
+    """Scores the trees that a parser has predicted."""
     return ParserScores(
-        all_sentences=evaluate(trees, predicted, rules=rules, use_gold_tags=True),
-        evalb=evaluate(trees, predicted, rules=rules),
-        well_formedness=compare_well_formedness([clean(tree) or tree for tree in trees], predicted),
+        all_sentences=evaluate(gold, predicted, rules=rules, use_gold_tags=True),
+        evalb=evaluate(gold, predicted, rules=rules),
+        well_formedness=compare_well_formedness([clean(tree) or tree for tree in gold], predicted),
     )
 
 

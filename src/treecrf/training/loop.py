@@ -40,6 +40,7 @@ from treecrf.training.metrics_log import NAME, MetricsLog
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
 from treecrf.training.progress import ProgressCallback, ProgressReporter
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
+from treecrf.training.threads import ThreadTuner, restored_threads, thread_counts
 from treecrf.tree import Tree
 
 _LOG = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class TrainingResult(NamedTuple):
     best_epoch: int
     dev_f: float
     test: Score | None
+    trees: int  # to train on
 
 
 def fit(
@@ -71,6 +73,7 @@ def fit(
         join_processes(device) as processes,
         lock_folder(folder) if processes.is_first else nullcontext(),
         matmul_precision(recipe.train.precision),
+        restored_threads(),
         _fork_rng(processes),
     ):
         if processes.is_first:
@@ -106,6 +109,8 @@ class Trainer:
         self._captured_step: CapturedStep | None = None
         if setup.loader.fixed_shapes:
             self._captured_step = CapturedStep(self._step_on_device, setup.processes.device)
+        counts = thread_counts(device=setup.processes.device.type, world_size=setup.processes.world_size)
+        self._thread_tuner = ThreadTuner(counts)
         self._last_checkpoint = time.monotonic()
 
     @property
@@ -140,7 +145,8 @@ class Trainer:
                 progress = (state.epoch + (state.batch + 0.5) / len(batches)) / self._config.epochs
                 factor = learning_rate_factor(self._config, step=state.step, progress=progress)
                 set_learning_rate(self.setup.optimizer, factor)
-                self._step(step_batch)
+                with self._thread_tuner.step(step_batch.words):
+                    self._step(step_batch)
                 state.batch += 1
                 state.step += 1
                 state.sentences += step_batch.sentences
@@ -269,7 +275,7 @@ class Trainer:
             metrics = {"event": "end", "step": state.step, "best_epoch": state.best_epoch, "dev_f": state.best_f}
             scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
             self._log_metrics(metrics | scores)
-        return TrainingResult(state.best_epoch, state.best_f, test)
+        return TrainingResult(state.best_epoch, state.best_f, test, len(setup.loader.corpus.lengths))
 
     def _save_checkpoint_if_due(self) -> None:
         config, state = self._config, self.state

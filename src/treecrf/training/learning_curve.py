@@ -1,0 +1,56 @@
+"""Learning curves: dev F of parsers that were trained on shares of the training trees."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from treecrf.training.config import Recipe
+from treecrf.training.loop import fit
+from treecrf.training.progress import ProgressCallback
+from treecrf.treebank import read_trees, write_trees
+
+FOLDER = "learning-curve"
+SHARES = (0.25, 0.5)
+
+
+def measure_learning_curve(
+    recipe: Recipe,
+    folder: Path,
+    *,
+    device: str | None = None,
+    watch: ProgressCallback | None = None,
+    report: Callable[[str], object] = lambda _: None,
+) -> dict[int, float]:
+    """Trains on each share of the trees, in folders of their own below `folder`, and returns dev F by number of trees.
+
+    A share is read more often, so that each run has as many steps as the run with all trees. A larger share contains
+    the smaller ones.
+    """
+    curve: dict[int, float] = {}
+    for share in SHARES:
+        target = folder / FOLDER / f"{100 * share:.0f}-percent"
+        target.mkdir(parents=True, exist_ok=True)
+        share_recipe, trees = _share_recipe(recipe, share, target)
+        report(f"learning curve: {trees:,} trees, {share:.0%} of all")
+        curve[trees] = fit(share_recipe, target / "run", resume=True, device=device, watch=watch).dev_f
+    return curve
+
+
+def _share_recipe(recipe: Recipe, share: float, target: Path) -> tuple[Recipe, int]:
+    """Writes a share of each training file, and returns the recipe with these files and their number of trees."""
+    paths: list[str] = []
+    counts: list[tuple[int, int]] = []  # all trees of the file, trees of its share
+    for number, path in enumerate(recipe.data.train, 1):
+        trees = list(read_trees(path))
+        order = list(range(len(trees)))
+        random.Random(recipe.train.seed).shuffle(order)
+        chosen = sorted(order[: max(1, round(share * len(trees)))])
+        share_path = target / f"train-{number}.mrg"
+        write_trees(share_path, (trees[index] for index in chosen))
+        paths.append(str(share_path))
+        counts.append((len(trees), len(chosen)))
+    weights = recipe.data.weights or (1.0,) * len(paths)
+    scaled = tuple(weight * total / part for weight, (total, part) in zip(weights, counts, strict=True))
+    data = replace(recipe.data, train=tuple(paths), weights=scaled, test=())
+    return replace(recipe, data=data), sum(part for _, part in counts)

@@ -1,0 +1,204 @@
+"""The report on a training run: scores with intervals, the curve of dev F, examples of errors, and what to try next."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treecrf.atomic_io import write_file
+from treecrf.config import read_config
+from treecrf.evalb import Score, bootstrap
+from treecrf.parser import Parser
+from treecrf.parser.evaluate import ParserScores, evaluation_tags, score_trees
+from treecrf.training.advice import Evidence, advise
+from treecrf.training.checkpoint import RECIPE, read_rules
+from treecrf.training.config import Recipe
+from treecrf.training.metrics_log import NAME, read_metrics
+from treecrf.tree import Span, Tree
+from treecrf.treebank import read_trees
+
+REPORT = "report.md"
+_CURVE_ROWS = 15
+_BAR_WIDTH = 40
+_LABELS = 8  # labels with the most errors
+_EXAMPLES = 5
+_EXAMPLE_WORDS = 30  # longer sentences are not shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartScores:
+    """The gold and the predicted trees of dev or test, and their scores."""
+
+    name: str
+    gold: list[Tree]
+    predicted: list[Tree]
+    scores: ParserScores
+
+    @property
+    def main(self) -> Score:
+        """The score over all sentences, with punctuation deleted by the gold tags."""
+        return self.scores.all_sentences
+
+    @property
+    def interval(self) -> bootstrap.Interval:
+        """The 95% interval of F."""
+        return bootstrap.intervals(self.main).get("f1", bootstrap.Interval(self.main.f1, self.main.f1))
+
+
+def write_report(
+    folder: Path, *, device: str | None = None, learning_curve: Mapping[int, float] | None = None
+) -> list[str]:
+    """Scores the parser of a run, writes report.md into its folder, and returns the summary in a few lines.
+
+    `learning_curve` has the dev F by the number of training trees.
+    """
+    recipe = read_config(Recipe, folder / RECIPE)
+    parser = Parser.load(folder, device, precision="float32")
+    parts = [
+        _score_part(name, paths, parser, folder, recipe)
+        for name, paths in (("dev", recipe.data.dev), ("test", recipe.data.test))
+        if paths
+    ]
+    epochs = [record for record in read_metrics(folder / NAME) if record["event"] == "epoch"]
+    advice = advise(_evidence(recipe, parts, epochs, learning_curve or {}))
+    text = "\n".join(_lines(folder, recipe, parts, epochs, learning_curve or {}, advice)) + "\n"
+    write_file(folder / REPORT, text.encode())
+    return [*(_summary_line(part) for part in parts), *advice]
+
+
+def _score_part(name: str, paths: Sequence[str], parser: Parser, folder: Path, recipe: Recipe) -> PartScores:
+    gold = [tree for path in paths for tree in read_trees(path)]
+    sentences, tags = [tree.words for tree in gold], evaluation_tags(parser, gold)
+    predicted = list(parser.parse_many(sentences, tags=tags, mbr=recipe.train.mbr))
+    return PartScores(
+        name=name, gold=gold, predicted=predicted, scores=score_trees(gold, predicted, read_rules(folder, recipe))
+    )
+
+
+def _evidence(
+    recipe: Recipe,
+    parts: Sequence[PartScores],
+    epochs: Sequence[Mapping[str, Any]],
+    learning_curve: Mapping[int, float],
+) -> Evidence:
+    train = [tree for path in recipe.data.train for tree in read_trees(path)]
+    train_words = {word.lower() for tree in train for word in tree.words}
+    dev_words = [word.lower() for tree in parts[0].gold for word in tree.words]
+    return Evidence(
+        trees=len(train),
+        f1=parts[-1].main.f1,
+        interval=parts[-1].interval,
+        scored_part=parts[-1].name,
+        unknown_word_share=sum(word not in train_words for word in dev_words) / len(dev_words),
+        has_pretrained_words=bool(recipe.data.vectors or recipe.model.transformer),
+        best_epoch=max(epochs, key=lambda record: record["dev_f"])["epoch"],
+        epochs=recipe.train.epochs,
+        learning_curve=dict(learning_curve),
+    )
+
+
+def _summary_line(part: PartScores) -> str:
+    low, high = part.interval
+    return (
+        f"{part.name}: F {part.main.f1:.2f} over all {part.main.all.sentences:,} sentences "
+        f"(95% interval {low:.1f} to {high:.1f}), EVALB's F {part.scores.evalb.f1:.2f}"
+    )
+
+
+def _lines(
+    folder: Path,
+    recipe: Recipe,
+    parts: Sequence[PartScores],
+    epochs: Sequence[Mapping[str, Any]],
+    learning_curve: Mapping[int, float],
+    advice: Sequence[str],
+) -> Iterator[str]:
+    yield from (f"# Training report: {folder.name}", "")
+    yield f"Trained on {', '.join(f'`{path}`' for path in recipe.data.train)}; all settings are in `{RECIPE}`."
+    yield from ("", "## Scores", "", *_score_lines(parts), "")
+    yield from ("## Dev F by epoch", "", "```text", *curve_lines(epochs), "```", "")
+    if learning_curve:
+        yield from ("## Learning curve", "", *_learning_curve_lines(learning_curve), "")
+    yield from (f"## Labels with the most errors on {parts[0].name}", "", *_label_lines(parts[0].main), "")
+    yield from (f"## Examples of errors on {parts[0].name}", "", *_example_lines(parts[0]))
+    yield from ("## What to try next", "", *(f"- {sentence}" for sentence in advice))
+
+
+def _score_lines(parts: Sequence[PartScores]) -> Iterator[str]:
+    yield "F over all sentences, with punctuation deleted by the gold tags; EVALB deletes it by the predicted tags."
+    yield from ("", "| part | sentences | F | 95% interval | precision | recall | EVALB's F | tagging accuracy |")
+    yield "|---|---|---|---|---|---|---|---|"
+    for part in parts:
+        score, evalb, (low, high) = part.main, part.scores.evalb, part.interval
+        yield (
+            f"| {part.name} | {score.all.sentences:,} | {score.f1:.2f} | {low:.1f} to {high:.1f} | "
+            f"{score.precision:.2f} | {score.recall:.2f} | {evalb.f1:.2f} | {evalb.all.tagging_accuracy:.2f} |"
+        )
+
+
+def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Bars of dev F, for at most some epochs and the best one.
+
+    >>> print("\\n".join(curve_lines([{"epoch": 1, "dev_f": 20.0}, {"epoch": 2, "dev_f": 80.0}])))
+    epoch   dev F
+        1   20.00  ██████████
+        2   80.00  ████████████████████████████████████████ best
+    """
+    best = max(epochs, key=lambda record: record["dev_f"])
+    rows = min(len(epochs), _CURVE_ROWS)
+    chosen = {round(row * (len(epochs) - 1) / max(rows - 1, 1)) for row in range(rows)} | {epochs.index(best)}
+    yield "epoch   dev F"
+    for number in sorted(chosen):
+        record = epochs[number]
+        bar = "█" * round(_BAR_WIDTH * record["dev_f"] / max(best["dev_f"], 1.0))
+        yield f"{record['epoch']:5}  {record['dev_f']:6.2f}  {bar}{' best' if record is best else ''}"
+
+
+def _learning_curve_lines(learning_curve: Mapping[int, float]) -> Iterator[str]:
+    yield from ("| trees | dev F |", "|---|---|")
+    yield from (f"| {trees:,} | {dev_f:.2f} |" for trees, dev_f in sorted(learning_curve.items()))
+
+
+def _label_lines(score: Score) -> Iterator[str]:
+    errors = {
+        label: counts.gold - counts.recalled + counts.predicted - counts.correct
+        for label, counts in score.labels.items()
+    }
+    yield from ("| label | in gold trees | precision | recall | errors |", "|---|---|---|---|---|")
+    for label in sorted(errors, key=lambda name: -errors[name])[:_LABELS]:
+        counts = score.labels[label]
+        yield f"| {label} | {counts.gold:,} | {counts.precision:.1f} | {counts.recall:.1f} | {errors[label]:,} |"
+
+
+def _example_lines(part: PartScores) -> Iterator[str]:
+    pairs = [
+        (gold, predicted)
+        for gold, predicted in zip(part.gold, part.predicted, strict=True)
+        if len(gold.words) <= _EXAMPLE_WORDS and any(constituent_differences(gold, predicted))
+    ]
+    for index in range(min(_EXAMPLES, len(pairs))):
+        gold, predicted = pairs[index * len(pairs) // _EXAMPLES]
+        missed, wrong = constituent_differences(gold, predicted)
+        yield from (" ".join(gold.words), "")
+        yield from (f"- missed {_format_span(span, gold)}" for span in missed)
+        yield from (f"- wrong {_format_span(span, gold)}" for span in wrong)
+        yield ""
+    if not pairs:
+        yield from ("There are none.", "")
+
+
+def constituent_differences(gold: Tree, predicted: Tree) -> tuple[list[Span], list[Span]]:
+    """The constituents of the gold tree that the predicted tree lacks, and those that only the predicted tree has.
+
+    >>> gold = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept))))")
+    >>> constituent_differences(gold, Tree.parse("(TOP (S (DT the) (NP (NN cat)) (VP (VBD slept))))"))
+    ([Span(start=0, end=2, label='NP')], [Span(start=1, end=2, label='NP')])
+    """
+    gold_spans, predicted_spans = Counter(gold.spans()[1:]), Counter(predicted.spans()[1:])
+    missed, wrong = gold_spans - predicted_spans, predicted_spans - gold_spans
+    return sorted(missed.elements()), sorted(wrong.elements())
+
+
+def _format_span(span: Span, tree: Tree) -> str:
+    return f"{span.label}: {' '.join(tree.words[span.start : span.end])}"

@@ -1,0 +1,84 @@
+"""Tests of the report on a training run, of its advice, and of learning curves."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from small import FIFTY, small_recipe
+from treecrf.evalb.bootstrap import Interval
+from treecrf.training import fit
+from treecrf.training.advice import Evidence, advise, expected_gain
+from treecrf.training.learning_curve import measure_learning_curve
+from treecrf.training.report import REPORT, write_report
+from treecrf.treebank import read_trees
+
+EVIDENCE = Evidence(
+    trees=20_000,
+    f1=90.0,
+    interval=Interval(89.5, 90.5),
+    scored_part="test",
+    unknown_word_share=0.01,
+    has_pretrained_words=False,
+    best_epoch=5,
+    epochs=10,
+    learning_curve={},
+)
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    fit(small_recipe(data={"test": (FIFTY,)}, model={"tag_head": True}, epochs=2), folder, device="cpu")
+    return folder
+
+
+def test_a_report_has_scores_curve_errors_and_advice(run_folder: Path) -> None:
+    dev, test, *advice = write_report(run_folder, device="cpu", learning_curve={10: 40.0, 20: 60.0})
+    assert dev.startswith("dev: F ") and test.startswith("test: F ") and "95% interval" in test
+    assert advice
+    text = (run_folder / REPORT).read_text(encoding="utf-8")
+    for part in ("| dev | 50 |", "| test | 50 |", "epoch   dev F", " best", "- missed ", "- wrong ", "| 20 | 60.00 |"):
+        assert part in text
+    assert all(f"- {sentence}\n" in text for sentence in advice)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"trees": 240}, "More trees: 240 are few"),
+        ({"learning_curve": {100: 60.0, 200: 80.0}}, "twice as many would add about 10.0 points"),
+        ({"learning_curve": {100: 80.0, 200: 80.1}}, "would add only about 0.1 points"),
+        ({"unknown_word_share": 0.25}, "25% of the words of dev do not occur in train"),
+        ({"best_epoch": 10}, "The best epoch was 10 of 10"),
+        ({"interval": Interval(80.0, 95.0)}, "The 95% interval on test is 15.0 points wide"),
+    ],
+)
+def test_advice_follows_from_the_figures(change: dict[str, object], sentence: str) -> None:
+    assert advise(EVIDENCE) == []
+    (advice,) = advise(replace(EVIDENCE, **change))  # type: ignore[arg-type]
+    assert sentence in advice
+
+
+def test_a_parser_with_pretrained_words_needs_no_others() -> None:
+    assert advise(replace(EVIDENCE, unknown_word_share=0.25, has_pretrained_words=True)) == []
+
+
+def test_the_expected_gain_follows_a_power_law() -> None:
+    errors = {trees: 100 * trees**-0.3 for trees in (50, 100, 200)}
+    curve = {trees: 100 - error for trees, error in errors.items()}
+    gain = errors[200] - 100 * 400**-0.3
+    assert expected_gain(curve) == pytest.approx(gain)
+    assert expected_gain({50: 60.0}) is None
+
+
+def test_a_learning_curve_has_runs_with_nested_shares_of_the_trees(tmp_path: Path) -> None:
+    recipe = small_recipe(epochs=1)
+    lines: list[str] = []
+    curve = measure_learning_curve(recipe, tmp_path, device="cpu", report=lines.append)
+    assert list(curve) == [12, 25] and len(lines) == 2
+    quarter, half = (
+        set(map(str, read_trees(tmp_path / "learning-curve" / name / "train-1.mrg")))
+        for name in ("25-percent", "50-percent")
+    )
+    assert quarter < half < set(map(str, read_trees(FIFTY)))
