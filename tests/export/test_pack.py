@@ -161,6 +161,28 @@ def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pyte
     assert Parser.load(tmp_path / "small", device="cpu").parse(["the", "cat", "."]).words == ["the", "cat", "."]
 
 
+def test_a_run_is_packed_without_a_text_and_with_the_files_of_its_recipe(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("train.mrg", "dev.mrg"):  # a folder without a name in the recipe
+        Path(name).write_bytes(Path(FIFTY).read_bytes())
+    fit(small_recipe(data={"train": ("train.mrg",), "dev": ("dev.mrg",)}, epochs=1), "run", device="cpu")
+    with pytest.raises(SystemExit) as exit_:
+        main(["pack", "run", "small"])
+    assert exit_.value.code is None
+    card = ModelCard.load(Path("small"))
+    assert [treebank.name for treebank in card.data] == [tmp_path.name]
+    assert [(score.name, score.sentences) for score in card.scores] == [(f"{tmp_path.name}, dev", 50)]
+    for arguments in (["models", "small"], ["models", "small", "--labels"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code is None
+    Path("dev.mrg").unlink()
+    with pytest.raises(SystemExit, match=r"there is no file dev\.mrg, which the recipe of the run names"):
+        main(["pack", "run", "other"])
+
+
 def test_embedded_models_are_listed_shown_and_loaded_by_name(
     packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,7 +72,7 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
 
 
 def _label_lines(card: ModelCard) -> Iterator[str]:
-    return _explained(card.labels, card.tags, _LANGUAGE_CODES.get(str(card.purpose.language), ""))
+    return _explained(card.labels, card.tags, _LANGUAGE_CODES.get(str(card.purpose.language), "en"))
 
 
 def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:

@@ -2,8 +2,12 @@
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-_TREEBANKS, _RECIPE = "treebanks.toml", "recipe.toml"
+if TYPE_CHECKING:
+    from treecrf.export.model_card import Purpose, TreebankInfo
+
+_TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="the folder of the model; its name is the name of the model (default: only renew the card of RUN)",
     )
-    add("--card", type=Path, required=True, metavar="FILE", help="TOML file with the text of the model card")
+    add("--card", type=Path, metavar="FILE", help="TOML file with the text of the model card (default: no text)")
     add(
         "--treebanks",
         type=Path,
@@ -27,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--data",
         type=Path,
-        default="data",
         metavar="DIR",
-        help="folder with NAME/test.mrg.gz and the training files NAME/FILE (default: data)",
+        help="folder with NAME/test.mrg.gz and the training files NAME/FILE (default: data with --card, otherwise the "
+        "files of the run's recipe)",
     )
     add(
         "--vectors",
@@ -43,33 +47,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Packs a model, scores it and prints its model card."""
-    from treecrf.config import read_config
-    from treecrf.export.model_card import Purpose, read_treebanks, to_markdown
+    from treecrf.export.model_card import to_markdown
     from treecrf.export.pack import pack_model, renew_card
 
-    treebanks_file = args.treebanks or args.card.with_name(_TREEBANKS)
-    for path, content in ((args.card, "the text of the model card"), (treebanks_file, "the sources of treebanks")):
-        if not path.is_file():
-            raise FileNotFoundError(f"there is no file {path}; expected a TOML file with {content}")
+    purpose, treebanks = _read_texts(args)
     if args.out is not None and not (args.run_folder / _RECIPE).is_file():
         raise FileNotFoundError(f"there is no training run in {args.run_folder}; expected a folder with {_RECIPE}")
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
-    purpose = read_config(Purpose, args.card)
-    treebanks = read_treebanks(treebanks_file)
+    data = _DATA if args.data is None and args.card is not None else args.data
     if args.out is None:
         if args.vectors is not None or args.commit is not None:
             raise ValueError("--vectors and --commit are for a model that is packed; name its folder OUT")
-        card = renew_card(args.run_folder, purpose, treebanks, data=args.data, device=args.device)
+        if purpose is None or treebanks is None:
+            raise ValueError("there is no OUT and no --card; name the folder of the model, or a text for its card")
+        card = renew_card(args.run_folder, purpose, treebanks, data=data, device=args.device)
     else:
         card = pack_model(
             args.run_folder,
             args.out,
             purpose,
             treebanks,
-            data=args.data,
+            data=data,
             vectors=args.vectors,
             commit=args.commit,
             device=args.device,
         )
     print(to_markdown(card), end="")
+
+
+def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":
+    """The text of the card and the descriptions of treebanks; None without a file."""
+    from treecrf.config import read_config
+    from treecrf.export.model_card import Purpose, read_treebanks
+
+    treebanks_file = args.treebanks or (args.card and args.card.with_name(_TREEBANKS))
+    for path, content in ((args.card, "the text of the model card"), (treebanks_file, "the sources of treebanks")):
+        if path is not None and not path.is_file():
+            raise FileNotFoundError(f"there is no file {path}; expected a TOML file with {content}")
+    purpose = None if args.card is None else read_config(Purpose, args.card)
+    return purpose, None if treebanks_file is None else read_treebanks(treebanks_file)

@@ -11,6 +11,7 @@ from treecrf.config import tomllib
 
 CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
 
+NOT_STATED = "not stated"
 LONG = 6  # words; shorter sentences, such as headings, occur in many texts
 
 _CITATION = """\

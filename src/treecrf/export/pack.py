@@ -1,9 +1,10 @@
 """Packs a training run: a small model with its model card."""
 
 import subprocess
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml, tomllib
@@ -19,6 +20,14 @@ from treecrf.export.model_card import (
     TreebankScore,
     TreebankWellFormedness,
 )
+from treecrf.export.run_defaults import (
+    ScoringFiles,
+    data_files,
+    recipe_files,
+    treebank_name,
+    unstated_purpose,
+    unstated_treebank,
+)
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
@@ -32,36 +41,39 @@ from treecrf.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparis
 def pack_model(
     run: Path,
     folder: Path,
-    purpose: Purpose,
-    treebanks: dict[str, TreebankInfo],
+    purpose: Purpose | None = None,
+    treebanks: Mapping[str, TreebankInfo] | None = None,
     *,
-    data: Path,
+    data: Path | None = None,
     vectors: int | None = None,
     commit: str | None = None,
     device: str | None = None,
 ) -> ModelCard:
     """Writes a run's parser as a small model with its card, scored on the files `data`/NAME/test.mrg.gz.
 
-    Words without training examples keep their pretrained vectors, but only the first `vectors` words if it is given.
+    Without `data`, the training and test files are those of the run's recipe. Without `purpose` and `treebanks`, the
+    card says that nothing is stated. Words without training examples keep their pretrained vectors, but only the first
+    `vectors` words if it is given.
     """
-    original_recipe = read_config(Recipe, run / RECIPE)
-    recipe = _portable(original_recipe, purpose)
-    names = list(dict.fromkeys(Path(path).parent.name for path in recipe.data.train))
-    unknown = [name for name in names if name not in treebanks]
+    run_recipe = read_config(Recipe, run / RECIPE)
+    if purpose is None:
+        purpose = unstated_purpose(run_recipe)
+    recipe = _portable(run_recipe, purpose)
+    names = list(dict.fromkeys(map(treebank_name, run_recipe.data.train)))
+    unknown = [name for name in names if treebanks is not None and name not in treebanks]
     if unknown:
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
+    files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
     save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), small=True)
     parser = Parser.load(folder, device)
-    scores, well_formedness = _measure(
-        parser, purpose.tests, data, train=recipe.data.train, rules=read_rules(run, original_recipe)
-    )
+    scores, well_formedness = _measure(parser, files, rules=read_rules(run, run_recipe))
     card = ModelCard(
         name=folder.name,
         purpose=purpose,
         version=version("treecrf"),
         commit=source_commit() if commit is None else commit,
         size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN)),
-        data=tuple(treebanks[name] for name in names),
+        data=tuple(unstated_treebank(name) if treebanks is None else treebanks[name] for name in names),
         scores=scores,
         well_formedness=well_formedness,
         labels=_constituent_labels(parser.vocabulary.labels),
@@ -73,13 +85,13 @@ def pack_model(
 
 
 def renew_card(
-    folder: Path, purpose: Purpose, treebanks: dict[str, TreebankInfo], *, data: Path, device: str | None = None
+    folder: Path, purpose: Purpose, treebanks: Mapping[str, TreebankInfo], *, data: Path, device: str | None = None
 ) -> ModelCard:
     """Writes the card of a packed model again, with new texts and new scores."""
     card = ModelCard.load(folder)
-    train = tomllib.loads(card.recipe)["data"]["train"]
+    files = data_files(data, tomllib.loads(card.recipe)["data"]["train"], purpose.tests)
     parser = Parser.load(folder, device)
-    scores, well_formedness = _measure(parser, purpose.tests, data, train=train, rules=scoring_rules(folder))
+    scores, well_formedness = _measure(parser, files, rules=scoring_rules(folder))
     card = replace(
         card,
         purpose=purpose,
@@ -134,12 +146,12 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
 
 
 def _measure(
-    parser: Parser, tests: Iterable[str], data: Path, *, train: Iterable[str], rules: Rules
+    parser: Parser, files: ScoringFiles, *, rules: Rules
 ) -> tuple[tuple[TreebankScore, ...], tuple[TreebankWellFormedness, ...]]:
-    """Scores and well-formedness on the files `data`/NAME/test.mrg.gz; scores count sentences of the training data."""
-    training_sentences = {_fold(tree.words) for path in train for tree in read_trees(data / path)}
+    """Scores and well-formedness on each test set; scores count sentences of the training data."""
+    training_sentences = {_fold(tree.words) for path in files.train for tree in read_trees(path)}
     unlimited_rules = replace(rules, max_error=None)
-    results = [_score(parser, name, data, unlimited_rules, training_sentences) for name in tests]
+    results = [_score(parser, name, paths, unlimited_rules, training_sentences) for name, paths in files.tests.items()]
     return tuple(score for score, _ in results), tuple(entry for _, entry in results if entry)
 
 
@@ -149,9 +161,9 @@ def _fold(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _score(
-    parser: Parser, name: str, data: Path, rules: Rules, training_sentences: Set[tuple[str, ...]]
+    parser: Parser, name: str, paths: Iterable[Path], rules: Rules, training_sentences: Set[tuple[str, ...]]
 ) -> tuple[TreebankScore, TreebankWellFormedness | None]:
-    trees = read_trees(data / name / "test.mrg.gz")
+    trees = chain.from_iterable(map(read_trees, paths))
     gold = [cleaned for tree in trees if (cleaned := clean(tree, keep_labels=True))]
     scores = evaluate_parser(parser, gold, rules=rules)
     lowercase_scores = evaluate_parser(parser, gold, rules=rules, lowercase=True)
