@@ -10,6 +10,7 @@ PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 .PHONY: demo test lint bench docs sanitize soak clean
 
 demo: $(PARSING)
+	@echo "== Parsing: the first sentences take some seconds =="
 	$(BIN)/python examples/demo.py
 
 test: $(DEVELOPMENT)
@@ -57,9 +58,12 @@ clean:
 	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so
 
 $(PARSING): pyproject.toml setup.py constraints.txt $(COMPILED)
+	@echo "== Step 1 of 3: a Python environment in .venv =="
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --upgrade pip
-	$(BIN)/python -m pip install --constraint constraints.txt --editable '.[zh]'
+	@echo "== Step 2 of 3: the newest pip =="
+	$(BIN)/python -m pip install --progress-bar on --upgrade pip
+	@echo "== Step 3 of 3: treecrf and its packages; compiling its C code takes about a minute =="
+	$(BIN)/python -m pip install --progress-bar on --verbose --constraint constraints.txt --editable '.[zh]'
 	touch $@
 
 $(DEVELOPMENT): $(PARSING)
