@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -58,3 +58,30 @@ class Interrupts:
         """Calls the caller's handler, which raises `KeyboardInterrupt`, if Ctrl-C was pressed."""
         if self._is_requested:
             self._handler(signal.SIGINT, None)
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Delays the first Ctrl-C until the end of the block.
+
+    An exception of the handler would be lost in the import of a module that is compiled with Cython, and in callbacks
+    of the fork of a process.
+    """
+    handler: Any = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    frames: list[FrameType | None] = []
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if frames:
+            handler(number, frame)
+        frames.append(frame)
+
+    signal.signal(signal.SIGINT, on_signal)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if frames:
+        handler(signal.SIGINT, frames[0])

@@ -17,6 +17,7 @@ import ray
 from treecrf.atomic_io import lock_folder
 from treecrf.bulk.cluster_options import ClusterOptions
 from treecrf.bulk.inputs import STDIN
+from treecrf.bulk.interrupts import defer_interrupts
 from treecrf.bulk.line_parser import LineOptions
 from treecrf.bulk.manifest import FILE_NAME, Manifest
 from treecrf.bulk.output_record import InputStamp, stamp_file
@@ -91,7 +92,8 @@ def _start_ray(settings: Mapping[str, Any]) -> None:
     """Starts or finds Ray. On a busy machine its processes may be too slow, so a failed start is tried once more."""
     for is_last in (False, True):
         try:
-            ray.init(**settings, log_to_driver=False, logging_level="error")
+            with defer_interrupts():
+                ray.init(**settings, log_to_driver=False, logging_level="error")
         except Exception as error:  # RuntimeError, TimeoutError, RayError and others
             ray.shutdown()
             if is_last or settings["address"] != "local":

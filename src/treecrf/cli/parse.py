@@ -125,9 +125,11 @@ def _line_options(args: argparse.Namespace) -> "LineOptions":
 
 def _run_on_cluster(args: argparse.Namespace, options: "LineOptions") -> int:
     from treecrf.bulk.cluster_options import ClusterOptions
+    from treecrf.bulk.interrupts import defer_interrupts
 
     try:
-        from treecrf.bulk.ray_engine import parse_shards
+        with defer_interrupts():
+            from treecrf.bulk.ray_engine import parse_shards
     except ImportError as error:
         if error.name != "ray":
             raise
