@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 try:
     import torch
@@ -19,7 +19,7 @@ else:
     has_gpu = torch.cuda.is_available()
 
 # how long an example takes says more about the machine than about us
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
 if not has_gpu:

@@ -1,6 +1,7 @@
-"""Round trips of every tree in the treebanks beside the repository."""
+"""Round trips of the trees in the treebanks beside the repository; with TREECRF_SOAK=1, of all trees."""
 
 import gzip
+import os
 import re
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +20,7 @@ NAMES = sorted({path.parent.name for path in FILES})
 MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # labels that icepahc and masc use as tags
 HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels contain hyphens
 
-MAX_TREES = 6000  # of a file; only training parts have more
+MAX_TREES = None if os.environ.get("TREECRF_SOAK") else 1500  # of a file
 pytestmark = pytest.mark.skipif(not FILES, reason="the treebanks are not in ../shared/treebanks")
 
 
@@ -32,7 +33,7 @@ def our_view(tree: Tree) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
-def test_round_trip_keeps_every_tree(path: Path, tmp_path: Path) -> None:
+def test_round_trips_keep_trees(path: Path, tmp_path: Path) -> None:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = file.read().splitlines()
     lines = lines[:MAX_TREES]
@@ -70,7 +71,7 @@ def test_sizes_equal_those_in_the_readme(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cleaning_keeps_clean_trees(name: str) -> None:
-    for tree in read_trees(TREEBANKS / name / "dev.mrg.gz"):
+    for tree in islice(read_trees(TREEBANKS / name / "dev.mrg.gz"), MAX_TREES):
         cleaned = clean(tree, keep_labels=name in HYPHENATED)
         assert cleaned is not None
         changed = [

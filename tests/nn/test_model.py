@@ -135,7 +135,7 @@ def test_totals_of_parts_with_the_counts_of_the_whole_add_up(loss, scorer):
     torch.testing.assert_close(total, whole.total())
 
 
-@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+@pytest.mark.parametrize(("loss", "scorer"), [("two-stage", "biaffine"), ("one-stage-crf", "minus")])
 def test_the_model_overfits_five_trees(loss, scorer):
     torch.manual_seed(0)
     config = replace(SMALL, loss=loss, scorer=scorer, tag_head=True, lstm_size=24, span_size=24, label_size=16)

@@ -21,7 +21,7 @@ def plan(tmp_path_factory):
         out=folder / "out",
         tables=TABLES,
         seeds=(1, 2),
-        epochs=2,
+        epochs=1,
         vectors=str(make_vectors(folder / "vectors.txt")),
         unknown_vector="unk",
         settings=TINY,

@@ -39,7 +39,7 @@ def start(treebank, out, epochs):
     )
 
 
-def wait_until(condition, seconds=120):
+def wait_until(condition, seconds=300):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "timed out"
@@ -47,17 +47,17 @@ def wait_until(condition, seconds=120):
 
 
 def test_a_killed_and_restarted_reproduction_gives_the_same_report(treebank, tmp_path):
-    uninterrupted = start(treebank, tmp_path / "uninterrupted", 6)
-    killed = start(treebank, tmp_path / "killed", 6)
+    uninterrupted = start(treebank, tmp_path / "uninterrupted", 4)
+    killed = start(treebank, tmp_path / "killed", 4)
     metrics = tmp_path / "killed" / "runs" / "two-stage-1" / "metrics.jsonl"
     wait_until(lambda: metrics.exists() and metrics.read_text().count('"epoch"') >= 2)
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert not (tmp_path / "killed" / "report.json").exists()
-    restarted = start(treebank, tmp_path / "killed", 6)
-    output, _ = restarted.communicate(timeout=200)
+    restarted = start(treebank, tmp_path / "killed", 4)
+    output, _ = restarted.communicate(timeout=600)
     assert restarted.returncode == 0, output
-    assert uninterrupted.communicate(timeout=200) and uninterrupted.returncode == 0
+    assert uninterrupted.communicate(timeout=600) and uninterrupted.returncode == 0
     one, other = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("uninterrupted", "killed"))
     assert one["tables"] == other["tables"]
     assert len(one["tables"]["test"]["lines"]) == 2

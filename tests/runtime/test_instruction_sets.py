@@ -21,7 +21,7 @@ from treecrf.runtime.weights import Matrix
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "treecrf" / "runtime"
-FLAGS = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-O1", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Werror"]
 EIGHT_BITS = ("avx512vnni", "avxvnni")
 ARM = ("neon", "neon-i8mm")
 JOBS = "210"
