@@ -8,12 +8,13 @@ from treecrf.dependencies.fixed import merge_fixed_expressions
 from treecrf.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children
 from treecrf.dependencies.lexicon import BE, GET
 from treecrf.dependencies.nodes import NOUN_TAGS, VERB_TAGS, Node, build_nodes, first_word, in_postorder
-from treecrf.dependencies.nominals import head_index, name_parts
+from treecrf.dependencies.nominals import head_index, name_arcs
 from treecrf.dependencies.relations import first_word_with, relation
 from treecrf.dependencies.wh_clauses import attach_wh, is_free_relative, make_free_relative
 from treecrf.tree import Tree
 
 _PREPOSITIONS = frozenset(("IN", "TO", "VBG", "VBN", "RP", "JJ", "RB", "FW", "CC"))
+_REPEATED = frozenset(("NP", "PRP", "DT", "PRP$", "IN", "MD"))
 _MODIFIERS = frozenset(("ADJP", "WHADJP", "ADVP", "WHADVP", "QP", "JJ", "JJR", "RB", "CD"))
 
 
@@ -51,7 +52,8 @@ def _convert_phrase(node: Node, arcs: Arcs) -> None:
     head = items[_head_number(node)]
     node.head = head.head
     node.is_passive = head.is_passive or _is_passive(node, head)
-    node.subject = head.subject
+    is_predicate = node.label == "VP" and head.label in CLAUSES  # the subject of a predicate clause is its own
+    node.subject = -1 if is_predicate else head.subject
     if is_free_relative(node, head, head):
         make_free_relative(arcs, head)
         node.head = head.head
@@ -112,8 +114,13 @@ def _attach_item(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
         make_free_relative(arcs, item)
         arcs.attach(item.head, node.head, relation(node, head, _nominal_copy(item)))
         return
-    if item.label == "EDITED" or (node.label in ("QP", "CD") and item.label in ("SYM", "IN", "TO")):
+    is_between = item.label == "SYM" or (node.label in ("QP", "CD") and item.label in ("IN", "TO"))
+    if is_between or item.label == "EDITED" or _is_repeated(node, item):
         _attach_to_next(node, head, item, arcs)
+        return
+    following = _next_clause(node, head, item)
+    if following is not None:
+        arcs.attach(item.head, following.head, relation(node, following, item))
         return
     if node.label == "CONJP" or item.label == "CONJP":
         _attach_conjunction(item, node.head, arcs)
@@ -127,12 +134,30 @@ def _attach_item(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
         arcs.attach(item.head, node.head, "xcomp")
 
 
+def _next_clause(node: Node, head: Node, item: Node) -> Node | None:
+    """The clause that an adverb between two clauses belongs to: He was late, (so) we left."""
+    if node.label != "S" or head.label != "S" or item.label not in ("RB", "ADVP", "IN", "CC") or item.head < head.head:
+        return None
+    return next((other for other in node.items if other.label == "S" and other.head > item.head), None)
+
+
 def _attach_to_next(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
     """Attaches a repaired word to its repair, and the word between two numbers to the second one."""
     items = node.items
     index = next(i for i, other in enumerate(items) if other is item)
     target = items[index + 1] if index + 1 < len(items) else head
-    arcs.attach(item.head, target.head, "reparandum" if item.label == "EDITED" else "case")
+    is_joint = item.label in ("SYM", "IN", "TO")
+    arcs.attach(item.head, target.head, "case" if is_joint else "reparandum")
+
+
+def _is_repeated(node: Node, item: Node) -> bool:
+    """Whether a speaker repeats the words of a noun phrase or function word at once: the guy - the guy left."""
+    items = node.items
+    index = next(i for i, other in enumerate(items) if other is item)
+    if item.label not in _REPEATED or index + 1 == len(items) or items[index + 1].label != item.label:
+        return False
+    words, next_words = ([leaf.text for leaf in other.leaves()] for other in items[index : index + 2])
+    return words == next_words
 
 
 def _attach_numbers(items: list[Node], head: Node, arcs: Arcs) -> None:
@@ -157,6 +182,8 @@ def _attach_inner_modifiers(items: list[Node], head: Node, arcs: Arcs) -> None:
         is_count = number.label == "CD" and noun.label == "NN" and number.text not in ("one", "1")
         if is_count and noun.is_leaf:
             arcs.attach(number.head, noun.head, "nummod")
+        if number.label in ("NNP", "NNPS") and noun.label == "CD":  # (World War II) museum
+            arcs.attach(noun.head, number.head, "flat")
 
 
 def _nominal_copy(clause: Node) -> Node:
@@ -236,7 +263,7 @@ def _convert_name(node: Node, arcs: Arcs) -> None:
     items = node.items
     sisters = node.parent.items if node.parent is not None else []
     has_determiner = any(item.label == "DT" for item in sisters)
-    head, relations = name_parts(items, has_determiner=has_determiner)
+    head, name_heads = name_arcs(items, has_determiner=has_determiner)
     node.head = items[head].head
-    for item, name in zip(items, relations, strict=True):
-        arcs.attach(item.head, node.head, name)
+    for item, (number, name) in zip(items, name_heads, strict=True):
+        arcs.attach(item.head, items[number].head, name)

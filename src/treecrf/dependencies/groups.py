@@ -13,6 +13,7 @@ NOMINALS = frozenset(("NP", "NX", "NML", "NAC", "WHNP"))
 CONJUNCTIONS = frozenset(("CC", "CONJP"))
 _POSTMODIFIERS = frozenset(("PP", "SBAR", "S", "VP", "RRC", "PRN", "WHPP"))
 _MODIFIERS = frozenset(("ADVP", "RB", "INTJ", "PRN", "UH", "RBR"))
+_FILLERS = frozenset(("INTJ", "UH"))
 _CLASSES = {
     **dict.fromkeys((*NOUN_TAGS, "NP", "PRP", "$", "FW", "WHNP"), "noun"),
     **dict.fromkeys(("JJ", "JJR", "JJS", "ADJP", "VBN", "VBG", "WHADJP"), "adjective"),
@@ -94,10 +95,14 @@ def _group_limits(node: Node) -> None:
 
 
 def _mark_contrasts(node: Node) -> None:
-    """Treats "not" between two sisters of one kind as a conjunction: kings, not laws."""
-    for index in range(2, len(node.children) - 1):
-        before, comma, child, after = node.children[index - 2 : index + 2]
-        if child.text == "not" and comma.label == "," and _are_similar(before, after):
+    """Treats "not", and a slash, between two sisters of one kind as a conjunction: kings, not laws; and/or."""
+    children = node.children
+    for index in range(1, len(children) - 1):
+        before, child, after = children[index - 1 : index + 2]
+        is_slash = child.label == "SYM" and child.text in ("/", "&", "+")
+        if is_slash and _are_similar(before, after):
+            child.label = "CC"
+        elif child.text == "not" and before.label == "," and index > 1 and _are_similar(children[index - 2], after):
             child.label = "CONJP"
 
 
@@ -118,7 +123,13 @@ def _group_comment(node: Node) -> None:
 
 
 def group_coordination(node: Node) -> None:
-    """Marks the conjuncts of a coordination, or groups them if the constituent has other children."""
+    """Marks the conjuncts of a coordination, or groups the conjuncts of each if the constituent has other children."""
+    for _ in range(sum(child.label in CONJUNCTIONS for child in node.children)):
+        if not node.conjuncts:
+            _group_first_coordination(node)
+
+
+def _group_first_coordination(node: Node) -> None:
     first, last = _conjunction_range(node)
     if first < 0:
         return
@@ -141,7 +152,7 @@ def _joins_flat_clauses(node: Node, conjunction: int) -> bool:
 
 def _conjunction_range(node: Node) -> tuple[int, int]:
     """The positions of the first and the last conjunction that have a word on both sides; -1 if there is none."""
-    content = [index for index, child in enumerate(node.children) if _is_word(child)]
+    content = [index for index, child in enumerate(node.children) if _is_word(child) and child.label not in _FILLERS]
     if not content:
         return -1, -1
     positions = [

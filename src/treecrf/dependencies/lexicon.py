@@ -92,7 +92,7 @@ SUBORDINATORS_OF_COMPLEMENTS = frozenset(("that", "whether", "if"))
 
 TITLES = _words(
     """
-    mr. mr mrs. mrs ms. ms miss dr. dr prof. prof professor president senator sen. representative rep.
+    vice prime mr. mr mrs. mrs ms. ms miss dr. dr prof. prof professor president senator sen. representative rep.
     congressman congresswoman secretary minister chancellor governor gov. mayor judge justice king queen prince
     princess emperor empress sir lord lady dame captain capt. colonel col. general gen. major maj. lieutenant
     lt. sergeant sgt. admiral commander officer detective inspector pope bishop archbishop cardinal father

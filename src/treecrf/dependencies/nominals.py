@@ -52,6 +52,8 @@ def _core(items: Sequence[Node]) -> Sequence[Node]:
 
 
 def _noun_head(items: Sequence[Node]) -> int:
+    if items[0].label in ("S", "SBAR", "VP") and all(item.label in NOMINALS for item in items[1:]):
+        return 0
     if items[-1].label == "POS" and len(items) > 1:
         items = items[:-1]
     core = _core(items)
@@ -68,7 +70,8 @@ def _noun_head(items: Sequence[Node]) -> int:
     for labels in (("CD", "QP"), ("PRP", "EX", "WP", "WDT"), ("JJ", "JJS", "JJR", "ADJP", "VBN", "VBG"), ("DT", "PDT")):
         positions = [i for i, item in enumerate(core) if item.label in labels]
         if positions:
-            return positions[-1]
+            is_range = any(item.label == "SYM" for item in core)
+            return positions[0] if is_range else positions[-1]
     return next((i for i, item in enumerate(core) if item.label not in ("CC", "INTJ", "ADVP", "RB")), 0)
 
 
@@ -122,20 +125,31 @@ def _phrase_head(items: Sequence[Node], labels: frozenset[str], fallbacks: Seque
     return len(core) - 1
 
 
-def name_parts(names: Sequence[Node], *, has_determiner: bool) -> tuple[int, list[str]]:
-    """The number of the head in a run of proper nouns, and the relation of each to the head."""
+def name_arcs(names: Sequence[Node], *, has_determiner: bool) -> tuple[int, list[tuple[int, str]]]:
+    """The number of the head in a run of proper nouns, and the head and the relation of each name."""
     first, last = 0, len(names)
     while first < last - 1 and first_word(names[first]).text in TITLES:
         first += 1
     while last - 1 > first and first_word(names[last - 1]).text in NAME_SUFFIXES:
         last -= 1
     core = names[first:last]
-    is_flat = _is_person(core, has_title=first > 0, has_determiner=has_determiner) or (
-        first_word(core[0]).text in HEAD_INITIAL_NAMES and len(core) < 4
-    )
+    is_place = first_word(core[0]).text in HEAD_INITIAL_NAMES
+    is_flat = _is_person(core, has_title=first > 0, has_determiner=has_determiner) or (is_place and len(core) == 2)
     head = first if is_flat else last - 1
-    inner = "flat" if is_flat else "compound"
-    return head, [inner if first <= index < last else "nmod:desc" for index in range(len(names))]
+    arcs = [(head, "nmod:desc")] * len(names)
+    arcs[first:last] = [(head, "flat" if is_flat else "compound")] * len(core)
+    if not is_flat and len(core) > 2:
+        _attach_inner_name(core, first, arcs, is_place=is_place)
+    return head, arcs
+
+
+def _attach_inner_name(core: Sequence[Node], first: int, arcs: list[tuple[int, str]], *, is_place: bool) -> None:
+    """Attaches the first of three or more names to the second: (San Francisco) Bay, (Leiden University) Press."""
+    text = first_word(core[0]).text
+    if is_place:
+        arcs[first + 1] = (first, "flat")
+    elif text == "new" or not (text in INSTITUTION_NOUNS or text.endswith(("al", "an", "ic", "ish", "ese"))):
+        arcs[first] = (first + 1, "compound")
 
 
 def _is_person(names: Sequence[Node], *, has_title: bool, has_determiner: bool) -> bool:
@@ -148,4 +162,4 @@ def _is_person(names: Sequence[Node], *, has_title: bool, has_determiner: bool) 
     has_initial = any(len(text) == 2 and text.endswith(".") for text in texts)
     if has_title or has_initial or texts[0] in GIVEN_NAMES:
         return True
-    return not has_determiner and texts[0].isalpha() and len(names) <= 3
+    return not has_determiner and texts[0].isalpha() and len(names) == 2

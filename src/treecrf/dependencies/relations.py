@@ -234,10 +234,7 @@ def _argument_relation(parent: Node, head: Node, item: Node) -> str:
     if is_existential(item) or _is_expletive(item) or (first_word(item).text == "it" and _is_cleft(head)):
         return "expl"
     if parent.label in CLAUSES and item.head < head.head:
-        nouns = [other for other in parent.items if other.label in NOMINALS and other.head < head.head]
-        if nouns and nouns[-1] is not item:
-            return "obl:unmarked" if is_temporal(item) else "dislocated"
-        return subject_relation(head)
+        return _preverbal_relation(parent, head, item)
     if parent.label in ("SINV", "SQ"):
         return subject_relation(head)
     if parent.label in CLAUSES:
@@ -245,6 +242,17 @@ def _argument_relation(parent: Node, head: Node, item: Node) -> str:
     if is_temporal(item):
         return "obl:unmarked"
     return _object_relation(parent, head, item)
+
+
+def _preverbal_relation(parent: Node, head: Node, item: Node) -> str:
+    """The relation of a noun phrase before the predicate: the last one is the subject, but not one of time."""
+    nouns = [other for other in parent.items if other.label in NOMINALS and other.head < head.head]
+    subjects = [noun for noun in nouns if not is_temporal(noun)] or nouns
+    if not subjects or subjects[-1] is item:
+        return subject_relation(head)
+    if is_temporal(item):
+        return "obl:unmarked"
+    return "vocative" if item.leaves()[0].label == "NNP" else "dislocated"
 
 
 def _is_expletive(item: Node) -> bool:

@@ -6,8 +6,6 @@ from treecrf.dependencies.lexicon import BE, QUESTION_PREDICATES, QUESTION_PREPO
 from treecrf.dependencies.nodes import VERB_TAGS, Node, first_word
 from treecrf.dependencies.relations import is_clausal, subject_relation
 
-_OBJECTS = frozenset(("obj", "xcomp", "ccomp"))
-
 
 def attach_wh(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None:
     """Attaches the wh-phrase before a clause to the word that it belongs to; it may become the head of `parent`."""
@@ -23,7 +21,8 @@ def attach_wh(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None:
     elif phrase.label in ("WHADJP", "ADJP"):
         arcs.attach(phrase.head, verb, "xcomp")
     elif clause.subject < 0 and not _is_infinitive(clause):
-        arcs.attach(phrase.head, verb, subject_relation(clause))
+        predicate = next((item for item in clause.items if item.head == verb), clause)
+        arcs.attach(phrase.head, verb, subject_relation(predicate))
         clause.subject = phrase.head
     else:
         _attach_object(arcs, parent, clause, phrase)
