@@ -88,6 +88,13 @@ LINKING_VERBS = _words("become becomes became becoming remain remains remained r
 CONTROL_ADJECTIVES = _words("able unable likely unlikely ready willing unwilling eager supposed sure bound")
 # speech beside the clause that it comments on: "you know", "I mean"
 COMMENT_VERBS = _words("know mean guess think suppose see believe hope say")
+# verbs whose object may be a time, and verbs with a person and a clause as objects
+VERBS_OF_TIME = _words(
+    "spend spends spent spending save saves saved saving take takes took taking waste have has had need"
+)
+VERBS_OF_TELLING = _words(
+    "tell tells told telling show shows showed shown showing ask asks asked asking teach taught remind"
+)
 SUBORDINATORS_OF_COMPLEMENTS = frozenset(("that", "whether", "if"))
 
 TITLES = _words(

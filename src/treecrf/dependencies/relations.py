@@ -9,6 +9,8 @@ from treecrf.dependencies.lexicon import (
     LINKING_VERBS,
     MONTHS,
     SUBORDINATORS_OF_COMPLEMENTS,
+    VERBS_OF_TELLING,
+    VERBS_OF_TIME,
 )
 from treecrf.dependencies.nodes import NOUN_TAGS, Node, first_word
 from treecrf.dependencies.nominals import is_possessive, is_temporal
@@ -239,7 +241,7 @@ def _argument_relation(parent: Node, head: Node, item: Node) -> str:
         return subject_relation(head)
     if parent.label in CLAUSES:
         return "obl:unmarked" if is_temporal(item) else "vocative"
-    if is_temporal(item):
+    if is_temporal(item) and first_word(head).text not in VERBS_OF_TIME:
         return "obl:unmarked"
     return _object_relation(parent, head, item)
 
@@ -289,7 +291,8 @@ def _object_relation(parent: Node, head: Node, item: Node) -> str:
     if verb in BE:
         return "nsubj"
     nouns = [other for other in parent.items if other.label == "NP" and not is_temporal(other)]
-    if len(nouns) > 1 and nouns[0] is item:
+    has_clause = verb in VERBS_OF_TELLING and any(other.label == "SBAR" for other in parent.items)
+    if (len(nouns) > 1 or has_clause) and nouns and nouns[0] is item:
         return "iobj"
     return "xcomp" if verb in LINKING_VERBS else "obj"
 
