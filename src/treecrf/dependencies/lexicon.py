@@ -89,12 +89,8 @@ CONTROL_ADJECTIVES = _words("able unable likely unlikely ready willing unwilling
 # speech beside the clause that it comments on: "you know", "I mean"
 COMMENT_VERBS = _words("know mean guess think suppose see believe hope say")
 # verbs whose object may be a time, and verbs with a person and a clause as objects
-VERBS_OF_TIME = _words(
-    "spend spends spent spending save saves saved saving take takes took taking waste have has had need"
-)
-VERBS_OF_TELLING = _words(
-    "tell tells told telling show shows showed shown showing ask asks asked asking teach taught remind"
-)
+VERBS_OF_TIME = _words("spend spends spent spending save saves saved saving take takes took taking waste have has had")
+VERBS_OF_TELLING = _words("tell tells told telling show shows showed shown showing ask asks asked asking teach taught")
 SUBORDINATORS_OF_COMPLEMENTS = frozenset(("that", "whether", "if"))
 
 TITLES = _words(
@@ -124,7 +120,7 @@ INSTITUTION_NOUNS = _words(
     bureau council commission committee board party army navy force forces corps church cathedral temple
     hospital bank company corporation group association society foundation club team league cup games times post
     journal news magazine press radio television network studios records music festival award awards prize act
-    law treaty war revolution constitution day week month year project program system service services airport
+    law treaty war revolution constitution day week month year project program plan system service services airport
     station hall building tower palace castle garden gardens theatre theater stadium coast north south east west
     northern southern eastern western central new old great national international american british french
     german english european african asian chinese japanese indian russian dutch italian spanish canadian
