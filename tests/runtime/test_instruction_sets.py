@@ -104,6 +104,23 @@ def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name
     assert together == [line for words in sentences for line in parser.brackets_many([words])]
 
 
+SENTENCE = "the old cat that sat on the mat saw two dogs and".split()
+
+
+@pytest.mark.parametrize("model", ["en", "en-lstm"])
+def test_trees_of_real_models_do_not_depend_on_batches_and_threads(kernels, model, monkeypatch):
+    sentences = [SENTENCE[:length] for length in range(1, len(SENTENCE) + 1)]  # more words than one batch of a thread
+    parser = Parser.load(model, "cpu", precision="int8")
+    for name in set(kernels.instruction_sets()) - {"scalar8"}:
+        kernels.select(name)
+        runs = []
+        for threads in (1, 2):
+            monkeypatch.setattr("treecrf.chart.threads._chosen_count", threads)
+            runs.append(list(parser.brackets_many(sentences)))
+            runs.append([line for words in sentences for line in parser.brackets_many([words])])
+        assert all(run == runs[0] for run in runs), name
+
+
 @pytest.mark.parametrize(("name", "code", "text"), [("scalar", 0, "scalar"), ("mmx", 1, "TREECRF_ISA is 'mmx'")])
 def test_an_environment_variable_names_the_instruction_set(kernels, name, code, text):
     program = "from treecrf.runtime.int8 import instruction_set; print(instruction_set())"
