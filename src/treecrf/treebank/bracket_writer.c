@@ -55,9 +55,10 @@ static int is_plain(const char *text, Py_ssize_t size) {
     return size > 0;
 }
 
+/* Makes room for `more` bytes; the text is not null afterwards, even if there are none. */
 static int reserve(Writer *w, Py_ssize_t more) {
-    if (w->size + more <= w->capacity) return 1;
-    Py_ssize_t capacity = 2 * (w->size + more);
+    if (w->size + more < w->capacity) return 1;
+    Py_ssize_t capacity = 2 * (w->size + more) + 1;
     char *text = realloc(w->text, capacity);
     if (!text) return PyErr_NoMemory(), 0;
     w->text = text, w->capacity = capacity;
@@ -103,10 +104,10 @@ static int add_closings(Writer *w, int64_t count) {
 }
 
 static int clear_closings(Writer *w, Py_ssize_t words) {
-    if (words > w->closings_capacity) {
-        int64_t *closings = realloc(w->closings, 2 * words * sizeof(int64_t));
+    if (words >= w->closings_capacity) {
+        int64_t *closings = realloc(w->closings, (2 * words + 1) * sizeof(int64_t));
         if (!closings) return PyErr_NoMemory(), 0;
-        w->closings = closings, w->closings_capacity = 2 * words;
+        w->closings = closings, w->closings_capacity = 2 * words + 1;
     }
     memset(w->closings, 0, words * sizeof(int64_t));
     return 1;
