@@ -1,15 +1,18 @@
 """The grammar of productions, and the trees of maximal utility under it against the enumeration of all trees."""
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
+from threading import Event
 
 import numpy as np
 import pytest
 
 from decoding.random_scores import random_scores, select_sentence
 from decoding.test_decode import to_torch
+from treecrf.chart import threads
 from treecrf.decoding import ExpectedF1, decode, label_grammar
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.candidates import SPANS_PER_WORD, find_candidates
@@ -175,6 +178,21 @@ def test_a_sentence_has_the_same_tree_alone_in_a_batch_and_in_python(grammar: Gr
     assert as_lists(expected_f1.grammar.best_trees(candidates)) == as_lists(
         expected_f1.grammar.best_trees_in_python(candidates)
     )
+
+
+def test_threads_that_are_busy_leave_no_sentence_out(grammar: Grammar, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, expected_f1 = random_scores([4] * 40, labels=len(LABELS), tags=3, seed=5), with_grammar(grammar)
+    expected = decode(scores, expected_f1=expected_f1)
+    monkeypatch.setattr(threads, "_chosen_count", 2)
+    end = Event()
+    for _ in range(os.cpu_count() or 1):
+        threads._kernel_pool().submit(end.wait)
+    try:
+        decoded = decode(scores, expected_f1=expected_f1)
+    finally:
+        end.set()
+    for name in ("starts", "ends", "labels", "tags"):
+        np.testing.assert_array_equal(getattr(decoded, name), getattr(expected, name))
 
 
 def test_spans_are_sorted_and_make_a_binary_tree(grammar: Grammar) -> None:

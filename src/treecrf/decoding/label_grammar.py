@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
-from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.decoding.grammar import Grammar
 from treecrf.treebank.binarize import unary_chain
 
@@ -28,7 +27,6 @@ else:
 
 NO_LABEL = -1
 DEFAULT_WEIGHT = 0.02  # chosen on the dev parts of MASC, GUM and the PTB sample
-_THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
 
 
 class Candidates(NamedTuple):
@@ -115,9 +113,9 @@ class LabelGrammar:
             *(grammar.shorter, grammar.log_left_over),
         )
         pointers = [np.ascontiguousarray(array) for array in arrays]
-        threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
         addresses = [array.ctypes.data for array in (*pointers, *spans)]
-        run_on_threads(_best_children.best_trees, threads, *settings, *addresses)
+        # one thread: another one might be busy, and a sentence takes only some hundredths of a millisecond
+        _best_children.best_trees(0, 1, *settings, *addresses)
         return spans
 
     def best_trees_in_python(self, candidates: Candidates) -> SpanArrays:
