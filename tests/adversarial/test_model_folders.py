@@ -24,7 +24,7 @@ from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
 
 IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))
-ROUNDS, SHARE = (12, 1) if IS_SOAK else (1, 4)  # how often each mutation is tried, and every how many-th of them
+ROUNDS, SHARE = (2, 1) if IS_SOAK else (1, 4)  # how often each mutation is tried, and every how many-th of them
 WORDS = [["the", "cat", "sleeps", "."], ["a" * 3000, "dogs-" * 50, "see", "cats"]]
 
 
