@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas
 import pytest
 
 from small import random_parser
@@ -180,6 +181,22 @@ def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp
     assert changed.is_final and "has changed while it was parsed" in changed.problem
     absent = worker.parse(Shard(str(tmp_path / "absent.txt"), 0, 3, 0, "in-000001.mrg"))
     assert not absent.is_final and "FileNotFoundError" in absent.problem and not (out / "in-000001.mrg").exists()
+
+
+@pytest.mark.parametrize("output_format", ["csv", "parquet"])
+def test_shards_of_tables_count_the_lines_of_their_input(model: Path, tmp_path: Path, output_format: str) -> None:
+    source, settings = tmp_path / "in.txt", {"model_sha256": model_digest(str(model))}
+    source.write_text("the cat\nwe sang\n")
+    (tmp_path / FILE_NAME).write_text("{}")
+    options = LineOptions(model=str(model), tokens=True, format=output_format, rows="sentences")
+    worker, threads = Worker(), num_threads()
+    assert not worker.load(
+        options, "cpu", tmp_path, settings, {str(source): stamp_file(str(source))}, threads=1
+    ).problem
+    set_num_threads(threads)
+    assert not worker.parse(Shard(str(source), 1, 1, 8, f"in-000001.{output_format}")).problem
+    rows = getattr(pandas, f"read_{output_format}")(tmp_path / f"in-000001.{output_format}")
+    assert (rows.line.to_list(), rows.text.to_list()) == ([2], ["we sang"])
 
 
 @pytest.mark.parametrize(

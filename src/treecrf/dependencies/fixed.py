@@ -62,7 +62,7 @@ def _is_fixed(words: list[Node], tag: str, next_leaf: list[Node]) -> bool:
     if texts == ("rather", "than"):
         return parent.label in ("CONJP", "PP", "SBAR")
     if texts in (("so", "that"), ("in", "order"), ("in", "case"), ("as", "if"), ("as", "though"), ("so", "as")):
-        return parent.label in ("SBAR", "PP", "WHADVP") or (parent.label == "ADVP" and parent.parent is not None)
+        return parent.label in ("SBAR", "PP", "WHADVP", "ADVP")
     return True
 
 

@@ -85,7 +85,7 @@ class PunctuationAttacher:
         return right_path[-1] if self._is_below(right_path[-1], left_path[-1]) else left_path[-1]
 
     def _bounds(self, mark: int) -> tuple[int, int]:
-        """The innermost pair of marks around a mark, and the nearest pair on each side, which it must not cross."""
+        """The innermost pair of brackets or quotation marks around a mark; its head is between them."""
         start, end = -1, len(self.words)
         for opening, closing in self.enclosing:
             if opening < mark < closing:
