@@ -1,4 +1,6 @@
 # Trains the embedded model `en-lstm` from treebanks in data/ and GloVe vectors: sh recipes/en-lstm.sh
 set -e
 treecrf train recipes/en-lstm.toml -o runs/en-lstm
-treecrf pack runs/en-lstm src/treecrf/models/en-lstm --card recipes/cards/en-lstm.toml --vectors 41396
+treecrf calibrate runs/en-lstm data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
+    data/craft/dev.mrg.gz --limit 600 -o runs/en-lstm-calibrated
+treecrf pack runs/en-lstm-calibrated src/treecrf/models/en-lstm --card recipes/cards/en-lstm.toml --vectors 41396

@@ -18,5 +18,6 @@ for seed in 1 2; do
 done
 treecrf train recipes/en.toml -o runs/en
 
-treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz -o runs/en-calibrated
+treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
+    data/craft/dev.mrg.gz --limit 600 -o runs/en-calibrated
 treecrf pack runs/en-calibrated src/treecrf/models/en --card recipes/cards/en.toml --vectors 20000

@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> None:
     if args.plot:
         plot_reports(reports, args.plot)
     _print_errors(reports, "test" if args.test else "the same sentences")
-    _print_treebanks(predictions, dev, collect_predictions(parser, dev), args.precision)
+    dev_predictions = collect_predictions(parser, dev) if args.test else predictions["dev"]
+    _print_treebanks(predictions, dev, dev_predictions, args.precision)
 
 
 def _check(args: argparse.Namespace) -> None:
