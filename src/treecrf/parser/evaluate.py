@@ -1,6 +1,6 @@
 """Scores a parser: parses the words of gold trees and compares its trees with them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from treecrf.evalb import COLLINS, Rules, Score, evaluate
@@ -8,6 +8,7 @@ from treecrf.parser.parser import Parser
 from treecrf.text import Token
 from treecrf.tree import Tree
 from treecrf.treebank import clean
+from treecrf.treebank.productions import Production
 from treecrf.treebank.well_formed import WellFormednessComparison, compare_well_formedness
 
 
@@ -32,15 +33,21 @@ def evaluate_parser(
     trees = [cleaned for tree in gold if (cleaned := clean(tree, keep_labels=True))]
     sentences = [_lowercase(tree.words) if lowercase else tree.words for tree in trees]
     predicted = list(parser.parse_many(sentences, tags=evaluation_tags(parser, trees), mbr=mbr))
-    return score_trees(trees, predicted, rules)
+    return score_trees(trees, predicted, rules, known_productions=parser.productions or None)
 
 
-def score_trees(gold: Sequence[Tree], predicted: Sequence[Tree], rules: Rules = COLLINS) -> ParserScores:
-    """Scores the trees that a parser has predicted."""
+def score_trees(
+    gold: Sequence[Tree],
+    predicted: Sequence[Tree],
+    rules: Rules = COLLINS,
+    *,
+    known_productions: Collection[Production] | None = None,
+) -> ParserScores:
+    """Scores the trees that a parser has predicted; `known_productions` are those of its training trees."""
     return ParserScores(
         all_sentences=evaluate(gold, predicted, rules=rules, use_gold_tags=True),
         evalb=evaluate(gold, predicted, rules=rules),
-        well_formedness=compare_well_formedness([clean(tree) or tree for tree in gold], predicted),
+        well_formedness=compare_well_formedness([clean(tree) or tree for tree in gold], predicted, known_productions),
     )
 
 
