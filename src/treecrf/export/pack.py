@@ -72,7 +72,7 @@ def pack_model(
         purpose=purpose,
         version=version("treecrf"),
         commit=source_commit() if commit is None else commit,
-        size=sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN)),
+        size=_model_bytes(folder),
         data=tuple(unstated_treebank(name) if treebanks is None else treebanks[name] for name in names),
         scores=scores,
         well_formedness=well_formedness,
@@ -95,12 +95,18 @@ def renew_card(
     card = replace(
         card,
         purpose=purpose,
+        size=_model_bytes(folder),
         data=tuple(treebanks[treebank.name] for treebank in card.data),
         scores=scores,
         well_formedness=well_formedness,
     )
     card.save(folder)
     return card
+
+
+def _model_bytes(folder: Path) -> int:
+    """The size of all files of a model without its card."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN))
 
 
 def scoring_rules(folder: Path) -> Rules:
