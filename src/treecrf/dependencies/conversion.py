@@ -62,6 +62,7 @@ def _convert_phrase(node: Node, arcs: Arcs) -> None:
             _attach_item(node, head, item, arcs)
     if node.label in NOMINALS or node.label in NOUN_TAGS:
         _attach_inner_modifiers(items, head, arcs)
+        _attach_et_al(items, head, arcs)
     if node.label in ("QP", "NP"):
         _attach_numbers(items, head, arcs)
     if node.label == "PRN":
@@ -184,6 +185,14 @@ def _attach_inner_modifiers(items: list[Node], head: Node, arcs: Arcs) -> None:
             arcs.attach(number.head, noun.head, "nummod")
         if number.label in ("NNP", "NNPS") and noun.label == "CD":  # (World War II) museum
             arcs.attach(noun.head, number.head, "flat")
+
+
+def _attach_et_al(items: list[Node], head: Node, arcs: Arcs) -> None:
+    """Attaches "et al." like a conjunction and a conjunct."""
+    for et, al in pairwise(items):
+        if et.text == "et" and al.text in ("al.", "al"):
+            arcs.attach(et.head, al.head, "cc")
+            arcs.attach(al.head, head.head, "conj")
 
 
 def _nominal_copy(clause: Node) -> Node:

@@ -237,7 +237,8 @@ def _argument_relation(parent: Node, head: Node, item: Node) -> str:
         return "expl"
     if parent.label in CLAUSES and item.head < head.head:
         return _preverbal_relation(parent, head, item)
-    if parent.label in ("SINV", "SQ"):
+    is_inverted = not _has_subject(parent, head) and first_word(head).text in BE  # here are some tips
+    if parent.label in ("SINV", "SQ") or (parent.label == "S" and is_inverted):
         return subject_relation(head)
     if parent.label in CLAUSES:
         return "obl:unmarked" if is_temporal(item) else "vocative"
