@@ -4,6 +4,7 @@ It needs Chromium and the extras `test` and `server`.
 """
 
 import io
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -26,7 +28,7 @@ LONG = (
     "of the new library, agreed that the old building near the river should be repaired first, because the roof leaked "
     "whenever it rained and the rare books in the basement were already damp."
 )
-COLORS = 256  # of the palette of a file
+COLORS = 256
 
 
 @contextmanager
@@ -60,11 +62,20 @@ def open_page(browser: Browser, url: str, device: str, theme: str, **state: str)
 
 def save(page: Page, name: str, *, full: bool = False) -> None:
     """Saves a screenshot with a palette, and closes its page."""
-    image = Image.open(io.BytesIO(page.screenshot(full_page=full))).convert("RGB")
     FOLDER.mkdir(exist_ok=True)
-    palette = image.quantize(COLORS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    palette.save(FOLDER / f"{name}.png", optimize=True)
+    image = Image.open(io.BytesIO(page.screenshot(full_page=full))).convert("RGB")
+    with_palette(np.asarray(image)).save(FOLDER / f"{name}.png", optimize=True)
     page.context.close()
+
+
+def with_palette(pixels: np.ndarray) -> Image.Image:
+    """The picture with its most frequent colors; every other color becomes the nearest of them."""
+    colors, pixel_colors, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    palette = colors[np.argsort(-counts)[:COLORS]].astype(int)
+    nearest = np.array([np.abs(palette - color).sum(1).argmin() for color in colors], np.uint8)
+    picture = Image.fromarray(nearest[pixel_colors].reshape(pixels.shape[:2]), "P")
+    picture.putpalette(palette.astype(np.uint8).tobytes())
+    return picture
 
 
 def collapse(page: Page, *constituents: tuple[str, str]) -> None:
@@ -78,7 +89,7 @@ def collapse(page: Page, *constituents: tuple[str, str]) -> None:
 def main() -> None:
     """Makes all screenshots."""
     with run_server() as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium")
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
         for length, text in (("10", SHORT), ("60", LONG)):
             for device in SIZES:
                 for theme in ("light", "dark"):
