@@ -84,7 +84,10 @@ function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, 
     );
   }
   if (trees[0] !== bestTree) {
-    remarks.push("The parser chooses the tree with the best expected F1, which is not always the most probable tree.");
+    remarks.push(
+      "The parser chooses by expected F1 and by the productions of its training trees, so its choice need not be the most " +
+        "probable tree.",
+    );
   }
   byId("remarks").textContent = remarks.join(" ");
 }
