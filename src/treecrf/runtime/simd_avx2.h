@@ -159,14 +159,20 @@ INLINE __m256i load_weights(const int8_t *from, int half) {
 }
 #endif
 
+#define FOUR_INPUTS(EACH_ROW)                                    \
+    w0 = load_weights(w, 0), w1 = load_weights(w, 1);            \
+    EACH_ROW(STEP)                                               \
+    k += 4, w += 4 * LANES;
+
 #define COLUMN_SUMS(EACH_ROW)                                                                      \
     for (int column = 0; column < TILE; column += STEP_COLUMNS) {                                  \
         const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;          \
         EACH_ROW(START)                                                                            \
-        for (int64_t k = 0; k < inputs; k += 4, w += 4 * LANES) {                                  \
+        for (int64_t k = 0; k < inputs;) {                                                         \
             FourInputs four;                                                                       \
-            __m256i x, w0 = load_weights(w, 0), w1 = load_weights(w, 1);                           \
-            EACH_ROW(STEP)                                                                         \
+            __m256i x, w0, w1;                                                                     \
+            FOUR_INPUTS(EACH_ROW)                                                                  \
+            FOUR_INPUTS(EACH_ROW)                                                                  \
         }                                                                                          \
         EACH_ROW(STORE)                                                                            \
     }
