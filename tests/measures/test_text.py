@@ -5,7 +5,7 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf.measures import MEASURES, Interval, measure_samples, measure_text, measure_trees, measure_words
-from treecrf.measures.intervals import WIDENING
+from treecrf.measures.intervals import error_factors
 from treecrf.measures.structures import PATTERNS
 from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
 from treecrf.search import Forest, Pattern
@@ -113,7 +113,7 @@ def test_the_interval_is_the_widened_deviation_of_sampled_texts(parser):
     deviations = compute_measures(totals).std(axis=0)
     best = compute_measures(count_trees(Forest(list(parser.parse_many(sentences)))).sum(axis=0))
     for index, measure in enumerate(measures.values()):
-        half = 1.959964 * WIDENING * deviations[index]
+        half = 1.959964 * error_factors(4)[index] * deviations[index]
         assert measure.value == pytest.approx(best[index])
         assert measure.interval == pytest.approx((max(0, best[index] - half), best[index] + half))
         assert measure.population is not None and measure.population.high >= measure.interval.high

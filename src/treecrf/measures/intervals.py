@@ -2,8 +2,14 @@
 
 Two intervals answer two questions. Both are the value plus and minus 1.96 standard deviations, and no less than 0.
 
-- Which value would the gold trees of this text have? The standard deviation is that of sampled trees times `WIDENING`.
+- Which value would the gold trees of this text have? The standard deviation is that of sampled trees, times a factor
+  that depends on the measure and on the length of the text.
 - Which value would all sentences of this kind have? Sentences are resampled as well, and the variances add up.
+
+The factor is there because a parser's errors are not distributed as its samples are. The labels of a sample are drawn
+independently of each other given the spans, while errors come together. And a part of the errors does not average out
+in a long text: it comes from the style of the trees, not from chance. So the factor for n sentences is the root of
+a^2 + b^2 n. For each measure, a and b have been fitted to texts of gold sentences of development sets.
 """
 
 from typing import NamedTuple
@@ -11,13 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles
-from treecrf.measures.totals import compute_measures
+from treecrf.measures.error_factors import ERROR_FACTORS
+from treecrf.measures.totals import MEASURES, compute_measures
 
 RESAMPLES = 1000
 _NORMAL_QUANTILE = 1.959964  # of 97.5 %
-# The errors of a parser vary more than its samples do: the labels of a sample are independent of each other given the
-# spans, but errors come together. benchmarks/measures.py has chosen the factor on development sets.
-WIDENING = 1.5
 _BLOCK = 1 << 20  # weights of resampled sentences in memory at once
 
 
@@ -50,7 +54,7 @@ def measure_counts(counts: Doubles, sampled_totals: Doubles | None, *, seed: int
     values = compute_measures(counts.sum(axis=0))
     parser_deviations = np.zeros(len(values))
     if sampled_totals is not None:
-        parser_deviations = WIDENING * compute_measures(sampled_totals).std(axis=0)
+        parser_deviations = error_factors(len(counts)) * compute_measures(sampled_totals).std(axis=0)
     measures = []
     population_deviations = np.hypot(parser_deviations, _resampling_deviations(counts, seed))
     for value, own, population in zip(
@@ -59,6 +63,13 @@ def measure_counts(counts: Doubles, sampled_totals: Doubles | None, *, seed: int
         interval = None if sampled_totals is None else _interval(value, own)
         measures.append(Measure(value, interval, _interval(value, population) if len(counts) > 1 else None))
     return measures
+
+
+def error_factors(sentences: int) -> Doubles:
+    """The ratio of a parser's errors to the deviation of its samples, for each measure of a text of this length."""
+    constant, growing = np.array([ERROR_FACTORS[name] for name in MEASURES]).T
+    factors: Doubles = np.hypot(constant, growing * np.sqrt(sentences))
+    return factors
 
 
 def _interval(value: float, deviation: float) -> Interval:
