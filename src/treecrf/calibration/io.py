@@ -1,7 +1,6 @@
 """Saves a calibrated parser with the record of its calibration."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from treecrf.atomic_io import DamagedFileError, parse_json, read_regular_file, w
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.report import CalibrationReport
 from treecrf.parser import Parser
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.storage import copy_with_config
 from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 
@@ -33,7 +32,7 @@ def save_calibrated(
     `treecrf pack` can pack the new folder.
     """
     if keep_weights:
-        save_parser_state(folder, replace(load_parser_state(source), config=parser.config))
+        copy_with_config(source, folder, parser.config)
     else:
         parser.save(folder)
     for name in (RECIPE, RULES, METRICS_LOG):

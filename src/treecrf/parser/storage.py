@@ -136,6 +136,12 @@ def save_parser_state(folder: str | Path, state: ParserState, *, small: bool = F
     save_folder(Path(folder), _encoder_files(state) | files)
 
 
+def copy_with_config(source: str | Path, folder: str | Path, config: ParserConfig) -> None:
+    """Copies a saved parser with other settings; all other files keep their bytes."""
+    files = read_files(find_folder(source))
+    save_folder(Path(folder), {**files, CONFIG: to_toml(config).encode()})
+
+
 def _encoder_files(state: ParserState) -> dict[str, bytes]:
     if state.encoder_json is None or state.subwords is None:
         return {}
