@@ -52,6 +52,7 @@ def test_a_recipe_is_trained_to_a_parser(recipe: Path, tmp_path: Path, capsys: p
     assert len(re.findall(r"epoch +\d+  loss [\d.]+  dev P [\d.]+ R [\d.]+ F [\d.]+[* ]  [\d,]+ sentences/s", out)) == 2
     assert re.search(r"best on dev: epoch \d, F [\d.]+; saved in .*run\ndev: F [\d.]+ .*\ntest: F [\d.]+ ", out)
     assert (tmp_path / "run" / "report.md").is_file()
+    assert out.splitlines()[-1].endswith(f"treecrf calibrate {tmp_path}/run {FIFTY} -o {tmp_path}/run-calibrated")
 
 
 def test_a_folder_of_parts_is_trained_with_a_learning_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

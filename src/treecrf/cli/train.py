@@ -4,6 +4,7 @@ import argparse
 import logging
 import math
 import os
+import shlex
 import sys
 import time
 from datetime import timedelta
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
         number, total = int(os.environ["RANK"]) + 1, os.environ["WORLD_SIZE"]
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
     if is_first:
-        _print_result(result, args, learning_curve)
+        _print_result(result, recipe, args, learning_curve)
 
 
 def _read_recipe(args: argparse.Namespace) -> "Recipe":
@@ -157,7 +158,9 @@ def _format_record(progress: "Progress") -> str:
     return ""
 
 
-def _print_result(result: "TrainingResult", args: argparse.Namespace, learning_curve: dict[int, float]) -> None:
+def _print_result(
+    result: "TrainingResult", recipe: "Recipe", args: argparse.Namespace, learning_curve: dict[int, float]
+) -> None:
     from treecrf.training.report import REPORT, write_report
 
     folder: Path = args.output
@@ -167,3 +170,6 @@ def _print_result(result: "TrainingResult", args: argparse.Namespace, learning_c
     for line in write_report(folder, device=args.device, learning_curve=learning_curve):
         print(line)
     print(f"report with curve, errors and examples: {folder / REPORT}")
+    if recipe.model.is_crf:
+        command = ["treecrf", "calibrate", str(folder), *recipe.data.dev, "-o", f"{folder}-calibrated"]
+        print(f"next, for calibrated probabilities and often a higher F: {shlex.join(command)}")
