@@ -108,9 +108,8 @@ def random_candidates(generator: np.random.Generator, length: int) -> Candidates
     return Candidates(
         lengths=np.array([length]),
         tags=generator.integers(0, 3, length),
-        first_spans=np.array([0, len(spans)]),
-        starts=np.array([start for start, _ in spans], np.int64),
-        ends=np.array([end for _, end in spans], np.int64),
+        size=length + 1,
+        cells=np.array([start * (length + 1) + end for start, end in spans], np.int64),
         labels=labels,
         utility=generator.normal(0, 0.5, labels.shape).astype(np.float32),
         sentence_labels=np.array([2 if has_free_root else NO_LABEL]),
@@ -121,8 +120,8 @@ def all_trees(candidates: Candidates) -> Iterator[tuple[list[Span], float]]:
     """Every set of candidates that is a tree, and the sum of its utilities."""
     length = int(candidates.lengths[0])
     choices = [
-        (Span(int(start), int(end), LABELS[label]), float(utility))
-        for start, end, labels, utilities in zip(*candidates[3:7], strict=True)
+        (Span(cell // (length + 1), cell % (length + 1), LABELS[label]), float(utility))
+        for cell, labels, utilities in zip(candidates.cells.tolist(), *candidates[4:6], strict=True)
         for label, utility in zip(labels.tolist(), utilities.tolist(), strict=True)
         if label != NO_LABEL
     ]
@@ -230,8 +229,8 @@ def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
     if not label_grammar._compiled:
         pytest.skip("the compiled search is not built")
     candidates = random_candidates(np.random.default_rng(2), 3)
-    with pytest.raises(ValueError, match="end 0 is 9, which is out of range"):
-        make_label_grammar(grammar, 1.0).best_trees(candidates._replace(ends=np.full_like(candidates.ends, 9)))
+    with pytest.raises(ValueError, match="cell 0 is 9, which is out of range"):  # from the third word to the second
+        make_label_grammar(grammar, 1.0).best_trees(candidates._replace(cells=candidates.cells * 0 + 9))
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])

@@ -4,6 +4,7 @@ def best_trees(
     thread: int,
     threads: int,
     sentences: int,
+    size: int,
     spans: int,
     choices: int,
     words: int,

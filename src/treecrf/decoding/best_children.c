@@ -13,12 +13,16 @@
 #define NO_CONTEXT 0
 #define NO_LABEL (-1)
 #define NONE (-1)
+#define ADVANCES 4096 /* a power of two */
+#define LARGEST_CELL 4e18
 #define LARGEST_SIZE ((int64_t)1 << 30) /* sizes above this are mistakes, and their products could overflow */
 
+enum { COMPLETE = 1, NO_MEMORY = 0, NO_TREE = -1, WRONG_ARGUMENT = -2 };
+
 typedef struct {
-    int64_t threads, sentences, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
+    int64_t threads, sentences, size, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
     double weight, log_uniform;
-    const int64_t *lengths, *tags, *first_spans, *starts, *ends, *span_labels;
+    const int64_t *lengths, *tags, *first_spans, *cells, *span_labels;
     const float *utility;
     const int64_t *sentence_labels, *top_symbols, *inner_states;
     const double *chain_log_probs;
@@ -28,6 +32,11 @@ typedef struct {
     const double *log_left_over;
     int64_t *out_starts, *out_ends, *out_labels;
 } Job;
+
+typedef struct { /* the result of `advance` */
+    int64_t state, symbol, target;
+    double log_prob;
+} Advance;
 
 typedef struct { /* a word (NO_LABEL), or the best subtree of a candidate */
     double utility;
@@ -51,6 +60,7 @@ typedef struct {
 typedef struct {
     const Job *job;
     int64_t length;
+    Advance *advances; /* (ADVANCES,) the latest results, by a hash of their arguments */
     Edge *edges;
     int64_t edge_count, edge_capacity;
     Point *points;
@@ -84,20 +94,24 @@ static int64_t find_arc(const Job *job, int64_t state, int64_t symbol) {
     return low < job->first_arcs[state + 1] && job->arc_symbols[low] == symbol ? low : NONE;
 }
 
-/* The log-probability of a child; `state` becomes the state after it. */
-static double advance(const Job *job, int64_t *state, int64_t symbol) {
+static Advance compute_advance(const Job *job, int64_t state, int64_t symbol) {
     double log_prob = 0.0;
-    int64_t current = *state, label_state = current, arc;
+    int64_t current = state, label_state = state, arc;
     while ((arc = find_arc(job, current, symbol)) == NONE) {
         log_prob += job->log_left_over[current];
-        if (current == NO_CONTEXT) {
-            *state = label_state;
-            return log_prob + job->log_uniform;
-        }
+        if (current == NO_CONTEXT) return (Advance){state, symbol, label_state, log_prob + job->log_uniform};
         label_state = current, current = job->shorter[current];
     }
-    *state = current == NO_CONTEXT ? label_state : job->arc_targets[arc];
-    return log_prob + job->arc_log_probs[arc];
+    return (Advance){state, symbol, current == NO_CONTEXT ? label_state : job->arc_targets[arc],
+                     log_prob + job->arc_log_probs[arc]};
+}
+
+/* The log-probability of a child; `state` becomes the state after it. */
+static double advance(const Search *s, int64_t *state, int64_t symbol) {
+    Advance *latest = s->advances + (((uint64_t)*state * 31 + (uint64_t)symbol) & (ADVANCES - 1));
+    if (latest->state != *state || latest->symbol != symbol) *latest = compute_advance(s->job, *state, symbol);
+    *state = latest->target;
+    return latest->log_prob;
 }
 
 /* Adds a point, in place of one with the same state if it is better. The old point stays in memory: paths contain it. */
@@ -117,7 +131,7 @@ static int extend(Search *s, int64_t parent, int64_t edge) {
     for (int64_t k = s->first_points[parent * (s->length + 1) + s->edges[edge].start]; k != NONE;) {
         Point before = s->points[k];
         int64_t state = before.state;
-        double log_prob = advance(s->job, &state, s->edges[edge].symbol);
+        double log_prob = advance(s, &state, s->edges[edge].symbol);
         Point point = {before.utility + s->edges[edge].utility + s->job->weight * log_prob, state, edge, k, NONE};
         if (!add_point(s, parent, s->edges[edge].end, point)) return 0;
         k = before.same_place;
@@ -130,7 +144,7 @@ static int64_t best_end(const Search *s, int64_t parent, int64_t position, doubl
     int64_t best = NONE;
     for (int64_t k = s->first_points[parent * (s->length + 1) + position]; k != NONE; k = s->points[k].same_place) {
         int64_t state = s->points[k].state;
-        double total = s->points[k].utility + s->job->weight * advance(s->job, &state, s->job->symbols - 1);
+        double total = s->points[k].utility + s->job->weight * advance(s, &state, s->job->symbols - 1);
         if (best == NONE || total > *utility) best = k, *utility = total;
     }
     return best;
@@ -160,10 +174,14 @@ static int64_t find_parent(Search *s, int64_t state, int64_t start, int64_t last
     return k;
 }
 
+static int64_t span_start(const Job *job, int64_t span) { return job->cells[span] / job->size % job->size; }
+
+static int64_t span_end(const Job *job, int64_t span) { return job->cells[span] % job->size; }
+
 /* Adds the subtrees of the candidates over one span, and extends all paths by them. */
 static int add_subtrees(Search *s, int64_t span) {
     const Job *job = s->job;
-    int64_t first = s->edge_count, start = job->starts[span], end = job->ends[span];
+    int64_t first = s->edge_count, start = span_start(job, span), end = span_end(job, span);
     for (int64_t choice = 0; choice < job->choices; choice++) {
         int64_t label = job->span_labels[span * job->choices + choice];
         if (label == NO_LABEL) continue;
@@ -185,7 +203,7 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
     int64_t last = start + 1, own_edges = s->edge_count;
     s->parent_count = 0;
     for (int64_t k = span * job->choices; k < last_span * job->choices; k++) {
-        int64_t label = job->span_labels[k], end = job->ends[k / job->choices];
+        int64_t label = job->span_labels[k], end = span_end(job, k / job->choices);
         if (label == NO_LABEL) continue;
         if (find_parent(s, job->inner_states[label], start, end) == NONE) return 0;
         if (end > last) last = end;
@@ -202,7 +220,8 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
             for (int64_t parent = 0; parent < s->parent_count; parent++)
                 if (!extend(s, parent, s->edge_count - 1)) return 0;
         }
-        if (span < last_span && job->ends[span] == position && !add_subtrees(s, span++)) return 0;
+        while (span < last_span && span_end(job, span) < position) span++;
+        if (span < last_span && span_end(job, span) == position && !add_subtrees(s, span)) return 0;
     }
     for (int64_t edge = own_edges; edge < s->edge_count; edge++) {
         int64_t *first = s->first_edges + s->edges[edge].end;
@@ -252,7 +271,7 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     for (int64_t position = 0; position <= n; position++) s->first_edges[position] = NONE;
     for (int64_t start = n - 1; start >= 0; start--) {
         int64_t last = span;
-        while (span > job->first_spans[sentence] && job->starts[span - 1] == start) span--;
+        while (span > job->first_spans[sentence] && span_start(job, span - 1) == start) span--;
         if (!find_subtrees(s, start, span, last, job->tags[first_word + start], start == 0 && label != NO_LABEL)) return 0;
     }
     if (label == NO_LABEL) { /* the root has one child, a candidate */
@@ -267,7 +286,7 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     int64_t end = root < s->parent_count ? best_end(s, root, n, &utility) : NONE;
     int64_t offset = 2 * first_word - sentence;
     Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, 0};
-    if (end == NONE) return -1;
+    if (end == NONE) return NO_TREE;
     depth = write_children(s, &out, end, 0, n, label, 0);
     while (depth > 0) {
         const Edge edge = s->edges[s->stack[--depth]];
@@ -276,107 +295,127 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     return 1;
 }
 
-/* 1: completed; 0: no memory; -1: a sentence has no tree. */
-static int search_sentences(const Job *job, int64_t thread) {
-    Search search = {.job = job};
-    int64_t first_word = 0;
-    int result = 1;
-    for (int64_t sentence = 0; sentence < job->sentences && result == 1; sentence++) {
-        if (sentence % job->threads == thread) result = search_sentence(&search, sentence, first_word);
-        first_word += job->lengths[sentence];
-    }
-    free(search.edges), free(search.points), free(search.parents), free(search.first_points);
-    free(search.first_edges), free(search.stack);
-    return result;
-}
+typedef struct { /* the first argument that is out of range */
+    const char *what;
+    int64_t number, value;
+} Error;
 
-static int fail(const char *what, int64_t number, int64_t value) {
-    PyErr_Format(PyExc_ValueError, "%s %lld is %lld, which is out of range", what, (long long)number, (long long)value);
+static int fail(Error *error, const char *what, int64_t number, int64_t value) {
+    *error = (Error){what, number, value};
     return 0;
 }
 
 /* Whether all of some indices are at least `least` and below `end`. */
-static int check(const char *what, const int64_t *indices, int64_t count, int64_t least, int64_t end) {
+static int check(Error *error, const char *what, const int64_t *indices, int64_t count, int64_t least, int64_t end) {
     for (int64_t k = 0; k < count; k++)
-        if (indices[k] < least || indices[k] >= end) return fail(what, k, indices[k]);
+        if (indices[k] < least || indices[k] >= end) return fail(error, what, k, indices[k]);
     return 1;
 }
 
-static int check_grammar(const Job *job) {
-    if (!check("first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
-        !check("arc target", job->arc_targets, job->arcs, 0, job->states) ||
-        !check("top symbol", job->top_symbols, job->labels, 0, job->symbols) ||
-        !check("inner state", job->inner_states, job->labels, NO_LABEL, job->states))
+static int check_grammar(const Job *job, Error *error) {
+    if (!check(error, "first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
+        !check(error, "arc target", job->arc_targets, job->arcs, 0, job->states) ||
+        !check(error, "top symbol", job->top_symbols, job->labels, 0, job->symbols) ||
+        !check(error, "inner state", job->inner_states, job->labels, NO_LABEL, job->states))
         return 0;
     for (int64_t k = 0; k < job->states; k++) {
-        if (job->first_arcs[k] > job->first_arcs[k + 1]) return fail("first arc", k + 1, job->first_arcs[k + 1]);
-        if (job->shorter[k] < 0 || (k > 0 && job->shorter[k] >= k)) return fail("shorter state", k, job->shorter[k]);
+        if (job->first_arcs[k] > job->first_arcs[k + 1]) return fail(error, "first arc", k + 1, job->first_arcs[k + 1]);
+        if (job->shorter[k] < 0 || (k > 0 && job->shorter[k] >= k))
+            return fail(error, "shorter state", k, job->shorter[k]);
     }
     return 1;
 }
 
-static int check_candidates(const Job *job) {
+static int check_sizes(const Job *job, Error *error) {
     int64_t words = 0;
     for (int64_t k = 0; k < job->sentences; k++) {
-        if (job->lengths[k] < 1 || job->lengths[k] > job->words - words) return fail("length", k, job->lengths[k]);
+        if (job->lengths[k] < 1 || job->lengths[k] > job->words - words || job->lengths[k] >= job->size)
+            return fail(error, "length", k, job->lengths[k]);
         words += job->lengths[k];
     }
-    if (words != job->words) return fail("number of words", 0, job->words);
-    if (!check("tag", job->tags, job->words, 0, job->symbols) ||
-        !check("first span", job->first_spans, job->sentences + 1, 0, job->spans + 1) ||
-        !check("label", job->span_labels, job->spans * job->choices, NO_LABEL, job->labels) ||
-        !check("sentence label", job->sentence_labels, job->sentences, NO_LABEL, job->labels))
+    if (words != job->words) return fail(error, "number of words", 0, job->words);
+    return check(error, "first span", job->first_spans, job->sentences + 1, 0, job->spans + 1) &&
+           check(error, "sentence label", job->sentence_labels, job->sentences, NO_LABEL, job->labels);
+}
+
+static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, Error *error) {
+    int64_t n = job->lengths[sentence], first = job->first_spans[sentence], last = job->first_spans[sentence + 1];
+    if (first > last) return fail(error, "first span", sentence + 1, last);
+    if (!check(error, "tag", job->tags + first_word, n, 0, job->symbols) ||
+        !check(error, "label", job->span_labels + first * job->choices, (last - first) * job->choices, NO_LABEL,
+               job->labels))
         return 0;
-    for (int64_t k = 0; k < job->spans * job->choices; k++)
+    for (int64_t k = first * job->choices; k < last * job->choices; k++)
         if (job->span_labels[k] != NO_LABEL && job->inner_states[job->span_labels[k]] == NO_LABEL)
-            return fail("label", k, job->span_labels[k]);
-    for (int64_t sentence = 0; sentence < job->sentences; sentence++) {
-        int64_t first = job->first_spans[sentence], last = job->first_spans[sentence + 1];
-        if (first > last) return fail("first span", sentence + 1, last);
-        for (int64_t k = first; k < last; k++) {
-            int64_t start = job->starts[k], end = job->ends[k];
-            if (start < 0 || end <= start || end > job->lengths[sentence]) return fail("end", k, end);
-            if (k > first && (start < job->starts[k - 1] || (start == job->starts[k - 1] && end <= job->ends[k - 1])))
-                return fail("span order: start", k, start);
-        }
+            return fail(error, "label", k, job->span_labels[k]);
+    for (int64_t k = first; k < last; k++) {
+        int64_t cell = job->cells[k] - sentence * job->size * job->size, start = cell / job->size;
+        if (cell < 0 || start >= cell % job->size || cell % job->size > n || start >= n)
+            return fail(error, "cell", k, job->cells[k]);
+        if (k > first && job->cells[k] <= job->cells[k - 1]) return fail(error, "cell order", k, job->cells[k]);
     }
     return 1;
+}
+
+static int search_sentences(const Job *job, int64_t thread, Error *error) {
+    Search search = {.job = job, .advances = malloc(ADVANCES * sizeof(Advance))};
+    int64_t first_word = 0;
+    int result = search.advances == NULL ? NO_MEMORY : COMPLETE;
+    if (!check_grammar(job, error) || !check_sizes(job, error)) result = WRONG_ARGUMENT;
+    for (int64_t k = 0; k < ADVANCES && result == COMPLETE; k++) search.advances[k].state = NONE;
+    for (int64_t sentence = 0; sentence < job->sentences && result == COMPLETE; sentence++) {
+        if (sentence % job->threads == thread) {
+            result = check_sentence(job, sentence, first_word, error) ? search_sentence(&search, sentence, first_word)
+                                                                      : WRONG_ARGUMENT;
+        }
+        first_word += job->lengths[sentence];
+    }
+    free(search.edges), free(search.points), free(search.parents), free(search.first_points);
+    free(search.first_edges), free(search.stack), free(search.advances);
+    return result;
 }
 
 #define AT(type, k) ((type *)(uintptr_t)at[k])
 
+static PyObject *fail_call(Error error) {
+    return PyErr_Format(PyExc_ValueError, "%s %lld is %lld, which is out of range", error.what, (long long)error.number,
+                        (long long)error.value);
+}
+
 static PyObject *best_trees(PyObject *module, PyObject *args) {
-    long long thread, threads, size[10];
+    long long thread, threads, size[11];
     double weight, log_uniform;
-    unsigned long long at[20];
+    unsigned long long at[19];
     int result;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
-                          &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &weight, &log_uniform,
-                          &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &at[8], &at[9], &at[10],
-                          &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18], &at[19]))
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
+                          &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10], &weight,
+                          &log_uniform, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &at[8], &at[9],
+                          &at[10], &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18]))
         return NULL;
-    for (int k = 0; k < 10; k++)
-        if (size[k] < 0 || size[k] > LARGEST_SIZE) return fail("size", k, size[k]), NULL;
-    for (int k = 0; k < 20; k++)
-        if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k), NULL;
+    for (int k = 0; k < 11; k++)
+        if (size[k] < 0 || size[k] > LARGEST_SIZE) return fail_call((Error){"size", k, size[k]});
+    for (int k = 0; k < 19; k++)
+        if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k);
     Job job = {threads, size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
-               weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const int64_t, 2),
-               AT(const int64_t, 3), AT(const int64_t, 4), AT(const int64_t, 5), AT(const float, 6),
-               AT(const int64_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const double, 10),
-               AT(const int64_t, 11), AT(const int64_t, 12), AT(const double, 13), AT(const int64_t, 14),
-               AT(const int64_t, 15), AT(const double, 16), AT(int64_t, 17), AT(int64_t, 18), AT(int64_t, 19)};
-    if (threads < 1 || thread < 0 || thread >= threads) return fail("thread", 0, thread), NULL;
-    if (job.states < 1 || job.root_state >= job.states) return fail("root state", 0, job.root_state), NULL;
-    if (job.empty_label >= job.labels) return fail("empty label", 0, job.empty_label), NULL;
-    if (job.symbols < 1 || !check_grammar(&job) || !check_candidates(&job)) {
-        if (!PyErr_Occurred()) fail("number of symbols", 0, job.symbols);
-        return NULL;
-    }
-    Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, thread);
+               size[10], weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const int64_t, 2),
+               AT(const int64_t, 3), AT(const int64_t, 4), AT(const float, 5), AT(const int64_t, 6),
+               AT(const int64_t, 7), AT(const int64_t, 8), AT(const double, 9), AT(const int64_t, 10),
+               AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),
+               AT(const double, 15), AT(int64_t, 16), AT(int64_t, 17), AT(int64_t, 18)};
+    Error error = {"thread", 0, thread};
+    if (threads < 1 || thread < 0 || thread >= threads) return fail_call(error);
+    if (job.root_state >= job.states) return fail_call((Error){"root state", 0, job.root_state});
+    if (job.empty_label >= job.labels) return fail_call((Error){"empty label", 0, job.empty_label});
+    if (job.symbols < 1) return fail_call((Error){"number of symbols", 0, job.symbols});
+    if (job.size < 1 || (double)job.sentences * job.size * job.size > LARGEST_CELL)
+        return fail_call((Error){"size of the chart", 0, job.size});
+    Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, thread, &error);
     Py_END_ALLOW_THREADS
-    if (result == 0) return PyErr_NoMemory();
-    if (result < 0) return PyErr_SetString(PyExc_ValueError, "a sentence has no candidate over all of its words"), NULL;
+    if (result == NO_MEMORY) return PyErr_NoMemory();
+    if (result == WRONG_ARGUMENT) return fail_call(error);
+    if (result == NO_TREE)
+        return PyErr_SetString(PyExc_ValueError, "a sentence has no candidate over all of its words"), NULL;
     Py_RETURN_NONE;
 }
 

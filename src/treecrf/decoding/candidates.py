@@ -12,7 +12,7 @@ CHOICES = 4  # labels per span
 MIN_PROBABILITY = 0.05  # of a span with a label
 SPANS_PER_WORD = 5  # the most probable spans of a sentence; few sentences have more than three above the minimum
 _REQUIRED = np.float32(1e6)  # utility of constituents that a constraint requires
-_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
+LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
 
 
 def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) -> Candidates:
@@ -22,7 +22,7 @@ def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) 
     cells = _most_probable(flat_marginals, scores.lengths, size)
     span_marginals = flat_marginals[cells]
     label_scores = scores.labels_at(cells)
-    span_marginals[is_sentence_span(cells, scores.lengths, size)] = 1.0  # every tree has it
+    span_marginals[np.searchsorted(cells, sentence_cells(scores.lengths, size))] = 1.0  # every tree has it
     choices = min(CHOICES, label_scores.shape[1])
     ranked = expected_f1.rank_labels(label_scores, span_marginals, choices=choices)
     is_required = None
@@ -40,9 +40,9 @@ def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) 
     )
 
 
-def is_sentence_span(cells: Ints, lengths: Ints, size: int) -> Mask:
-    """Whether flat chart cells are the spans of whole sentences."""
-    return (cells // size % size == 0) & (cells % size == lengths[cells // size**2])
+def sentence_cells(lengths: Ints, size: int) -> Ints:
+    """The flat chart cells of the spans of whole sentences."""
+    return np.arange(len(lengths)) * size**2 + lengths
 
 
 def best_tags(scores: Scores) -> Ints:
@@ -83,25 +83,21 @@ def build_candidates(
     labels, utility, probabilities = ranked
     has_constituents = expected_f1.counts[labels] > 0
     limits = np.where(has_constituents[:, :1], utility[:, :1], np.float32(np.inf))
-    utility = np.minimum(utility, limits) - _TIE_BREAK * (probabilities[:, :1] - probabilities)
-    is_sentence = is_sentence_span(cells, lengths, size)
+    utility = np.minimum(utility, limits) - LABEL_TIE_BREAK * (probabilities[:, :1] - probabilities)
     is_choice = has_constituents & (span_marginals[:, None] * probabilities >= MIN_PROBABILITY)
-    sentence_labels = np.where(has_constituents[is_sentence, 0], NO_LABEL, labels[is_sentence, 0])
-    is_choice[is_sentence] &= has_constituents[is_sentence, :1]
-    is_choice[is_sentence, 0] = has_constituents[is_sentence, 0]
+    sentences = np.searchsorted(cells, sentence_cells(lengths, size))
+    sentence_labels = np.where(has_constituents[sentences, 0], NO_LABEL, labels[sentences, 0])
+    is_choice[sentences] &= has_constituents[sentences, :1]
+    is_choice[sentences, 0] = has_constituents[sentences, 0]
     if is_required is not None:
         is_choice[is_required, 0] = has_constituents[is_required, 0]
         utility[is_required] += _REQUIRED
-    is_candidate = is_choice.any(1)
-    cells = cells[is_candidate]
-    counts = np.bincount(cells // size**2, minlength=len(lengths))
     return Candidates(
         lengths=lengths,
         tags=tags,
-        first_spans=np.concatenate([[0], counts.cumsum()]),
-        starts=cells // size % size,
-        ends=cells % size,
-        labels=np.where(is_choice, labels, NO_LABEL)[is_candidate],
-        utility=utility[is_candidate],
+        size=size,
+        cells=cells,
+        labels=np.where(is_choice, labels, NO_LABEL),
+        utility=utility,
         sentence_labels=sentence_labels,
     )

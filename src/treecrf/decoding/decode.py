@@ -9,7 +9,7 @@ from treecrf.chart import cky
 from treecrf.chart.cpu_backend import Floats, Ints, Mask
 from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.candidates import best_tags, find_candidates, is_sentence_span
+from treecrf.decoding.candidates import best_tags, find_candidates, sentence_cells
 from treecrf.decoding.constraints import ConstrainedScores
 from treecrf.decoding.expected_f1 import ExpectedF1
 
@@ -94,7 +94,7 @@ def _maximize_expected_f1(scores: Scores, marginals: Floats, expected_f1: Expect
     size = scores.spans.shape[1]
     flat_marginals = marginals.ravel()
     cells = np.flatnonzero(flat_marginals > expected_f1.threshold)  # no other span can have a positive utility
-    is_sentence = is_sentence_span(cells, scores.lengths, size)
+    is_sentence = np.isin(cells, sentence_cells(scores.lengths, size), assume_unique=True)
     utility, labels = expected_f1.best_labels(
         scores.labels_at(cells), np.where(is_sentence, FORCED, flat_marginals[cells])
     )

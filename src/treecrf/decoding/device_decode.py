@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.decoding.candidates import CHOICES, MIN_PROBABILITY, SPANS_PER_WORD, build_candidates
+from treecrf.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD
 from treecrf.decoding.decode import FORCED, TIE_BREAK, Decoded
-from treecrf.decoding.expected_f1 import ExpectedF1, RankedLabels
+from treecrf.decoding.expected_f1 import ExpectedF1
+from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
 from treecrf.nn import TensorScores
 from treecrf.nn.batch import Spans
 
@@ -43,53 +44,58 @@ class PendingDecoded(NamedTuple):
 class PendingCandidates(NamedTuple):
     """Candidates whose copy to the host may not be complete. The search for the best trees runs on the host."""
 
-    cells: Tensor  # (spans,) ascending
-    marginals: Tensor  # (spans,)
-    ranked: list[Tensor]  # labels, utility and probabilities, (spans, choices) each
-    lengths: Tensor
-    tags: Tensor  # (words,)
+    tensors: list[Tensor]  # lengths, tags, cells, labels, utility and sentence labels: see `Candidates`
     size: int  # of the chart
     copied: torch.cuda.Event | None
-    expected_f1: ExpectedF1
-
-    @staticmethod
-    def copy(scores: TensorScores, expected_f1: ExpectedF1) -> "PendingCandidates":
-        """Ranks the labels of the most probable spans and starts their copy to the host; does not wait for it."""
-        marginals = SpanCRF(scores.spans, scores.lengths, validate=False).marginals.flatten(1)
-        size = scores.spans.shape[1]
-        count = min(SPANS_PER_WORD * (size - 1), size**2)
-        values, places = marginals.topk(count)  # in descending order
-        is_candidate = torch.arange(count, device=values.device) < SPANS_PER_WORD * scores.lengths[:, None]
-        is_candidate &= values >= MIN_PROBABILITY
-        cells = places + torch.arange(len(marginals), device=values.device)[:, None] * size**2
-        cells, order = torch.where(is_candidate, cells, -1).flatten().sort()
-        values = values.flatten()[order]
-        is_sentence = (cells // size % size == 0) & (cells % size == scores.lengths[cells // size**2])
-        values = values.masked_fill(is_sentence, 1.0)
-        ranked = _device_utility(expected_f1, values.device).rank_labels(
-            scores.labels_at(Spans.at(cells.clamp(min=0), size)), values
-        )
-        assert scores.tags is not None, "the network predicts tags"
-        is_word = torch.arange(size - 1, device=values.device) < scores.lengths[:, None]
-        tags = scores.tags.argmax(-1).flatten()[nonzero_static(is_word.flatten(), scores.total_words)]
-        (cells, values, *ranked, lengths, tags), copied = copy_to_host([cells, values, *ranked, scores.lengths, tags])
-        return PendingCandidates(cells, values, ranked, lengths, tags, size, copied, expected_f1)
+    grammar: LabelGrammar
 
     def wait(self) -> Decoded:
         """The best trees, once the copy is complete."""
         wait_for(self.copied)
-        first = int(np.searchsorted(self.cells.numpy(), 0))  # the cells before it are padding
-        assert self.expected_f1.grammar is not None, "candidates are for a grammar"
-        candidates = build_candidates(
-            self.cells.numpy()[first:],
-            self.marginals.numpy()[first:],
-            RankedLabels(*(array.numpy()[first:] for array in self.ranked)),
-            self.expected_f1,
-            lengths=self.lengths.numpy(),
-            tags=self.tags.numpy(),
-            size=self.size,
+        lengths, tags, cells, labels, utility, sentence_labels = (tensor.numpy() for tensor in self.tensors)
+        first = int(np.searchsorted(cells, 0))  # the cells before it are padding
+        candidates = Candidates(
+            lengths, tags, self.size, cells[first:], labels[first:], utility[first:], sentence_labels
         )
-        return Decoded(**self.expected_f1.grammar.best_trees(candidates)._asdict(), tags=candidates.tags)
+        return Decoded(**self.grammar.best_trees(candidates)._asdict(), tags=tags)
+
+
+def find_candidates(scores: TensorScores, expected_f1: ExpectedF1) -> PendingCandidates:
+    """Ranks the labels of the most probable spans and starts their copy to the host; see `candidates.py`."""
+    size, lengths = scores.spans.shape[1], scores.lengths
+    marginals = SpanCRF(scores.spans, lengths, validate=False).marginals.flatten(1)
+    count = min(SPANS_PER_WORD * (size - 1), size**2)
+    values, places = marginals.topk(count)  # in descending order
+    is_candidate = torch.arange(count, device=values.device) < SPANS_PER_WORD * lengths[:, None]
+    is_candidate &= values >= MIN_PROBABILITY
+    sentence_cells = torch.arange(len(lengths), device=values.device) * size**2 + lengths
+    cells = places + (sentence_cells - lengths)[:, None]
+    cells, order = torch.where(is_candidate, cells, -1).flatten().sort()
+    rows = torch.searchsorted(cells, sentence_cells)  # of the sentences' own spans
+    values = values.flatten()[order].index_fill(0, rows, 1.0)  # every tree has them
+    labels, utility, probabilities = _device_utility(expected_f1, values.device).rank_labels(
+        scores.labels_at(Spans.at(cells.clamp(min=0), size)), values
+    )
+    has_constituents = _device_utility(expected_f1, values.device).counts[labels] > 0
+    limits = utility[:, :1].masked_fill(~has_constituents[:, :1], torch.inf)
+    utility = torch.minimum(utility, limits) - float(LABEL_TIE_BREAK) * (probabilities[:, :1] - probabilities)
+    is_choice = has_constituents & (values[:, None] * probabilities >= MIN_PROBABILITY)
+    first_has_constituents = has_constituents[rows, :1]
+    is_choice[rows] &= first_has_constituents
+    is_choice[rows, 0] = first_has_constituents[:, 0]
+    sentence_labels = labels[rows, 0].masked_fill(first_has_constituents[:, 0], NO_LABEL)
+    labels = labels.masked_fill(~is_choice, NO_LABEL)
+    assert expected_f1.grammar is not None, "candidates are for a grammar"
+    tensors = [lengths, _best_tags(scores), cells, labels, utility, sentence_labels]
+    copies, copied = copy_to_host(tensors)
+    return PendingCandidates(copies, size, copied, expected_f1.grammar)
+
+
+def _best_tags(scores: TensorScores) -> Tensor:
+    """The best tag of every word of a batch, (words,)."""
+    assert scores.tags is not None, "the network predicts tags"
+    is_word = torch.arange(scores.tags.shape[1], device=scores.tags.device) < scores.lengths[:, None]
+    return scores.tags.argmax(-1).flatten()[nonzero_static(is_word.flatten(), scores.total_words)]
 
 
 def copy_to_host(tensors: list[Tensor]) -> tuple[list[Tensor], torch.cuda.Event | None]:
@@ -115,7 +121,7 @@ def decode_on_device(
     """The best labeled tree of each sentence and the best tags; see `decode`."""
     mbr = mbr and scores.is_crf
     if expected_f1 is not None and expected_f1.grammar is not None and scores.tags is not None and mbr:
-        return PendingCandidates.copy(scores, expected_f1)
+        return find_candidates(scores, expected_f1)
     if expected_f1 is not None and mbr:
         return _maximize_expected_f1(scores, _device_utility(expected_f1, scores.spans.device))
     crf = SpanCRF(scores.spans, scores.lengths, validate=False)
@@ -142,8 +148,7 @@ def _decoded(scores: TensorScores, cells: Tensor, labels: Tensor) -> PendingDeco
     size = scores.spans.shape[1]
     parts = [cells // size % size, cells % size, labels]
     if scores.tags is not None:
-        is_word = torch.arange(size - 1, device=cells.device) < scores.lengths[:, None]
-        parts.append(scores.tags.argmax(-1).flatten()[nonzero_static(is_word.flatten(), scores.total_words)])
+        parts.append(_best_tags(scores))
     return PendingDecoded.copy(parts)
 
 

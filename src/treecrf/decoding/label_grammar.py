@@ -30,20 +30,21 @@ DEFAULT_WEIGHT = 0.02  # chosen on the dev parts of MASC, GUM and the PTB sample
 
 
 class Candidates(NamedTuple):
-    """The spans that the trees of b sentences may have, each with some labels.
-
-    Spans are sorted by sentence, start and end. A span is there once.
-    """
+    """The spans that the trees of b sentences may have, each with some labels."""
 
     lengths: Ints  # (b,) words
     tags: Ints  # (words,) tag ids
-    first_spans: Ints  # (b + 1,) of each sentence
-    starts: Ints  # (spans,)
-    ends: Ints
+    size: int  # of the chart: more than the words of the longest sentence
+    cells: Ints  # (spans,) flat chart cells, ascending
     labels: Ints  # (spans, choices); NO_LABEL: fewer choices
     utility: Floats  # (spans, choices)
     # (b,) the label of the sentence's span if that label has no constituents; or NO_LABEL: it is one of the choices
     sentence_labels: Ints
+
+    @property
+    def first_spans(self) -> Ints:
+        """The first span of each sentence, and the number of spans, (b + 1,)."""
+        return np.searchsorted(self.cells, np.arange(len(self.lengths) + 1) * self.size**2)
 
 
 class SpanArrays(NamedTuple):
@@ -93,7 +94,8 @@ class LabelGrammar:
         spans = SpanArrays(*(np.empty(2 * len(candidates.tags) - count, np.int64) for _ in SpanArrays._fields))
         settings = (
             count,
-            len(candidates.starts),
+            candidates.size,
+            len(candidates.cells),
             candidates.labels.shape[1],
             len(candidates.tags),
             len(self.top_symbols),
@@ -106,8 +108,8 @@ class LabelGrammar:
             grammar.log_uniform,
         )
         arrays = (
-            *(candidates.lengths, self.tag_symbols[candidates.tags], candidates.first_spans, candidates.starts),
-            *(candidates.ends, candidates.labels, candidates.utility, candidates.sentence_labels),
+            *(candidates.lengths, self.tag_symbols[candidates.tags], candidates.first_spans, candidates.cells),
+            *(candidates.labels, candidates.utility, candidates.sentence_labels),
             *(self.top_symbols, self.inner_states, self.chain_log_probs),
             *(grammar.first_arcs, grammar.arc_symbols, grammar.arc_log_probs, grammar.arc_targets),
             *(grammar.shorter, grammar.log_left_over),
@@ -121,11 +123,13 @@ class LabelGrammar:
     def best_trees_in_python(self, candidates: Candidates) -> SpanArrays:
         """The same trees without the compiled code."""
         spans: list[tuple[int, int, int]] = []
-        last_words = np.cumsum(candidates.lengths)
+        last_words, first_spans = np.cumsum(candidates.lengths), candidates.first_spans
         for number, (length, last) in enumerate(zip(candidates.lengths.tolist(), last_words.tolist(), strict=True)):
             tags = self.tag_symbols[candidates.tags[last - length : last]].tolist()
-            rows = slice(*candidates.first_spans[number : number + 2])
-            choices = _choices(*(column[rows].tolist() for column in candidates[3:7]))
+            rows, size = slice(*first_spans[number : number + 2]), candidates.size
+            cells = candidates.cells[rows]
+            columns = (cells // size % size, cells % size, candidates.labels[rows], candidates.utility[rows])
+            choices = _choices(*(column.tolist() for column in columns))
             sentence = _Sentence(self, tags, choices, int(candidates.sentence_labels[number]))
             spans += sorted(sentence.best_spans())
         return SpanArrays(*(np.array(column, np.int64) for column in zip(*spans, strict=True)))
