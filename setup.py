@@ -88,7 +88,12 @@ setup(
         extension(
             "treecrf.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
         ),
-        extension("treecrf.decoding._best_children", "src/treecrf/decoding/best_children.c", flags=EXACT),
+        extension(
+            "treecrf.decoding._best_children",
+            "src/treecrf/decoding/best_children.c",
+            headers=["src/treecrf/runtime/portable.h"],
+            flags=EXACT,
+        ),
         extension("treecrf.search._matcher", *sources("search", "*.c"), headers=sources("search", "*.h")),
         extension("treecrf.treebank._bracket_writer", "src/treecrf/treebank/bracket_writer.c"),
     ],

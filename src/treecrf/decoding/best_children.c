@@ -10,17 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../runtime/portable.h"
+
 #define NO_CONTEXT 0
 #define NO_LABEL (-1)
 #define NONE (-1)
 #define ADVANCES 4096 /* a power of two */
+#define BLOCK 8 /* sentences that a thread takes at once */
 #define LARGEST_CELL 4e18
 #define LARGEST_SIZE ((int64_t)1 << 30) /* sizes above this are mistakes, and their products could overflow */
 
 enum { COMPLETE = 1, NO_MEMORY = 0, NO_TREE = -1, WRONG_ARGUMENT = -2 };
 
 typedef struct {
-    int64_t threads, sentences, size, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
+    int64_t sentences, size, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
     double weight, log_uniform;
     const int64_t *lengths, *tags, *first_spans, *cells, *span_labels;
     const float *utility;
@@ -30,6 +33,7 @@ typedef struct {
     const double *arc_log_probs;
     const int64_t *arc_targets, *shorter;
     const double *log_left_over;
+    int64_t *next; /* the first sentence that no thread has taken */
     int64_t *out_starts, *out_ends, *out_labels;
 } Job;
 
@@ -357,18 +361,20 @@ static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, 
     return 1;
 }
 
-static int search_sentences(const Job *job, int64_t thread, Error *error) {
+/* Threads take blocks of sentences; one thread alone completes all. */
+static int search_sentences(const Job *job, Error *error) {
     Search search = {.job = job, .advances = malloc(ADVANCES * sizeof(Advance))};
-    int64_t first_word = 0;
+    int64_t sentence = 0, first_word = 0;
     int result = search.advances == NULL ? NO_MEMORY : COMPLETE;
     if (!check_grammar(job, error) || !check_sizes(job, error)) result = WRONG_ARGUMENT;
     for (int64_t k = 0; k < ADVANCES && result == COMPLETE; k++) search.advances[k].state = NONE;
-    for (int64_t sentence = 0; sentence < job->sentences && result == COMPLETE; sentence++) {
-        if (sentence % job->threads == thread) {
+    for (int64_t first; result == COMPLETE && (first = next_block(job->next, BLOCK)) < job->sentences;) {
+        for (; sentence < first; sentence++) first_word += job->lengths[sentence];
+        for (; sentence < minimum(first + BLOCK, job->sentences) && result == COMPLETE; sentence++) {
             result = check_sentence(job, sentence, first_word, error) ? search_sentence(&search, sentence, first_word)
                                                                       : WRONG_ARGUMENT;
+            first_word += job->lengths[sentence];
         }
-        first_word += job->lengths[sentence];
     }
     free(search.edges), free(search.points), free(search.parents), free(search.first_points);
     free(search.first_edges), free(search.stack), free(search.advances);
@@ -385,32 +391,32 @@ static PyObject *fail_call(Error error) {
 static PyObject *best_trees(PyObject *module, PyObject *args) {
     long long thread, threads, size[11];
     double weight, log_uniform;
-    unsigned long long at[19];
+    unsigned long long at[20];
     int result;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
                           &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10], &weight,
                           &log_uniform, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &at[8], &at[9],
-                          &at[10], &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18]))
+                          &at[10], &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18], &at[19]))
         return NULL;
     for (int k = 0; k < 11; k++)
         if (size[k] < 0 || size[k] > LARGEST_SIZE) return fail_call((Error){"size", k, size[k]});
-    for (int k = 0; k < 19; k++)
+    for (int k = 0; k < 20; k++)
         if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k);
-    Job job = {threads, size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
+    Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
                size[10], weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const int64_t, 2),
                AT(const int64_t, 3), AT(const int64_t, 4), AT(const float, 5), AT(const int64_t, 6),
                AT(const int64_t, 7), AT(const int64_t, 8), AT(const double, 9), AT(const int64_t, 10),
                AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),
-               AT(const double, 15), AT(int64_t, 16), AT(int64_t, 17), AT(int64_t, 18)};
-    Error error = {"thread", 0, thread};
-    if (threads < 1 || thread < 0 || thread >= threads) return fail_call(error);
+               AT(const double, 15), AT(int64_t, 16), AT(int64_t, 17), AT(int64_t, 18), AT(int64_t, 19)};
+    Error error = {"counter", 0, load_counter(job.next)};
+    if (error.value < 0) return fail_call(error);
     if (job.root_state >= job.states) return fail_call((Error){"root state", 0, job.root_state});
     if (job.empty_label >= job.labels) return fail_call((Error){"empty label", 0, job.empty_label});
     if (job.symbols < 1) return fail_call((Error){"number of symbols", 0, job.symbols});
     if (job.size < 1 || (double)job.sentences * job.size * job.size > LARGEST_CELL)
         return fail_call((Error){"size of the chart", 0, job.size});
-    Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, thread, &error);
+    Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, &error);
     Py_END_ALLOW_THREADS
     if (result == NO_MEMORY) return PyErr_NoMemory();
     if (result == WRONG_ARGUMENT) return fail_call(error);

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
+from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.decoding.grammar import Grammar
 from treecrf.treebank.binarize import unary_chain
 
@@ -26,6 +27,7 @@ else:
     _compiled = True
 
 NO_LABEL = -1
+_THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
 DEFAULT_WEIGHT = 0.02  # chosen on the dev parts of MASC, GUM and the PTB sample
 
 
@@ -113,11 +115,12 @@ class LabelGrammar:
             *(self.top_symbols, self.inner_states, self.chain_log_probs),
             *(grammar.first_arcs, grammar.arc_symbols, grammar.arc_log_probs, grammar.arc_targets),
             *(grammar.shorter, grammar.log_left_over),
+            np.zeros(1, np.int64),  # a counter that the threads share
         )
         pointers = [np.ascontiguousarray(array) for array in arrays]
         addresses = [array.ctypes.data for array in (*pointers, *spans)]
-        # one thread: another one might be busy, and a sentence takes only some hundredths of a millisecond
-        _best_children.best_trees(0, 1, *settings, *addresses)
+        threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
+        run_on_threads(_best_children.best_trees, threads, *settings, *addresses)
         return spans
 
     def best_trees_in_python(self, candidates: Candidates) -> SpanArrays:
