@@ -56,7 +56,7 @@ def _from_settings(kind: type[T], file_settings: Mapping[str, _Setting], overrid
     for name, setting in settings.items():
         if name not in known:
             raise SettingError(
-                f"unknown setting {name[:100]!r} in {setting.source}; did you mean '{_nearest(name[:100], known)}'?"
+                f"unknown setting '{name[:100]}' in {setting.source}; did you mean '{_nearest(name[:100], known)}'?"
             )
     return _build(kind, "", settings, path)
 

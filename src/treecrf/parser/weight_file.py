@@ -60,7 +60,7 @@ def check_shapes(actual: Shapes, expected: Shapes, path: str | Path) -> None:
             "none" if (shape := shapes.get(wrong[0])) is None else list(shape) for shapes in (actual, expected)
         )
         raise DamagedFileError(
-            f"{path} does not contain the weights of this model: {wrong[0][:100]!r} has shape {actual_shape!s:.100}, "
+            f"{path} does not contain the weights of this model: '{wrong[0][:100]}' has shape {actual_shape!s:.100}, "
             f"expected {expected_shape}; {len(wrong)} of {len(expected)} differ"
         )
 
