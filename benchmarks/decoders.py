@@ -3,8 +3,8 @@
     python benchmarks/decoders.py TREEBANK.mrg[.gz] ... [--model en] [--limit 400] [--best-of 20]
 
 Decoders: the tree with the highest score, the paper's MBR, expected F1, the tree of highest expected utility among the
-k most probable trees, and expected F1 with the grammar of the training trees. A tree is ill-formed if it has a violation
-of `treecrf.treebank.well_formed`. F1 is over all sentences. Times are those of one run on one CPU or GPU.
+k most probable trees, and expected F1 with the grammar of the training trees. A tree is ill-formed if it has a
+violation of `treecrf.treebank.well_formed`. F1 is over all sentences. Times are those of one run on one CPU or GPU.
 """
 
 import argparse

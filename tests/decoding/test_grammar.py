@@ -226,7 +226,7 @@ def test_without_tags_the_grammar_is_not_used(grammar: Grammar) -> None:
 
 
 def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
-    if not label_grammar._compiled:
+    if not label_grammar.available:
         pytest.skip("the compiled search is not built")
     candidates = random_candidates(np.random.default_rng(2), 3)
     with pytest.raises(ValueError, match="cell 0 is 9, which is out of range"):  # from the third word to the second

@@ -22,9 +22,9 @@ from treecrf.treebank.binarize import unary_chain
 try:
     from treecrf.decoding import _best_children
 except ImportError:  # installed on a machine without a C compiler
-    _compiled = False
+    available = False
 else:
-    _compiled = True
+    available = True
 
 NO_LABEL = -1
 _THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
@@ -90,7 +90,7 @@ class LabelGrammar:
 
     def best_trees(self, candidates: Candidates) -> SpanArrays:
         """The trees of maximal utility; spans that are not constituents have the empty label."""
-        if not _compiled:
+        if not available:
             return self.best_trees_in_python(candidates)
         grammar, count = self.grammar, len(candidates.lengths)
         spans = SpanArrays(*(np.empty(2 * len(candidates.tags) - count, np.int64) for _ in SpanArrays._fields))

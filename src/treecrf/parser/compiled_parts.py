@@ -4,13 +4,19 @@ import warnings
 from functools import cache
 
 from treecrf.chart import cpu_backend
+from treecrf.decoding import label_grammar
 from treecrf.runtime import int8
 from treecrf.treebank import bracket_writer
 
 
 def missing_parts() -> list[str]:
     """The packages whose compiled part is missing, because treecrf was installed without a C compiler."""
-    is_present = {"chart": cpu_backend.available, "runtime": int8.is_compiled, "treebank": bracket_writer.available}
+    is_present = {
+        "chart": cpu_backend.available,
+        "decoding": label_grammar.available,
+        "runtime": int8.is_compiled,
+        "treebank": bracket_writer.available,
+    }
     return [name for name, is_there in is_present.items() if not is_there]
 
 
