@@ -22,7 +22,7 @@ from treecrf.decoding.grammar import Grammar
 from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
 from treecrf.tree import Span, Tree
 from treecrf.treebank.binarize import LabelSet, from_spans
-from treecrf.treebank.productions import productions, productions_from_text, productions_to_text
+from treecrf.treebank.productions import ProductionCounts, productions, productions_to_text
 from treecrf.treebank.well_formed import count_productions
 
 TREES = [
@@ -84,9 +84,13 @@ def test_frequent_productions_are_more_probable_than_others(grammar: Grammar) ->
 def test_productions_can_be_read_back() -> None:
     tree = Tree("TOP", (Tree("a b", (Tree("(", ("x",)), Tree("", ("y",)))),))
     counts = Counter({**COUNTS, **Counter(productions(tree))})
-    assert productions_from_text(productions_to_text(counts)) == counts
+    assert ProductionCounts(productions_to_text(counts)) == counts
     with pytest.raises(ValueError, match="line 2 is 'NP DT NN'; expected a count, a label, and its"):
-        productions_from_text("3 NP NN\nNP DT NN\n")
+        len(ProductionCounts("3 NP NN\nNP DT NN\n"))
+    with pytest.raises(ValueError, match="a line does not start with a count"):
+        Grammar(ProductionCounts("3 NP NN\nNP DT NN\n"))
+    with pytest.raises(ValueError, match="a line has no children"):
+        Grammar(ProductionCounts("3 NP NN\n4 NP\n"))
 
 
 def test_trees_with_violations_are_not_counted() -> None:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Ints
-from treecrf.tree import Tree
-from treecrf.treebank.productions import Production
+from treecrf.tree import Tree, unescape
+from treecrf.treebank.productions import Production, ProductionCounts, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context
 _MAX_SYMBOLS = 50_000  # the fourth power must fit into 64 bits
@@ -37,9 +37,10 @@ class Grammar:
     state of the next shorter context, `shorter`, and the probability that the state leaves to it is a factor.
     """
 
-    def __init__(self, counts: Mapping[Production, int]) -> None:
-        self.counts = counts
-        names = sorted({symbol for production in counts for symbol in production})
+    def __init__(self, productions: Mapping[Production, int]) -> None:
+        text = productions.text if isinstance(productions, ProductionCounts) else productions_to_text(productions)
+        columns = _Columns.read(text)
+        names = [unescape(name) for name in columns.names]
         self.symbols = {name: number for number, name in enumerate(names)}
         self.unknown = len(names)  # the symbol of names that the productions do not have
         self.end = len(names) + 1
@@ -47,7 +48,7 @@ class Grammar:
         self._base = len(names) + 3
         if self._base > _MAX_SYMBOLS:
             raise ValueError(f"the productions have {len(names):,} symbols; expected less than {_MAX_SYMBOLS:,}")
-        orders = self._count_events()
+        orders = self._count_events(columns)
         sizes = [len(events.contexts) for events in orders]
         first_states = [0, *np.cumsum(sizes).tolist()]  # of each order
         self.arc_symbols: Ints = np.concatenate([events.keys % self._base for events in orders])
@@ -56,7 +57,7 @@ class Grammar:
         self.first_arcs: Ints = np.searchsorted(np.concatenate(states), np.arange(sum(sizes) + 1))
         self.log_left_over: Doubles = np.log(np.concatenate([events.left_over for events in orders]))
         self.arc_targets, self.shorter = self._connect(orders, first_states)
-        starts = np.array([self.symbols[name] for name in names], np.int64) * self._base + self._start
+        starts = np.arange(len(names)) * self._base + self._start
         places = _find(orders[2].contexts, starts)
         self._start_states = dict(zip(names, np.where(places < 0, 0, places + first_states[2]).tolist(), strict=True))
         self.log_uniform = float(-np.log(self._base - 1))  # of all symbols but the start
@@ -111,29 +112,36 @@ class Grammar:
     def _shorter(self) -> list[int]:
         return self.shorter.tolist()
 
-    def _count_events(self) -> list[_Events]:
+    def _count_events(self, columns: "_Columns") -> list[_Events]:
         """The events of each order: with no context, the label, one child, and two children."""
         start, end, base = self._start, self.end, self._base
-        flat: list[int] = []
-        for production in self.counts:
-            flat += [start, *(self.symbols[symbol] for symbol in production[1:]), end]
-        sizes = np.array([len(production) + 1 for production in self.counts], np.int64)
-        sequence = np.array(flat, np.int64)
-        labels = np.repeat([self.symbols[production[0]] for production in self.counts], sizes).astype(np.int64)
-        counts = np.repeat(np.fromiter(self.counts.values(), np.float64, len(self.counts)), sizes)
+        # the children of each production after two starts and before the end, in place of its label
+        sizes = columns.sizes + 2
+        last = np.cumsum(sizes)
+        sequence = np.full(int(sizes.sum()), start, np.int64)
+        sequence[last - 1] = end
+        is_child = np.ones(len(columns.symbols), np.bool_)
+        first_symbols = np.cumsum(columns.sizes) - columns.sizes
+        is_child[first_symbols] = False
+        sequence[np.flatnonzero(is_child) + 2 * np.repeat(np.arange(len(sizes)), columns.sizes)[is_child] + 1] = (
+            columns.symbols[is_child]
+        )
+        labels = np.repeat(columns.symbols[first_symbols], sizes)
+        counts = np.repeat(columns.counts, sizes)
         events = np.flatnonzero(sequence != start)
-        pairs = events[sequence[events - 1] != start]  # events after at least one child
-        keys = [
-            sequence[events],
-            labels[events] * base + sequence[events],
-            (labels[events] * base + sequence[events - 1]) * base + sequence[events],
-            ((labels[pairs] * base + sequence[pairs - 2]) * base + sequence[pairs - 1]) * base + sequence[pairs],
-        ]
+        keys, numbers = _sum_counts(
+            ((labels[events] * base + sequence[events - 2]) * base + sequence[events - 1]) * base + sequence[events],
+            counts[events],
+        )
+        has_two = keys // base % base != start  # at least one child before; before it, another one or the start
+        counted = [(keys[has_two], numbers[has_two])]
+        for after in (2, 1):
+            keys, numbers = _sum_counts(_without_second(keys, base, after), numbers)
+            counted.append((keys, numbers))
+        counted.append(_sum_counts(keys % base, numbers))
         orders: list[_Events] = []
-        for order, order_keys in enumerate(keys):
-            unique, inverse = np.unique(order_keys, return_inverse=True)
-            numbers = np.bincount(inverse, counts[events if order < 3 else pairs], len(unique)).astype(np.float64)
-            orders.append(_smooth(unique, numbers, base, order, orders[-1] if orders else None))
+        for order, (order_keys, order_numbers) in enumerate(reversed(counted)):
+            orders.append(_smooth(order_keys, order_numbers, base, order, orders[-1] if orders else None))
         return orders
 
     def _connect(self, orders: Sequence[_Events], first_states: Sequence[int]) -> tuple[Ints, Ints]:
@@ -150,6 +158,39 @@ class Grammar:
             keys = contexts // base if order == 2 else _without_second(contexts, base, 1)
             shorter.append(_find(orders[order - 1].contexts, keys) + first_states[order - 1])
         return np.concatenate(targets), np.concatenate(shorter)
+
+
+class _Columns(NamedTuple):
+    """Productions as columns of numbers."""
+
+    names: list[str]  # of symbols, escaped
+    counts: Doubles  # (productions,)
+    sizes: Ints  # (productions,) symbols of each
+    symbols: Ints  # (symbols,) the label of a production and its children, one production after the other
+
+    @staticmethod
+    def read(text: str) -> "_Columns":
+        """Reads what `productions_to_text` wrote."""
+        lines = [line.partition(" ") for line in text.removesuffix("\n").split("\n")]
+        try:
+            counts = np.array([int(count) for count, _, _ in lines], np.float64)
+        except (ValueError, OverflowError):
+            raise ValueError("the productions are damaged: a line does not start with a count") from None
+        sizes = np.array([symbols.count(" ") + 1 for _, _, symbols in lines], np.int64)
+        symbols = " ".join([symbols for _, _, symbols in lines]).split(" ")
+        if sizes.min() < 2 or counts.min() < 0 or not all(symbols):
+            raise ValueError("the productions are damaged: a line has no children")
+        names = sorted(set(symbols))
+        numbers = {name: number for number, name in enumerate(names)}
+        return _Columns(names, counts, sizes, np.fromiter(map(numbers.__getitem__, symbols), np.int64, len(symbols)))
+
+
+def _sum_counts(keys: Ints, counts: Doubles) -> tuple[Ints, Doubles]:
+    """The different keys, ascending, with the sum of the counts of each."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return keys[first], np.add.reduceat(counts[order], first)
 
 
 def _smooth(keys: Ints, numbers: Doubles, base: int, order: int, shorter: _Events | None) -> _Events:

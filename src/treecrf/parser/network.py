@@ -1,7 +1,7 @@
 """Saved parsers as networks of PyTorch, and networks as saved parsers."""
 
 import tempfile
-from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -54,7 +54,7 @@ def network_state(
     *,
     vocabulary: Vocabulary,
     subwords: SubwordTokenizer | None,
-    productions: Counter[Production],
+    productions: Mapping[Production, int],
 ) -> ParserState:
     """What `save_parser_state` writes of a parser with a network."""
     encoder_json = None

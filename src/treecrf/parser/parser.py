@@ -1,7 +1,6 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -191,7 +190,7 @@ class Parser(TreeSampling, OldParserNames):
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
         if self.scorer.precision != "float32" and self.folder is not None:
-            state = replace(load_parser_state(self.folder), config=self.config, productions=Counter(self.productions))
+            state = replace(load_parser_state(self.folder), config=self.config, productions=self.productions)
         else:
             from treecrf.parser.network import network_state
 
@@ -200,7 +199,7 @@ class Parser(TreeSampling, OldParserNames):
                 self.model,
                 vocabulary=self.vocabulary,
                 subwords=self.subwords,
-                productions=Counter(self.productions),
+                productions=self.productions,
             )
         save_parser_state(folder, state)
 

@@ -2,7 +2,6 @@
 
 import json
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +22,7 @@ from treecrf.decoding.label_grammar import DEFAULT_WEIGHT
 from treecrf.parser.weight_file import load_weights
 from treecrf.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
-from treecrf.treebank.productions import Production, productions_from_text, productions_to_text
+from treecrf.treebank.productions import Production, ProductionCounts, productions_to_text
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
 PRODUCTIONS = "productions.txt"
@@ -77,7 +76,7 @@ class ParserState:
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
-    productions: Counter[Production] = field(default_factory=Counter)  # of the training trees; may be empty
+    productions: Mapping[Production, int] = field(default_factory=dict)  # of the training trees; may be empty
 
 
 def load_parser_state(source: str | Path) -> ParserState:
@@ -89,7 +88,7 @@ def load_parser_state(source: str | Path) -> ParserState:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
-    productions = _read_productions(folder / PRODUCTIONS, files[PRODUCTIONS]) if PRODUCTIONS in files else Counter()
+    productions = _read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS, b""))
     if not config.model.transformer:
         shapes = weight_shapes(config.model, vocabulary.sizes, None)
         weights = load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
@@ -173,9 +172,9 @@ def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
         raise DamagedFileError(f"{path} is not a vocabulary: {error!s:.300}") from None
 
 
-def _read_productions(path: Path, data: bytes) -> Counter[Production]:
+def _read_productions(path: Path, data: bytes) -> ProductionCounts:
     try:
-        return productions_from_text(data.decode())
+        return ProductionCounts(data.decode())
     except ValueError as error:
         raise DamagedFileError(f"{path} does not contain productions: {error}") from None
 

@@ -1,7 +1,7 @@
 """Productions: the label of a constituent with the labels of its children. They are stored as text, one a line."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from treecrf.tree import Tree, escape, unescape
 
@@ -22,16 +22,34 @@ def productions(tree: Tree) -> Iterator[Production]:
 def productions_to_text(counts: Mapping[Production, int]) -> str:
     """Lines of a count and the symbols of a production, the most frequent first.
 
-    >>> productions_to_text(Counter({("NP", "NN"): 1, ("NP", "DT", "NN"): 2}))
+    >>> productions_to_text({("NP", "NN"): 1, ("NP", "DT", "NN"): 2})
     '2 NP DT NN\\n1 NP NN\\n'
     """
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(f"{count} {' '.join(map(escape, production))}\n" for production, count in ordered)
 
 
-def productions_from_text(text: str) -> Counter[Production]:
-    """The counts of productions in lines that `productions_to_text` wrote."""
-    return Counter(dict(_read_lines(text.removesuffix("\n").split("\n") if text else [])))
+class ProductionCounts(Mapping[Production, int]):
+    """The counts of productions in lines that `productions_to_text` wrote; read when they are needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _counts(self) -> dict[Production, int]:
+        return dict(_read_lines(self.text.removesuffix("\n").split("\n") if self.text else []))
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __iter__(self) -> Iterator[Production]:
+        return iter(self._counts)
+
+    def __getitem__(self, production: Production) -> int:
+        return self._counts[production]
 
 
 def _read_lines(lines: Iterable[str]) -> Iterator[tuple[Production, int]]:
