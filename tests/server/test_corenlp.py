@@ -23,7 +23,7 @@ PARSE = {"annotators": "tokenize,ssplit,pos,parse", "outputFormat": "json"}
 
 
 @pytest.fixture(scope="module")
-def door(model: Path) -> Iterator[ServerProcess]:
+def corenlp_server(model: Path) -> Iterator[ServerProcess]:
     with start_server(model, "--corenlp") as server:
         yield server
         assert server.stop() == 0
@@ -41,8 +41,8 @@ def annotate(client: TestClient, text: str, **properties: Any) -> list[dict[str,
     return list(response.json()["sentences"])
 
 
-def test_nltk_s_parser_works_unchanged(door: ServerProcess, parser: Parser) -> None:
-    nltk_parser = CoreNLPParser(url=door.url, tagtype="pos")
+def test_nltk_s_parser_works_unchanged(corenlp_server: ServerProcess, parser: Parser) -> None:
+    nltk_parser = CoreNLPParser(url=corenlp_server.url, tagtype="pos")
     (tree,) = nltk_parser.raw_parse("The old cat sees a garden.")
     ours = parser.parse("The old cat sees a garden.")
     assert tree.label() == "ROOT" and tree.leaves() == ours.words
@@ -57,11 +57,11 @@ def test_nltk_s_parser_works_unchanged(door: ServerProcess, parser: Parser) -> N
     assert [tag for _, tag in tagged] == parser.parse([word for word, _ in tagged]).tags
 
 
-def test_64_clients_at_once_get_their_own_answers(door: ServerProcess, parser: Parser) -> None:
+def test_64_clients_at_once_get_their_own_answers(corenlp_server: ServerProcess, parser: Parser) -> None:
     def work(number: int) -> bool:
         words = ["cat"] * (number % 7 + 1)
         response = httpx.post(
-            f"{door.url}/?properties={json.dumps({**PARSE, 'tokenize.whitespace': True})}",
+            f"{corenlp_server.url}/?properties={json.dumps({**PARSE, 'tokenize.whitespace': True})}",
             content=" ".join(words),
             timeout=TIMEOUT,
         )
@@ -71,9 +71,9 @@ def test_64_clients_at_once_get_their_own_answers(door: ServerProcess, parser: P
         assert all(pool.map(work, range(128)))
 
 
-def test_requests_like_pycorenlp_s_and_stanza_s_are_answered(door: ServerProcess) -> None:
+def test_requests_like_pycorenlp_s_and_stanza_s_are_answered(corenlp_server: ServerProcess) -> None:
     properties = {"annotators": "tokenize,ssplit,parse", "outputFormat": "json"}
-    with httpx.Client(base_url=door.url, timeout=TIMEOUT) as client:
+    with httpx.Client(base_url=corenlp_server.url, timeout=TIMEOUT) as client:
         assert client.get("/").status_code == 200  # pycorenlp asks whether the server is there
         for path in ("/ping", "/ready", "/live"):  # as stanza asks
             assert client.get(path).status_code == 200

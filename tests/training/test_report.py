@@ -8,12 +8,12 @@ import pytest
 from small import FIFTY, small_recipe
 from treecrf.evalb.bootstrap import Interval
 from treecrf.training import fit
-from treecrf.training.advice import Evidence, advise, expected_gain
+from treecrf.training.advice import RunFigures, advise, expected_gain
 from treecrf.training.learning_curve import measure_learning_curve
 from treecrf.training.report import REPORT, write_report
 from treecrf.treebank import read_trees
 
-EVIDENCE = Evidence(
+FIGURES = RunFigures(
     trees=20_000,
     f1=90.0,
     interval=Interval(89.5, 90.5),
@@ -55,13 +55,13 @@ def test_a_report_has_scores_curve_errors_and_advice(run_folder: Path) -> None:
     ],
 )
 def test_advice_follows_from_the_figures(change: dict[str, object], sentence: str) -> None:
-    assert advise(EVIDENCE) == []
-    (advice,) = advise(replace(EVIDENCE, **change))  # type: ignore[arg-type]
+    assert advise(FIGURES) == []
+    (advice,) = advise(replace(FIGURES, **change))  # type: ignore[arg-type]
     assert sentence in advice
 
 
 def test_a_parser_with_pretrained_words_needs_no_others() -> None:
-    assert advise(replace(EVIDENCE, unknown_word_share=0.25, has_pretrained_words=True)) == []
+    assert advise(replace(FIGURES, unknown_word_share=0.25, has_pretrained_words=True)) == []
 
 
 def test_the_expected_gain_follows_a_power_law() -> None:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Floats, Ints, Mask
+from treecrf.chart.cpu_backend import Floats, Ints
 from treecrf.data.scores import Scores
 from treecrf.decoding.constraints import ConstrainedScores
-from treecrf.decoding.expected_f1 import ExpectedF1, RankedLabels
+from treecrf.decoding.expected_f1 import ExpectedF1
 from treecrf.decoding.label_grammar import NO_LABEL, Candidates
 
 CHOICES = 4  # labels per span
@@ -16,27 +16,39 @@ LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decid
 
 
 def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) -> Candidates:
-    """The candidates of a batch, given the marginals of its spans."""
-    size = scores.spans.shape[1]
+    """The candidates of a batch, given the marginals of its spans.
+
+    A label's utility is at most that of the most probable label, unless that label has no constituents: see
+    `expected_f1.py`.
+    """
+    size, lengths = scores.spans.shape[1], scores.lengths
     flat_marginals = marginals.ravel()
-    cells = _most_probable(flat_marginals, scores.lengths, size)
+    cells = _most_probable(flat_marginals, lengths, size)
+    sentences = np.searchsorted(cells, sentence_cells(lengths, size))
     span_marginals = flat_marginals[cells]
+    span_marginals[sentences] = 1.0  # every tree has these spans
     label_scores = scores.labels_at(cells)
-    span_marginals[np.searchsorted(cells, sentence_cells(scores.lengths, size))] = 1.0  # every tree has it
-    choices = min(CHOICES, label_scores.shape[1])
-    ranked = expected_f1.rank_labels(label_scores, span_marginals, choices=choices)
-    is_required = None
+    labels, utility, probabilities = expected_f1.rank_labels(
+        label_scores, span_marginals, choices=min(CHOICES, label_scores.shape[1])
+    )
+    has_constituents = expected_f1.counts[labels] > 0
+    limits = np.where(has_constituents[:, :1], utility[:, :1], np.float32(np.inf))
+    utility = np.minimum(utility, limits) - LABEL_TIE_BREAK * (probabilities[:, :1] - probabilities)
+    is_choice = has_constituents & (span_marginals[:, None] * probabilities >= MIN_PROBABILITY)
+    is_choice[sentences] &= has_constituents[sentences, :1]
+    is_choice[sentences, 0] = has_constituents[sentences, 0]
     if isinstance(scores, ConstrainedScores):
         is_required = label_scores[:, expected_f1.empty_label] == -np.inf
-    return build_candidates(
-        cells,
-        span_marginals,
-        ranked,
-        expected_f1,
-        lengths=scores.lengths,
+        is_choice[is_required, 0] = has_constituents[is_required, 0]
+        utility[is_required] += _REQUIRED
+    return Candidates(
+        lengths=lengths,
         tags=best_tags(scores),
         size=size,
-        is_required=is_required,
+        cells=cells,
+        labels=np.where(is_choice, labels, NO_LABEL),
+        utility=utility,
+        sentence_labels=np.where(has_constituents[sentences, 0], NO_LABEL, labels[sentences, 0]),
     )
 
 
@@ -62,42 +74,3 @@ def _most_probable(flat_marginals: Floats, lengths: Ints, size: int) -> Ints:
         order = np.argsort(flat_marginals[cells[places]], kind="stable")
         cells[places[order[: excess[sentence]]]] = -1
     return cells[cells >= 0]
-
-
-def build_candidates(
-    cells: Ints,
-    span_marginals: Floats,
-    ranked: RankedLabels,
-    expected_f1: ExpectedF1,
-    *,
-    lengths: Ints,
-    tags: Ints,
-    size: int,
-    is_required: Mask | None = None,
-) -> Candidates:
-    """The candidates at flat chart cells in ascending order, given the most probable labels of each.
-
-    A label's utility is at most that of the most probable label, unless that label has no constituents: see
-    `expected_f1.py`.
-    """
-    labels, utility, probabilities = ranked
-    has_constituents = expected_f1.counts[labels] > 0
-    limits = np.where(has_constituents[:, :1], utility[:, :1], np.float32(np.inf))
-    utility = np.minimum(utility, limits) - LABEL_TIE_BREAK * (probabilities[:, :1] - probabilities)
-    is_choice = has_constituents & (span_marginals[:, None] * probabilities >= MIN_PROBABILITY)
-    sentences = np.searchsorted(cells, sentence_cells(lengths, size))
-    sentence_labels = np.where(has_constituents[sentences, 0], NO_LABEL, labels[sentences, 0])
-    is_choice[sentences] &= has_constituents[sentences, :1]
-    is_choice[sentences, 0] = has_constituents[sentences, 0]
-    if is_required is not None:
-        is_choice[is_required, 0] = has_constituents[is_required, 0]
-        utility[is_required] += _REQUIRED
-    return Candidates(
-        lengths=lengths,
-        tags=tags,
-        size=size,
-        cells=cells,
-        labels=np.where(is_choice, labels, NO_LABEL),
-        utility=utility,
-        sentence_labels=sentence_labels,
-    )

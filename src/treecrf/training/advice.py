@@ -14,7 +14,7 @@ _SMALL_GAIN = 0.5  # points of F
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class RunFigures:
     """Figures of a training run. `unknown_word_share` is the share of dev words that train does not have."""
 
     trees: int
@@ -28,9 +28,9 @@ class Evidence:
     learning_curve: Mapping[int, float]  # dev F by the number of training trees
 
 
-def advise(evidence: Evidence) -> list[str]:
+def advise(figures: RunFigures) -> list[str]:
     """Sentences that say what to try next, the most promising first."""
-    return [*_about_trees(evidence), *_about_words(evidence), *_about_epochs(evidence), *_about_interval(evidence)]
+    return [*_about_trees(figures), *_about_words(figures), *_about_epochs(figures), *_about_interval(figures)]
 
 
 def expected_gain(learning_curve: Mapping[int, float]) -> float | None:
@@ -52,40 +52,40 @@ def _doublings(fewer: int, more: int) -> float:
     return math.log2(more / fewer)
 
 
-def _about_trees(evidence: Evidence) -> Iterator[str]:
-    gain = expected_gain(evidence.learning_curve)
+def _about_trees(figures: RunFigures) -> Iterator[str]:
+    gain = expected_gain(figures.learning_curve)
     if gain is not None and gain >= _SMALL_GAIN:
         yield f"More trees: by the learning curve, twice as many would add about {gain:.1f} points of F."
     elif gain is not None:
         yield f"Twice as many trees would add only about {max(gain, 0.0):.1f} points of F, by the learning curve."
-    elif evidence.trees < _MANY_TREES:
+    elif figures.trees < _MANY_TREES:
         yield (
-            f"More trees: {evidence.trees:,} are few. `--learning-curve` trains on a quarter and on half of them, and "
+            f"More trees: {figures.trees:,} are few. `--learning-curve` trains on a quarter and on half of them, and "
             "estimates how much more trees would help."
         )
 
 
-def _about_words(evidence: Evidence) -> Iterator[str]:
-    if evidence.has_pretrained_words or evidence.unknown_word_share < _MANY_UNKNOWN_WORDS:
+def _about_words(figures: RunFigures) -> Iterator[str]:
+    if figures.has_pretrained_words or figures.unknown_word_share < _MANY_UNKNOWN_WORDS:
         return
     yield (
-        f"{evidence.unknown_word_share:.0%} of the words of dev do not occur in train. An encoder for the language "
+        f"{figures.unknown_word_share:.0%} of the words of dev do not occur in train. An encoder for the language "
         "knows them (model.encoder=transformer model.transformer=NAME), and so do word vectors (data.vectors=FILE)."
     )
 
 
-def _about_epochs(evidence: Evidence) -> Iterator[str]:
-    if evidence.best_epoch >= _LATE_EPOCH * evidence.epochs:
+def _about_epochs(figures: RunFigures) -> Iterator[str]:
+    if figures.best_epoch >= _LATE_EPOCH * figures.epochs:
         yield (
-            f"The best epoch was {evidence.best_epoch} of {evidence.epochs}: longer training may help "
-            f"(train.epochs={2 * evidence.epochs})."
+            f"The best epoch was {figures.best_epoch} of {figures.epochs}: longer training may help "
+            f"(train.epochs={2 * figures.epochs})."
         )
 
 
-def _about_interval(evidence: Evidence) -> Iterator[str]:
-    low, high = evidence.interval
+def _about_interval(figures: RunFigures) -> Iterator[str]:
+    low, high = figures.interval
     if high - low > _WIDE_INTERVAL:
         yield (
-            f"The 95% interval on {evidence.scored_part} is {high - low:.1f} points wide, so smaller differences "
-            f"between two parsers mean nothing. More trees in {evidence.scored_part} narrow it."
+            f"The 95% interval on {figures.scored_part} is {high - low:.1f} points wide, so smaller differences "
+            f"between two parsers mean nothing. More trees in {figures.scored_part} narrow it."
         )

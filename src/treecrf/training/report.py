@@ -11,7 +11,7 @@ from treecrf.config import read_config
 from treecrf.evalb import Score, bootstrap
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import ParserScores, evaluation_tags, score_trees
-from treecrf.training.advice import Evidence, advise
+from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.metrics_log import NAME, read_metrics
@@ -61,7 +61,7 @@ def write_report(
         if paths
     ]
     epochs = [record for record in read_metrics(folder / NAME) if record["event"] == "epoch"]
-    advice = advise(_evidence(recipe, parts, epochs, learning_curve or {}))
+    advice = advise(_run_figures(recipe, parts, epochs, learning_curve or {}))
     text = "\n".join(_lines(folder, recipe, parts, epochs, learning_curve or {}, advice)) + "\n"
     write_file(folder / REPORT, text.encode())
     return [*(_summary_line(part) for part in parts), *advice]
@@ -76,16 +76,16 @@ def _score_part(name: str, paths: Sequence[str], parser: Parser, folder: Path, r
     )
 
 
-def _evidence(
+def _run_figures(
     recipe: Recipe,
     parts: Sequence[PartScores],
     epochs: Sequence[Mapping[str, Any]],
     learning_curve: Mapping[int, float],
-) -> Evidence:
+) -> RunFigures:
     train = [tree for path in recipe.data.train for tree in read_trees(path)]
     train_words = {word.lower() for tree in train for word in tree.words}
     dev_words = [word.lower() for tree in parts[0].gold for word in tree.words]
-    return Evidence(
+    return RunFigures(
         trees=len(train),
         f1=parts[-1].main.f1,
         interval=parts[-1].interval,
