@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from treecrf.nn.bert import Bert, BertConfig
-from treecrf.nn.transformer import build_encoder, load_encoder, save_encoder_config
+from treecrf.nn.transformer import build_encoder, keep_layers, load_encoder, save_encoder_config
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 TINY = BertConfig(
@@ -146,3 +146,15 @@ def test_other_configs_than_a_plain_bert_are_rejected(setting):
 def test_the_hidden_size_must_be_a_multiple_of_the_heads():
     with pytest.raises(ValueError, match="hidden_size is 10; expected a multiple of the 4 heads"):
         Bert(BertConfig(hidden_size=10, num_attention_heads=4))
+
+
+def test_a_smaller_encoder_has_the_chosen_layers() -> None:
+    encoder = Bert(TINY)
+    smaller = keep_layers(encoder, [0, 2])
+    assert isinstance(smaller, Bert) and smaller.config.num_hidden_layers == 2
+    assert smaller.encoder.layer[1] is encoder.encoder.layer[2] and smaller.embeddings is encoder.embeddings
+    for layers in ([1, 0], [0, 0], [3], [-1]):
+        with pytest.raises(ValueError, match="expected ascending numbers from 0 to 2"):
+            keep_layers(encoder, layers)
+    with pytest.raises(ValueError, match="needs a BERT and the encoder is a Linear"):
+        keep_layers(torch.nn.Linear(1, 1), [0])

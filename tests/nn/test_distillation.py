@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
-from nn.batches import SMALL, TREES, batch_of, small_model
+from nn.batches import SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
-from treecrf.nn import IGNORED, TensorBatch
-from treecrf.nn.distillation import SoftTargets
+from treecrf.data.batch import Batch
+from treecrf.data.padding import PaddedShape, pad_to
+from treecrf.nn import IGNORED, SpanModel, TensorBatch
+from treecrf.nn.distillation import SoftTargets, SoftTargetStore
 
 LOSSES = ["two-stage", "one-stage-crf"]
 TAGGED = replace(SMALL, tag_head=True)
@@ -65,15 +68,17 @@ def test_the_distillation_weight_interpolates_between_gold_trees_and_soft_target
     assert not torch.isclose(gold, totals[1.0])
 
 
-def test_soft_targets_are_averaged_and_tags_need_all_teachers() -> None:
+def test_soft_targets_are_averaged_and_tags_are_by_the_teachers_that_predict_them() -> None:
     batch = batch_of(TREES)
     with torch.no_grad():
         one, other = small_model(TAGGED)(batch), small_model(SMALL)(batch)
     both = SoftTargets.from_scores([one, one], batch, distillation_weight=0.5)
     torch.testing.assert_close(both.spans.sum((1, 2)), 2.0 * batch.lengths - 1)
     torch.testing.assert_close(both.labels.sum(-1), torch.ones(len(both.labels)))
-    assert both.tags is not None
-    assert SoftTargets.from_scores([one, other], batch, distillation_weight=0.5).tags is None
+    mixed = SoftTargets.from_scores([one, other], batch, distillation_weight=0.5)
+    assert both.tags is not None and mixed.tags is not None
+    torch.testing.assert_close(mixed.tags, both.tags)
+    assert SoftTargets.from_scores([other], batch, distillation_weight=0.5).tags is None
 
 
 def test_items_without_a_gold_class_have_no_soft_targets() -> None:
@@ -85,3 +90,27 @@ def test_items_without_a_gold_class_have_no_soft_targets() -> None:
     assert soft_targets.tags is not None
     assert soft_targets.labels[3].sum() == 0 and soft_targets.labels[2].sum() > 0.99
     torch.testing.assert_close(soft_targets.tags.sum(-1), (batch.gold_tags != IGNORED).float())
+
+
+def test_stored_soft_targets_equal_computed_ones_in_any_batch() -> None:
+    model, lengths = small_model(TAGGED), [len(tree.words) for tree in TREES]
+    sizes = {"labels": VOCABULARY.sizes.labels, "tags": VOCABULARY.sizes.tags}
+    store = SoftTargetStore(lengths, **sizes, distillation_weight=0.5, device=torch.device("cpu"))
+    for ids in (list(range(5)), list(range(5, len(TREES)))):
+        batch = TensorBatch.from_host(_host_batch(ids))
+        store.write(batch, _targets(model, batch))
+    ids = [4, 0, len(TREES) - 1, 4]
+    shape = PaddedShape(sentences=6, words=max(lengths) + 2, distinct_words=48, chars=12)
+    for host_batch in (_host_batch(ids), pad_to(_host_batch(ids), shape)):
+        batch = TensorBatch.from_host(host_batch)
+        for actual, expected in zip(store.read(batch), _targets(model, batch), strict=True):
+            torch.testing.assert_close(actual, expected, atol=1e-3, rtol=0)
+
+
+def _host_batch(ids: list[int]) -> Batch:
+    return replace(host_batch_of([TREES[index] for index in ids]), sentence_ids=np.array(ids, dtype=np.int64))
+
+
+@torch.no_grad()
+def _targets(model: SpanModel, batch: TensorBatch) -> SoftTargets:
+    return SoftTargets.from_scores([model(batch)], batch, distillation_weight=0.5)

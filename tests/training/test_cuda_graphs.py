@@ -165,9 +165,8 @@ def test_only_our_own_encoders_are_captured() -> None:
     ours, foreign = (small_model(BERT_CONFIGS["alone"], encoder=encoder) for encoder in (Bert(BERT), _ForeignEncoder()))
     wanted, default = small_recipe(cuda_graphs=True).train, small_recipe().train
     on_gpu, on_cpu = (Processes(device=torch.device(device)) for device in ("cuda", "cpu"))
-    assert can_capture_steps(wanted, [ours], on_gpu) and can_capture_steps(wanted, [ours, ours], on_gpu)
-    assert not can_capture_steps(wanted, [foreign], on_gpu) and not can_capture_steps(wanted, [ours, foreign], on_gpu)
-    assert not can_capture_steps(wanted, [ours], on_cpu) and not can_capture_steps(default, [ours], on_gpu)
+    assert can_capture_steps(wanted, ours, on_gpu) and not can_capture_steps(wanted, foreign, on_gpu)
+    assert not can_capture_steps(wanted, ours, on_cpu) and not can_capture_steps(default, ours, on_gpu)
 
 
 class _ForeignEncoder(nn.Module):

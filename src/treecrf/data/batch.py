@@ -40,6 +40,7 @@ class ArrayBatch(Generic[Array]):
     unseen_labels: int = 0  # gold spans whose label is not in the vocabulary; their label id is IGNORED
 
     lengths: Array  # (b,) words
+    sentence_ids: Array | None = None  # (b,) indices in the training set; -1 is a sentence that pads the batch
     words: Array  # (b, n + 2)
     vectors: Array | None = None  # (b, n + 2) rows of the table of pretrained vectors
     tags: Array | None = None  # (b, n + 2) input tags

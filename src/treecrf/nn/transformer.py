@@ -1,6 +1,8 @@
 """Word vectors from a pretrained encoder: our own BERT, or any other encoder of Hugging Face."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -130,6 +132,19 @@ def load_encoder(name: str | Path) -> nn.Module:
             "or a name on huggingface.co that is cached or can be reached"
         ) from error
     return _convert_bert(_drop_unused_parts(encoder))
+
+
+def keep_layers(encoder: nn.Module, layers: Sequence[int]) -> nn.Module:
+    """The encoder with only these of its layers, counted from 0: a smaller encoder to start training from."""
+    if not isinstance(encoder, Bert):
+        raise ValueError(f"train.encoder_layers needs a BERT and the encoder is a {type(encoder).__name__}")
+    count = encoder.config.num_hidden_layers
+    if list(layers) != sorted({layer for layer in layers if 0 <= layer < count}):
+        raise ValueError(f"train.encoder_layers is {list(layers)}; expected ascending numbers from 0 to {count - 1}")
+    smaller = Bert(replace(encoder.config, num_hidden_layers=len(layers)))
+    smaller.embeddings = encoder.embeddings
+    smaller.encoder.layer = nn.ModuleList([encoder.encoder.layer[layer] for layer in layers])
+    return smaller
 
 
 def build_encoder(folder: str | Path) -> nn.Module:

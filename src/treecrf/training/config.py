@@ -67,6 +67,7 @@ class TrainConfig:
     decay_steps: int = 5000
     warmup: float = 0.0  # the share of the run in which the learning rate rises to its peak
     ema_decay: float = 0.0  # 0 disables the moving average of weights
+    encoder_layers: tuple[int, ...] = ()  # layers of the pretrained encoder to start from, counted from 0; (): all
     teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are soft targets beside the gold trees
     distillation_weight: float = 0.5  # of the soft targets: 0 uses only the gold trees, 1 only the teachers
     precision: Precision = "tf32"

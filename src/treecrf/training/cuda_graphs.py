@@ -4,7 +4,7 @@ A training step is some hundreds of small kernels. The host takes longer to laun
 run them. A CUDA graph launches all kernels of a step at once.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 import torch
@@ -64,11 +64,11 @@ class CapturedStep:
         return graph
 
 
-def can_capture_steps(config: TrainConfig, models: Sequence[SpanModel], processes: Processes) -> bool:
-    """Whether the steps of a run can be captured: for the trained model, which is the first, and its teachers."""
-    is_wanted = models[0].transformer is None if config.cuda_graphs is None else config.cuda_graphs
+def can_capture_steps(config: TrainConfig, model: SpanModel, processes: Processes) -> bool:
+    """Whether the training steps of a model can be captured."""
+    is_wanted = model.transformer is None if config.cuda_graphs is None else config.cuda_graphs
     is_one_part = processes.world_size == config.accumulate == 1
-    return is_wanted and is_one_part and processes.device.type == "cuda" and all(map(_can_capture_model, models))
+    return is_wanted and is_one_part and processes.device.type == "cuda" and _can_capture_model(model)
 
 
 def _can_capture_model(model: SpanModel) -> bool:

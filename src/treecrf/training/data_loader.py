@@ -4,7 +4,7 @@ import hashlib
 import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeVar
 
@@ -141,6 +141,7 @@ class DataLoader:
             tags=[corpus.tags[index] for index in indices] if self.read_tags else None,
             gold=[corpus.gold[index] for index in indices],
         )
+        batch = replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
         if self.fixed_shapes:
             bucket = self._bucket_of_sentence[indices[0]]
             shape = padded_shape(

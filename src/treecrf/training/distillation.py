@@ -1,63 +1,94 @@
 """Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
+import numpy as np
 import torch
 
-from treecrf.nn import SpanModel, TensorBatch
-from treecrf.nn.distillation import SoftTargets
+from treecrf.data.bucketing import Budget, sorted_batches
+from treecrf.nn.batch import TensorBatch
+from treecrf.nn.distillation import SoftTargets, SoftTargetStore
 from treecrf.parser import Parser
+from treecrf.training.config import TrainConfig
+from treecrf.training.data_loader import Corpus
+
+_CHUNK_WORDS = 20_000  # of a batch that teachers score; they need no memory for gradients
 
 
-@dataclass(frozen=True, kw_only=True)
-class Teachers:
-    """Models whose mean probabilities are the soft targets of another model."""
-
-    models: list[SpanModel]
-    distillation_weight: float  # of the soft targets beside the gold trees
-
-    @staticmethod
-    def load(folders: Sequence[str], student: Parser, *, distillation_weight: float) -> "Teachers":
-        """Loads parsers from folders; they must read the student's batches and have the same label ids."""
-        models = []
-        for folder in folders:
-            teacher = Parser.load(folder, student.device, precision="float32")
-            _check_teacher(folder, teacher, student)
-            models.append(teacher.model.requires_grad_(False))
-        return Teachers(models=models, distillation_weight=distillation_weight)
-
-    @torch.no_grad()
-    def __call__(self, batch: TensorBatch) -> SoftTargets:
-        """Returns the soft targets of a batch; an autocast context of the caller applies."""
-        return SoftTargets.from_scores(
-            [model(batch) for model in self.models], batch, distillation_weight=self.distillation_weight
-        )
+def load_teachers(folders: Sequence[str], student: Parser) -> list[Parser]:
+    """Loads parsers from folders; they must have the labels and tags of the student."""
+    teachers = []
+    for folder in folders:
+        teacher = Parser.load(folder, student.device, precision="float32")
+        _check_teacher(folder, teacher, student)
+        teacher.model.requires_grad_(False).eval()
+        teachers.append(teacher)
+    return teachers
 
 
 def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
     if teacher.model_config.loss == "one-stage-margin":
         raise ValueError(f"{folder} has a max-margin loss and no probabilities; expected a teacher with a CRF loss")
-    if (teacher.vocabulary, teacher.normalization) != (student.vocabulary, student.normalization):
-        raise ValueError(
-            f"{folder} has another vocabulary; expected the same data.train, data.normalization and data.vectors"
+    for name in ("labels", "tags"):
+        theirs, ours = (set(getattr(parser.vocabulary, name)) for parser in (teacher, student))
+        if theirs != ours:
+            some = ", ".join(sorted(theirs ^ ours)[:5])
+            raise ValueError(
+                f"{folder} has other {name} than its student: {len(theirs ^ ours)} are in one of them only ({some}); "
+                "expected a teacher that was trained on the same treebanks"
+            )
+
+
+@torch.no_grad()
+def compute_soft_targets(
+    teachers: Sequence[Parser], student: Parser, corpus: Corpus, config: TrainConfig
+) -> SoftTargetStore:
+    """Scores every training sentence by all teachers, and stores their mean probabilities on the student's device.
+
+    Each teacher reads the sentences with its own vocabulary and subwords. It reads them in their original case, also
+    where the student reads them in lower case.
+    """
+    has_tags = any(teacher.model_config.tag_head for teacher in teachers) and student.model_config.tag_head
+    try:
+        store = SoftTargetStore(
+            corpus.lengths,
+            labels=len(student.vocabulary.labels),
+            tags=len(student.vocabulary.tags) if has_tags else 0,
+            distillation_weight=config.distillation_weight,
+            device=torch.device(student.device),
         )
-    missing_inputs = sorted(_input_kinds(teacher) - _input_kinds(student))
-    if missing_inputs:
-        raise ValueError(f"{folder} reads {' and '.join(missing_inputs)}, and its student does not")
-    if teacher.subwords is not None and _subword_ids(teacher) != _subword_ids(student):
-        raise ValueError(f"{folder} splits words into other subwords; expected an encoder with the same tokenizer")
+        budget = Budget(words=min(_CHUNK_WORDS, 4 * config.batch_words), cells=config.batch_cells)
+        for indices in sorted_batches(corpus.lengths, budget=budget):
+            _score_chunk(teachers, corpus, indices, store, config)
+    except torch.OutOfMemoryError as error:
+        raise ValueError(
+            f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer sentences "
+            "(data.train), or reduce train.batch_cells"
+        ) from error
+    return store
 
 
-def _input_kinds(parser: Parser) -> set[str]:
-    config = parser.model_config
-    kinds = {"subwords"} if config.transformer else set()
-    if config.reads_words and config.char_size:
-        kinds.add("characters")
-    return kinds | ({"tags"} if config.reads_words and config.tag_size else set())
+def _score_chunk(
+    teachers: Sequence[Parser], corpus: Corpus, indices: list[int], store: SoftTargetStore, config: TrainConfig
+) -> None:
+    batch: TensorBatch | None = None
+    all_scores = []
+    for teacher in teachers:
+        batch = _collate(teacher, corpus, indices)
+        with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+            all_scores.append(teacher.model(batch))
+    assert batch is not None
+    store.write(batch, SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight))
 
 
-def _subword_ids(parser: Parser) -> tuple[int, list[list[int]]]:
-    """Returns the window size of a parser's tokenizer, and the subwords of each word in its vocabulary."""
-    assert parser.subwords is not None
-    return parser.subwords.segment_size, parser.subwords.split(parser.vocabulary.words)
+def _collate(teacher: Parser, corpus: Corpus, indices: list[int]) -> TensorBatch:
+    """The batch of these sentences in a teacher's ids, with the gold trees of the corpus."""
+    reads_tags = teacher.model_config.reads_words and teacher.model_config.tag_size > 0
+    batch = teacher.numericalizer.collate(
+        [corpus.words[index] for index in indices],
+        tags=[corpus.tags[index] for index in indices] if reads_tags else None,
+        gold=[corpus.gold[index] for index in indices],
+    )
+    batch = replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
+    return TensorBatch.from_host(batch, pin_memory=teacher.device.startswith("cuda")).to(teacher.device)

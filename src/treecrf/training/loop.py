@@ -185,12 +185,12 @@ class Trainer:
 
     def _backward(self, batch: TensorBatch, words: int | Tensor, labeled_spans: int | Tensor) -> Tensor:
         """Adds the gradient of a part of a batch, and returns its loss."""
-        teachers, is_bf16 = self.setup.teachers, self._config.precision == "bf16"
+        store, is_bf16 = self.setup.soft_targets, self._config.precision == "bf16"
         # a graph that is replayed must round the weights to bfloat16 again, because they have changed
         is_cached = self._captured_step is None
         try:
             with torch.autocast(batch.device.type, torch.bfloat16, enabled=is_bf16, cache_enabled=is_cached):
-                soft_targets = None if teachers is None else teachers(batch)
+                soft_targets = None if store is None else store.read(batch)
                 loss = self._model.loss(batch, soft_targets).total(word_count=words, label_count=labeled_spans)
             loss.backward()
         except torch.OutOfMemoryError as error:

@@ -14,13 +14,14 @@ from treecrf.data.vectors import Vectors, read_vectors
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.evalb import Rules, find_rules
 from treecrf.nn import SpanModel
-from treecrf.nn.transformer import load_encoder
+from treecrf.nn.distillation import SoftTargetStore
+from treecrf.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.storage import CONFIG
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
-from treecrf.training.distillation import Teachers
+from treecrf.training.distillation import compute_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import build_optimizer
@@ -95,7 +96,7 @@ class TrainingSetup:
     parameters: list[nn.Parameter]  # the trained ones
     optimizer: torch.optim.Optimizer
     ema: EMA | None
-    teachers: Teachers | None
+    soft_targets: SoftTargetStore | None
     loader: DataLoader
 
 
@@ -110,9 +111,10 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes) -> Trai
     parser.model.to(processes.device)
     processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
-    teachers = None
+    loader = _build_loader(recipe, train, parser, processes)
+    soft_targets = None
     if config.teachers:
-        teachers = Teachers.load(config.teachers, parser, distillation_weight=config.distillation_weight)
+        soft_targets = compute_soft_targets(load_teachers(config.teachers, parser), parser, loader.corpus, config)
     return TrainingSetup(
         recipe=recipe,
         folder=folder,
@@ -124,8 +126,8 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes) -> Trai
         parameters=parameters,
         optimizer=_build_optimizer(recipe, parser.model),
         ema=EMA(parameters, config.ema_decay) if config.ema_decay else None,
-        teachers=teachers,
-        loader=_build_loader(recipe, train, parser, teachers, processes),
+        soft_targets=soft_targets,
+        loader=loader,
     )
 
 
@@ -137,10 +139,7 @@ def _build_optimizer(recipe: Recipe, model: SpanModel) -> torch.optim.Optimizer:
     return build_optimizer(recipe.train, head, encoder)
 
 
-def _build_loader(
-    recipe: Recipe, train: TreebankPart, parser: Parser, teachers: Teachers | None, processes: Processes
-) -> DataLoader:
-    models = [parser.model, *(teachers.models if teachers else [])]
+def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> DataLoader:
     return DataLoader(
         corpus=Corpus.from_trees(train.trees, parser.vocabulary, side=recipe.data.binarization),
         numericalizer=parser.numericalizer,
@@ -153,7 +152,7 @@ def _build_loader(
         world_size=processes.world_size,
         read_tags=recipe.model.tag_size > 0,
         pin_memory=processes.device.type == "cuda",
-        fixed_shapes=can_capture_steps(recipe.train, models, processes),
+        fixed_shapes=can_capture_steps(recipe.train, parser.model, processes),
     )
 
 
@@ -167,6 +166,8 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
     )
     transformer = recipe.model.transformer
     encoder = _load_encoder(transformer) if transformer else None
+    if encoder is not None and recipe.train.encoder_layers:
+        encoder = keep_layers(encoder, recipe.train.encoder_layers)
     subwords = SubwordTokenizer.load(transformer) if transformer else None
     torch.manual_seed(recipe.train.seed)
     return Parser(
