@@ -119,6 +119,13 @@ def test_a_file_overrides_its_base(recipe: Path) -> None:
     assert read(path) == Farm(garden=Garden(plants=("fig",), area=3.0, beds=9))
 
 
+def test_the_later_of_two_bases_is_used(recipe: Path) -> None:
+    (recipe.parent / "second.toml").write_text("[garden]\nbeds = 7\n")
+    path = recipe.parent / "child.toml"
+    path.write_text('base = ["farm.toml", "second.toml"]\n[garden]\nplants = ["fig"]\n')
+    assert read(path) == Farm(garden=Garden(plants=("fig",), area=3.0, beds=7))
+
+
 def test_a_circle_of_bases_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('base = "b.toml"')
     (tmp_path / "b.toml").write_text('base = "a.toml"')

@@ -1,7 +1,8 @@
 """Typed settings in TOML files; an unknown setting is an error.
 
 The settings of a component are a frozen dataclass beside it. A file has one table per component, and may name a `base`
-file whose settings it overrides. `section.setting=value` on the command line overrides the file.
+file whose settings it overrides, or a list of them, of which the later ones override the earlier ones.
+`section.setting=value` on the command line overrides the file.
 """
 
 import dataclasses
@@ -22,7 +23,7 @@ tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 T = TypeVar("T")
 
 _COMMAND_LINE = "the command line"
-_BASE = "base"  # the setting with the name of another file
+_BASE = "base"  # the setting with the names of other files
 _NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 
 
@@ -93,9 +94,13 @@ def _read(path: Path, parents: tuple[Path, ...]) -> dict[str, _Setting]:
     base = settings.pop(_BASE, None)
     if base is None:
         return settings
-    if not isinstance(base.value, str):
-        raise SettingError(f"'base' in {path} is {base.value!r}; expected the name of one other file")
-    return _read(path.parent / base.value, (*parents, path.resolve())) | settings
+    names = _as_list(base.value)
+    if not all(isinstance(name, str) for name in names):
+        raise SettingError(f"'base' in {path} is {base.value!r}; expected the name of another file, or a list of names")
+    base_settings: dict[str, _Setting] = {}
+    for name in names:
+        base_settings |= _read(path.parent / name, (*parents, path.resolve()))
+    return base_settings | settings
 
 
 def _parse_toml(data: bytes, path: str) -> dict[str, _Setting]:
