@@ -1,6 +1,10 @@
-# Trains the embedded model `zh` from the Sinica Treebank sample in data/: sh recipes/zh.sh
+# Trains the model `zh` from the Sinica Treebank sample in data/: sh recipes/zh.sh
+# Its three teachers differ only in their seeds.
 set -e
 python recipes/clauses.py data/sinica/train.mrg.gz data/sinica/train_marked.mrg.gz
+for seed in 1 2 3; do
+    treecrf train recipes/zh-teacher.toml train.seed=$seed -o runs/zh-teacher-$seed
+done
 treecrf train recipes/zh.toml -o runs/zh
 treecrf calibrate runs/zh data/sinica/dev.mrg.gz -o runs/zh-calibrated
 treecrf pack runs/zh-calibrated src/treecrf/models/zh --card recipes/cards/zh.toml

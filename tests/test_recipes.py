@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ CORPORA = ("ptb", "ctb5", "ctb7")
 DEV_ROWS = ("one-stage-margin", "one-stage-crf", "two-stage", "no-mbr", "minus", "vanilla-dropout")
 TREEBANKS = ["craft", "genia", "gum", "masc", "mctb", "ptb_sample", "redwoods", "sinica", "zhong"]
 TREEBANKS += ["cess_esp", "floresta", "greynir", "icepahc", "icon"]
+LANGUAGES = ["es", "id", "is", "pt"]
 
 
 def load(name: str) -> Recipe:
@@ -110,12 +112,22 @@ def test_teachers_have_the_vocabulary_of_the_student_and_only_gold_trees(kind: s
     assert teacher.weights[-1] == 0 < student.weights[-1]
 
 
-def test_the_script_trains_the_encoder_and_teachers_of_the_english_model() -> None:
-    script = (RECIPES / "en.sh").read_text()
-    runs = {run.replace("$seed", seed) for run in re.findall(r"-o (runs/\S+)", script) for seed in "12"}
-    recipe = load("en")
-    assert {recipe.model.transformer, *recipe.train.teachers} < runs
-    assert all((RECIPES / name).is_file() for name in re.findall(r"recipes/(\S+)", script))
+@pytest.mark.parametrize("name", ["en", "zh", *LANGUAGES])
+def test_the_script_of_a_distilled_model_makes_its_encoder_and_teachers(name: str) -> None:
+    script = (RECIPES / f"{name}.sh").read_text()
+    seeds = re.findall(r"for seed in ([\d ]+)", script)[0].split()
+    runs = {run.replace("$seed", seed) for run in re.findall(r"(?<=\s)runs/\S+", script) for seed in seeds}
+    recipe = load(name)
+    assert {*filter(None, [recipe.model.transformer]), *recipe.train.teachers} < runs
+    assert all((RECIPES / file).is_file() for file in re.findall(r"recipes/(\S+)", script.partition("set -e")[2]))
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_models_of_other_languages_have_the_gold_trees_and_tags_of_their_teachers(name: str) -> None:
+    student, lstm, e5 = load(name), load(f"{name}-lstm"), load(f"{name}-e5")
+    assert student.data == lstm.data == e5.data and student.model == e5.model
+    assert student.data.language == name and student.model.tag_head and lstm.model.tag_head
+    assert replace(lstm.model, tag_head=False) == ModelConfig()
 
 
 @pytest.mark.parametrize("name", models.names())

@@ -16,7 +16,7 @@ from treecrf.config import read_config
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks, to_markdown
 from treecrf.export.pack import pack_model, renew_card
 from treecrf.parser import Parser
-from treecrf.training import fit
+from treecrf.training import Recipe, fit
 from treecrf.treebank import read_trees
 
 CARDS = Path(__file__).parents[2] / "recipes" / "cards"
@@ -142,11 +142,13 @@ def test_a_damaged_card_is_an_error(packed: Path, tmp_path: Path) -> None:
         ModelCard.load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["en", "en-lstm", "zh"])
-def test_the_embedded_models_have_card_texts(name: str) -> None:
+@pytest.mark.parametrize("name", ["en", "en-lstm", "zh", "es", "id", "is", "pt"])
+def test_our_models_have_card_texts_and_descriptions_of_their_treebanks(name: str) -> None:
     purpose = read_config(Purpose, CARDS / f"{name}.toml")
     assert purpose.limits and purpose.tests
-    assert {"craft", "genia", "masc", "mctb", "gum", "sinica"} <= read_treebanks(CARDS / "treebanks.toml").keys()
+    recipe = read_config(Recipe, CARDS.parent / f"{name}.toml")
+    treebanks = {Path(path).parent.name for path in recipe.data.train}
+    assert treebanks <= read_treebanks(CARDS / "treebanks.toml").keys()
 
 
 def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

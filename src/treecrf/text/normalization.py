@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from treecrf.treebank.escapes import unescape_brackets
 
-Normalization = Literal["as-is", "plain", "simplified"]
+Normalization = Literal["as-is", "plain", "multiword", "simplified"]
 
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
 _QUOTATION_MARKS = {"``": '"', "''": '"', "`": "'"}
@@ -31,9 +31,13 @@ def normalizer(normalization: Normalization) -> Callable[[str], str]:
 
     >>> [normalizer("plain")(word) for word in ["-LRB-", "“", "``", "n’t", "1\\\\/2", "—", "(", "word"]]
     ['(', '"', '"', "n't", '1/2', '--', '(', 'word']
+    >>> normalizer("multiword")("sin_embargo")
+    'sin embargo'
     """
     if normalization == "plain":
         return _normalize_plain
+    if normalization == "multiword":
+        return _normalize_multiword
     return _simplifier() if normalization == "simplified" else _keep
 
 
@@ -52,6 +56,12 @@ def _normalize_plain(word: str) -> str:
         return word
     text = unescape_brackets(remove_invisible(word).translate(_CHARACTERS))
     return _QUOTATION_MARKS.get(text, text) or word
+
+
+def _normalize_multiword(word: str) -> str:
+    """The plain word, with spaces in place of the underscores between the parts of a multiword token."""
+    text = _normalize_plain(word)
+    return text.replace("_", " ").strip() or text if "_" in text else text
 
 
 def _simplifier() -> Callable[[str], str]:

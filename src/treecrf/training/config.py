@@ -17,8 +17,9 @@ class DataConfig:
     train: tuple[str, ...]
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
-    language: Literal["en", "zh"] = "en"  # how the trained parser tokenizes raw text
-    # of words, before the model reads them: "plain" for text from several sources, "simplified" for Chinese
+    language: Literal["en", "es", "id", "is", "pt", "zh"] = "en"  # how the trained parser tokenizes raw text
+    # of words, before the model reads them: "plain" for text from several sources, "multiword" also for
+    # tokens with underscores, "simplified" for Chinese
     normalization: Normalization = "as-is"
     # how often an epoch has each sentence, by file of `train` (default: once); with weight 0, a file only adds its
     # words to the vocabulary

@@ -1,0 +1,11 @@
+# Trains the model `es` from CESS-ESP in data/ and from multilingual-e5-small: sh recipes/es.sh
+# A folder of that name has the encoder. The six teachers are parsers of two kinds, trained on gold trees.
+set -e
+python recipes/prune_pieces.py multilingual-e5-small runs/e5-es data/cess_esp/train.mrg.gz
+for seed in 1 2 3; do
+    treecrf train recipes/es-lstm.toml train.seed=$seed -o runs/es-lstm-$seed
+    treecrf train recipes/es-e5.toml train.seed=$seed -o runs/es-e5-$seed
+done
+treecrf train recipes/es.toml -o runs/es
+treecrf calibrate runs/es data/cess_esp/dev.mrg.gz -o runs/es-calibrated
+treecrf pack runs/es-calibrated packages/treecrf-es --package --card recipes/cards/es.toml

@@ -1,0 +1,92 @@
+"""The scripts that prepare the data and the encoders of models of other languages."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer
+
+from treecrf.data.model_config import BertConfig
+from treecrf.data.subwords import SubwordTokenizer
+from treecrf.tree import Tree
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+# the most probable pieces are not always the longest ones
+PIECES = {"<s>": 0.0, "<pad>": 0.0, "</s>": 0.0, "<unk>": 0.0, "▁": -4.0, "▁ab": -5.0, "b": -6.0, "bc": -9.0, "a": -6.0}
+PIECES |= {"c": -6.5, "▁a": -5.5, "abc": -11.0, "cab": -7.0, "漢": -9.0, "é": -9.0}
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, RECIPES / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+prune_pieces, running_words = load_script("prune_pieces"), load_script("running_words")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a Unigram tokenizer and the weights of a small BERT, as from the Hugging Face hub."""
+    folder = tmp_path_factory.mktemp("encoder")
+    specials = [
+        {"id": id_, "content": piece, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+        | {"special": True}
+        for id_, piece in enumerate(PIECES)
+        if piece.startswith("<")
+    ]
+    tokenizer = {
+        "version": "1.0",
+        "added_tokens": specials,
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": ""}]},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        "model": {"type": "Unigram", "unk_id": 3, "vocab": list(map(list, PIECES.items())), "byte_fallback": False},
+    }
+    tokens = {"cls_token": "<s>", "sep_token": {"content": "</s>"}, "pad_token": "<pad>", "unk_token": "<unk>"}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "XLMRobertaTokenizer"} | tokens))
+    config = BertConfig(vocab_size=len(PIECES), hidden_size=4, num_attention_heads=2, pad_token_id=1)
+    config.save(folder)
+    embeddings = np.arange(4 * len(PIECES), dtype=np.float16).reshape(-1, 4)
+    save_file({"embeddings.word_embeddings.weight": embeddings}, folder / "model.safetensors")
+    return folder
+
+
+@given(st.sets(st.text("abcé漢", min_size=1, max_size=6), min_size=1, max_size=4))
+def test_a_pruned_tokenizer_splits_the_words_as_before(encoder: Path, words: set[str]) -> None:
+    tokenizer = json.loads((encoder / "tokenizer.json").read_text())
+    tokenizer["normalizer"] = prune_pieces.replace_precompiled(tokenizer["normalizer"])
+    kept_ids = prune_pieces.kept_piece_ids(tokenizer, {"<s>", "</s>", "<pad>", "<unk>"}, words)
+    whole = Tokenizer.from_str(json.dumps(tokenizer))
+    pruned = Tokenizer.from_str(json.dumps(prune_pieces.prune_tokenizer(tokenizer, kept_ids)))
+    for word in words:
+        old, new = whole.encode(word), pruned.encode(word)
+        assert [kept_ids[id_] for id_ in new.ids] == old.ids
+
+
+def test_a_pruned_encoder_has_the_vectors_of_its_pieces_and_can_be_loaded(encoder: Path, tmp_path: Path) -> None:
+    count = prune_pieces.prune_encoder(encoder, tmp_path, {"ab", "cab"})
+    pieces = [piece for piece, _ in json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]]
+    assert count == len(pieces) and not {"漢", "abc"} & set(pieces) and {"é", "▁ab", "cab"} <= set(pieces)
+    vectors = load_file(tmp_path / "model.safetensors")["embeddings.word_embeddings.weight"]
+    assert vectors[:, 0].tolist() == [4 * list(PIECES).index(piece) for piece in pieces]
+    subwords = SubwordTokenizer.load(tmp_path)
+    assert subwords.split(["ab", "é漢"]) == [
+        [pieces.index("▁ab")],
+        [pieces.index(piece) for piece in ("▁", "é", "<unk>")],
+    ]
+    assert subwords.pad_id == json.loads((tmp_path / "config.json").read_text())["pad_token_id"] == 1
+
+
+def test_the_parts_of_icelandic_words_become_one_word_and_omitted_words_are_dropped() -> None:
+    tree = Tree.parse("(TOP (IP (NP (N-A dag$) (D-A $inn)) (IP (TO *)) (VB $fer$) (X $i) (X $ð) (P á$) (, .)))")
+    assert str(running_words.with_running_words(tree)) == ("(TOP (IP (NP (N-A daginn)) (VB feri) (X ð) (P á) (, .)))")
+    assert running_words.with_running_words(Tree.parse("(TOP (TO *))")) is None
