@@ -1,0 +1,15 @@
+# Trains the teachers of the English models, from treebanks in data/, GloVe vectors and pretrained encoders in encoders/,
+# and parses the sentences without gold trees: sh recipes/en-teachers.sh
+# Redwoods has derivations in another style than the Penn Treebank. Each encoder is fine-tuned on them first. Training of
+# the students needs some trees for raw sentences, so the best teacher parses them.
+set -e
+for encoder in gte-small bge-small-en colbert-small ms-marco-minilm-l12; do
+    treecrf train recipes/en-encoder.toml model.transformer=encoders/$encoder -o runs/en-encoder-$encoder
+    treecrf train recipes/en-teacher.toml model.transformer=runs/en-encoder-$encoder -o runs/en-teacher-$encoder
+done
+treecrf train recipes/en-teacher-lstm.toml -o runs/en-teacher-lstm
+treecrf train recipes/en-teacher-words.toml -o runs/en-teacher-words
+
+mkdir -p data/raw
+python recipes/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz data/redwoods/test.mrg.gz > data/raw/redwoods.txt
+treecrf parse --model runs/en-teacher-gte-small --tokens data/raw/redwoods.txt -o data/raw/parsed.mrg.gz
