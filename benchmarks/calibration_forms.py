@@ -88,7 +88,7 @@ def print_forms(title: str, forms: Mapping[str, Sequence[str]], fit: Sample, tes
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="en", metavar="M", help="an embedded model or a folder")
+    parser.add_argument("--model", default="en", metavar="M", help="an installed model or a folder")
     parser.add_argument("--fit", nargs="+", required=True, metavar="FILE", help="trees to fit to")
     parser.add_argument("--test", nargs="+", required=True, metavar="FILE", help="trees to measure on")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each file")

@@ -79,7 +79,7 @@ def print_speed(parser: Parser, trees: list[Tree], source: Path, target: Path, r
 def parse_arguments() -> argparse.Namespace:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("treebank", help="a file of trees, whose words are parsed")
-    options.add_argument("--model", default="en", help="an embedded model or a folder")
+    options.add_argument("--model", default="en", help="an installed model or a folder")
     options.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options.add_argument("--sentences", type=int, help="default: 20,000 on a GPU, 500 on a CPU")
     options.add_argument("--supar-sentences", type=int, help="default: 2,000 on a GPU, 200 on a CPU; 0 skips SuPar")

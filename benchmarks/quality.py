@@ -78,7 +78,7 @@ def print_row(name: str, trees: list[Tree], known: set[Production] | None, f1: s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("treebanks", nargs="*", type=Path, metavar="TREEBANK")
-    parser.add_argument("--model", metavar="M", help="an embedded model or a folder")
+    parser.add_argument("--model", metavar="M", help="an installed model or a folder")
     parser.add_argument("--no-mbr", action="store_true", help="the trees with the best scores")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each treebank")
     parser.add_argument(

@@ -272,7 +272,7 @@ def _tables(config: Any, prefix: str) -> Iterable[str]:
         if dataclasses.is_dataclass(value):
             inner[field.name] = value
         elif value is not None:
-            lines.append(f"{field.name} = {_literal(value)}")
+            lines.append(f"{field.name} = {toml_literal(value)}")
         elif field.default is not None:
             raise ValueError(f"{prefix}{field.name} is None, which TOML cannot write if the default is another value")
     if lines:
@@ -281,9 +281,10 @@ def _tables(config: Any, prefix: str) -> Iterable[str]:
         yield from _tables(value, f"{prefix}{name}.")
 
 
-def _literal(value: Any) -> str:
+def toml_literal(value: Any) -> str:
+    """A value of a setting as TOML writes it."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_literal, value)) + "]"
+        return "[" + ", ".join(map(toml_literal, value)) + "]"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

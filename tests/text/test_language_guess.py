@@ -40,7 +40,7 @@ def test_a_warning_names_the_fitting_model():
         language_warning(["我", "喜欢", "北京"], "en")
         == "the text looks Chinese, and the model reads English; the model zh reads it (--model zh)"
     )
-    assert "no embedded model reads it" in (language_warning(["Он", "пошёл", "домой"], "en") or "")
+    assert "no model of treecrf reads it" in (language_warning(["Он", "пошёл", "домой"], "en") or "")
 
 
 def test_words_of_the_models_language_get_no_warning():

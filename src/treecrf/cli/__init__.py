@@ -22,7 +22,7 @@ COMMANDS = {
     "draw": "draw trees as pictures, as LaTeX or as text",
     "evaluate": "score predicted trees against gold trees, as EVALB does",
     "measure": "measure the syntactic complexity of texts, with intervals",
-    "models": "list the embedded models, or show the card or the labels of a model",
+    "models": "list the models, or show the card or the labels of a model",
     "pack": "make a small model with a model card from a training run",
     "parse": "parse raw text, or sentences of words",
     "plot": "plot loss and dev F of training runs",

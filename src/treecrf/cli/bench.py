@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _NOTES
     add = parser.add_argument
-    add("--model", default="en", metavar="M", help="an embedded model or a folder (default: en)")
+    add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     add("--sentences", type=int, metavar="N", help="number of sentences (default: 20,000 on a GPU, 500 on a CPU)")
     add("--repeats", type=int, default=3, metavar="N", help="number of measurements (default: 3)")
     add("--no-mbr", action="store_true", help="find the trees with the best scores instead of MBR decoding")

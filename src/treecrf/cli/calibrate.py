@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _NOTES
     add = parser.add_argument
-    add("model", metavar="MODEL", help="an embedded model or a folder")
+    add("model", metavar="MODEL", help="an installed model or a folder")
     add("dev", nargs="+", metavar="DEV", help="gold trees to calibrate on, which the model was not trained on")
     add("--limit", type=int, metavar="N", help="only the first N trees of each DEV, so that no treebank dominates")
     add("--test", action="append", metavar="FILE", help="gold trees to measure the error on (default: DEV)")
@@ -98,7 +98,7 @@ def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") ->
     from treecrf.calibration import calibrate
     from treecrf.evalb import find_rules
     from treecrf.export.pack import scoring_rules
-    from treecrf.parser.storage import find_folder
+    from treecrf.models import find_folder
 
     rules = find_rules(args.rules) if args.rules else scoring_rules(find_folder(args.model))
     parameters = calibrate(parser, dev, find_threshold=True, keep_weights=args.keep_weights, rules=rules)

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="*", metavar="FILE", help="texts, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="TABLE", help="the table (default: standard output)")
     add("--words", action="store_true", help="a row for each word: depth, syntactic distance, Yngve and Frazier scores")
-    add("--model", default="en", metavar="M", help="an embedded model or a folder (default: en)")
+    add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     add("--samples", type=int, default=100, metavar="N", help="sampled trees per sentence (default: %(default)s)")
     add("--seed", type=int, default=0, metavar="N", help="seed of the samples (default: %(default)s)")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")

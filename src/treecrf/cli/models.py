@@ -1,4 +1,4 @@
-"""`treecrf models`: the embedded models, their model cards and their labels."""
+"""`treecrf models`: the installed models, their model cards and their labels, and the model packages that exist."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -7,44 +7,50 @@ from pathlib import Path
 from treecrf import models
 from treecrf.atomic_io import read_regular_file
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, format_megabytes
-from treecrf.treebank.binarize import unary_chain
+from treecrf.treebank.binarize import constituent_labels
 from treecrf.treebank.label_glossary import explain_all
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
+_PACKAGE_HEADER = ("not installed", "language", "licence", "command", "contents")
 _LANGUAGE_CODES = {"English": "en", "Chinese": "zh"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf models`."""
-    parser.add_argument("name", nargs="?", metavar="MODEL", help="an embedded model or a folder: print its card")
+    parser.add_argument("name", nargs="?", metavar="MODEL", help="an installed model or a folder: print its card")
     parser.add_argument("--labels", action="store_true", help="explain the labels and tags of MODEL instead")
 
 
 def run(args: argparse.Namespace) -> None:
     """Prints a table of all models, or the model card or the labels of one."""
-    names = models.names()
-    if args.labels and not args.name:
-        raise ValueError("--labels needs a model; add its name, such as en, or its folder")
-    if args.name and not (_folder(args.name) / CARD_JSON).is_file():
-        print("\n".join(_folder_lines(_folder(args.name), is_labels=args.labels)))
+    if args.name:
+        _print_model(models.find_folder(args.name), is_labels=args.labels)
     elif args.labels:
-        print("\n".join(_label_lines(ModelCard.load(_folder(args.name)))))
-    elif args.name:
-        print(_printable(read_regular_file(_folder(args.name) / CARD_MARKDOWN).decode("utf-8")), end="")
-    elif names:
-        print("\n".join(_table([ModelCard.load(models.FOLDER / name) for name in names])))
+        raise ValueError("--labels needs a model; add its name, such as en, or its folder")
     else:
-        print("There are no embedded models; `treecrf train` makes a model.")
+        _print_table()
 
 
-def _folder(name: str) -> Path:
-    """The folder of a model."""
-    if name in models.names():
-        return models.FOLDER / name
-    if not Path(name).is_dir():
-        expected = ", ".join(models.names()) or "none"
-        raise ValueError(f"there is no embedded model '{name}' and no folder of that name; expected {expected}")
-    return Path(name)
+def _print_model(folder: Path, *, is_labels: bool) -> None:
+    if not (folder / CARD_JSON).is_file():
+        print("\n".join(_folder_lines(folder, is_labels=is_labels)))
+    elif is_labels:
+        print("\n".join(_label_lines(ModelCard.load(folder))))
+    else:
+        print(_printable(read_regular_file(folder / CARD_MARKDOWN).decode("utf-8")), end="")
+
+
+def _print_table() -> None:
+    """Prints the models that are installed, and those of this project that are not."""
+    names = models.names()
+    if names:
+        print("\n".join(_table([_HEADER, *map(_row, names)])))
+    else:
+        print("No models are installed; `treecrf train` makes a model.")
+    others = [package for package in models.MODEL_PACKAGES if package.model not in names]
+    if others:
+        print()
+        print("\n".join(_table([_PACKAGE_HEADER, *map(_package_row, others)])))
 
 
 def _printable(text: str) -> str:
@@ -59,7 +65,7 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
 
     parser = Parser.load(folder, "cpu")
     size = sum(map(len, read_files(folder).values()))
-    labels = sorted({name for label in parser.vocabulary.labels for name in unary_chain(label)})
+    labels = constituent_labels(parser.vocabulary.labels)
     tags = sorted(parser.vocabulary.tags)
     if is_labels:
         yield from _explained(labels, tags, parser.language)
@@ -83,16 +89,24 @@ def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Ite
     yield from (f"  {line}" for line in explain_all(tags, language, is_tag=True))
 
 
-def _table(cards: list[ModelCard]) -> Iterator[str]:
-    rows = [_HEADER, *map(_row, cards)]
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield _printable("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _row(card: ModelCard) -> tuple[str, ...]:
-    scores = [f"{score.name} {score.f1:.2f} ({_format_interval(score.interval)})" for score in card.scores]
-    return card.name, card.purpose.language, format_megabytes(card.size), card.purpose.licence, ", ".join(scores)
+def _row(name: str) -> tuple[str, ...]:
+    """The row of an installed model; the package of the model may be broken."""
+    try:
+        card = ModelCard.load(models.folder(name))
+        scores = [f"{score.name} {score.f1:.2f} ({_format_interval(score.interval)})" for score in card.scores]
+        return name, card.purpose.language, format_megabytes(card.size), card.purpose.licence, ", ".join(scores)
+    except (ValueError, TypeError, OSError) as error:
+        return name, "unknown", "unknown", "unknown", str(error)
+
+
+def _package_row(package: models.ModelPackage) -> tuple[str, ...]:
+    return package.model, package.language, package.licence, f"pip install {package.name}", package.summary
 
 
 def _format_interval(bounds: tuple[float, float]) -> str:

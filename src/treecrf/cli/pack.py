@@ -1,19 +1,25 @@
-"""`treecrf pack`: makes a small model with a model card from a training run, or renews the card of such a model."""
+"""`treecrf pack`: makes a small model with a model card from a training run, renews its card, or makes a package."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecrf.export.model_card import Purpose, TreebankInfo
+    from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo
 
 _TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
+_PACKAGE_VERSION = "0.1.0"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf pack`."""
     add = parser.add_argument
-    add("run_folder", type=Path, metavar="RUN", help="the folder of a training run, or without OUT, a packed model")
+    add(
+        "run_folder",
+        type=Path,
+        metavar="RUN",
+        help="the folder of a training run; without OUT or with --package, also that of a model",
+    )
     add(
         "out",
         type=Path,
@@ -21,6 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="the folder of the model; its name is the name of the model (default: only renew the card of RUN)",
     )
+    add(
+        "--package",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="make OUT the folder of a Python package, which pip installs; its name is treecrf- and the name of the "
+        "model (default: the name of OUT)",
+    )
+    add("--package-version", metavar="V", help=f"version of the package (default: {_PACKAGE_VERSION})")
     add("--card", type=Path, metavar="FILE", help="TOML file with the text of the model card (default: no text)")
     add(
         "--treebanks",
@@ -46,34 +61,83 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Packs a model, scores it and prints its model card."""
+    """Packs a model and scores it; prints its model card, or how its package is installed."""
     from treecrf.export.model_card import to_markdown
-    from treecrf.export.pack import pack_model, renew_card
 
     purpose, treebanks = _read_texts(args)
-    if args.out is not None and not (args.run_folder / _RECIPE).is_file():
+    _check(args)
+    if args.package is not None:
+        _make_package(args, purpose, treebanks)
+    elif args.out is not None:
+        print(to_markdown(_pack(args, args.out, purpose, treebanks)), end="")
+    elif purpose is None or treebanks is None:
+        raise ValueError("there is no OUT and no --card; name the folder of the model, or a text for its card")
+    else:
+        from treecrf.export.pack import renew_card
+
+        card = renew_card(args.run_folder, purpose, treebanks, data=args.data or _DATA, device=args.device)
+        print(to_markdown(card), end="")
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Raises an error for options that do not fit together."""
+    is_run = (args.run_folder / _RECIPE).is_file()
+    if args.package is not None and args.out is None:
+        raise ValueError("--package needs a folder for the package: treecrf pack RUN OUT --package")
+    if args.package is None and args.package_version is not None:
+        raise ValueError("--package-version is the version of a package; add --package")
+    if args.package is None and args.out is not None and not is_run:
         raise FileNotFoundError(f"there is no training run in {args.run_folder}; expected a folder with {_RECIPE}")
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
-    data = _DATA if args.data is None and args.card is not None else args.data
-    if args.out is None:
-        if args.vectors is not None or args.commit is not None:
-            raise ValueError("--vectors and --commit are for a model that is packed; name its folder OUT")
-        if purpose is None or treebanks is None:
-            raise ValueError("there is no OUT and no --card; name the folder of the model, or a text for its card")
-        card = renew_card(args.run_folder, purpose, treebanks, data=data, device=args.device)
-    else:
-        card = pack_model(
-            args.run_folder,
-            args.out,
-            purpose,
-            treebanks,
-            data=data,
-            vectors=args.vectors,
-            commit=args.commit,
-            device=args.device,
-        )
-    print(to_markdown(card), end="")
+    if args.out is None and (args.vectors is not None or args.commit is not None):
+        raise ValueError("--vectors and --commit are for a model that is packed; name its folder OUT")
+    if args.package is not None and not is_run:
+        options = {"--vectors": args.vectors, "--commit": args.commit, "--data": args.data, "--device": args.device}
+        names = [name for name, value in options.items() if value is not None]
+        if names:
+            raise ValueError(
+                f"{names[0]} is for a training run, and {args.run_folder} has no {_RECIPE}; a model is put into a "
+                "package as it is"
+            )
+
+
+def _pack(
+    args: argparse.Namespace,
+    folder: Path,
+    purpose: "Purpose | None",
+    treebanks: "dict[str, TreebankInfo] | None",
+) -> "ModelCard":
+    from treecrf.export.pack import pack_model
+
+    return pack_model(
+        args.run_folder,
+        folder,
+        purpose,
+        treebanks,
+        data=_DATA if args.data is None and args.card is not None else args.data,
+        vectors=args.vectors,
+        commit=args.commit,
+        device=args.device,
+    )
+
+
+def _make_package(
+    args: argparse.Namespace, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
+) -> None:
+    """Writes a package with the model of a training run or of a folder."""
+    from treecrf.export.package import copy_model, new_package
+    from treecrf.export.package_files import PackageNames
+
+    name, version = args.package or args.out.resolve().name, args.package_version or _PACKAGE_VERSION
+    names = PackageNames(name=name, version=version)
+    with new_package(args.out, names) as package:
+        folder = names.model_folder(package)
+        if (args.run_folder / _RECIPE).is_file():
+            _pack(args, folder, purpose, treebanks)
+        else:
+            copy_model(args.run_folder, folder, purpose, treebanks)
+    print(f"The package {names.name} {names.version} is in {args.out}. To install it: pip install {args.out}")
 
 
 def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":

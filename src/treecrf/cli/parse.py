@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("input", nargs="*", metavar="INPUT", help="files, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="OUT", help="a file, or a folder for several inputs (default: -)")
-    add("--model", default="en", metavar="M", help="an embedded model or a folder (default: en)")
+    add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--text", action="store_true", help="lines are raw text (the default)")
     mode.add_argument("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
     add("--max-seconds", type=float, metavar="S", help="end with an error after S seconds (default: no limit)")
     add("--expected", action="store_true", help="parse texts, and print expected numbers of matches")
-    add("--model", metavar="M", help="with --expected: an embedded model or a folder (default: en)")
+    add("--model", metavar="M", help="with --expected: an installed model or a folder (default: en)")
     add("--samples", type=int, metavar="N", help="with --expected: sampled trees per sentence (default: 1000)")
     add("--surgery", metavar="SCRIPT", help="change the trees by a script of Tsurgeon operations, and print them")
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["en"],
         metavar="M",
-        help="names of embedded models, or folders (default: en)",
+        help="names of installed models, or folders (default: en)",
     )
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     add(

@@ -1,6 +1,7 @@
 """Model cards: the data, the recipe and the scores of a model, as JSON and as Markdown."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,12 @@ class Purpose:
     encoder_licence: str = ""
     vectors: str = ""  # pretrained word vectors
     vectors_licence: str = ""
+    licence_id: str = ""  # SPDX identifier of the license, for the metadata of a package
+    licence_text: str = ""  # license file of a package
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9.+() -]*", self.licence_id):
+            raise ValueError(f"licence_id is {self.licence_id!r:.100}; expected an SPDX identifier, such as CC-BY-4.0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +137,11 @@ def read_treebanks(path: Path) -> dict[str, TreebankInfo]:
         raise ValueError(f"{path} does not describe treebanks: {error}") from None
 
 
+def model_bytes(folder: Path) -> int:
+    """The size of all files of a model without its card."""
+    return sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN))
+
+
 def format_megabytes(size: int) -> str:
     """A number of bytes in megabytes.
 
@@ -154,14 +166,17 @@ def _lines(card: ModelCard) -> Iterator[str]:
     yield f"| made with | treecrf {card.version}, commit {card.commit or 'unknown'} |"
     yield from ("", "## Use", "", purpose.uses, "")
     yield from ("```console", f"$ treecrf parse --model {card.name} FILE", "```", "")
-    yield from ("## Scores", "", *_score_lines(card.scores), "")
+    if card.scores:
+        yield from ("## Scores", "", *_score_lines(card.scores), "")
     if card.well_formedness:
         yield from ("## Well-formedness", "", *_well_formedness_lines(card.well_formedness), "")
-    yield from ("## Data", "", *_data_lines(card), "")
+    if card.data:
+        yield from ("## Data", "", *_data_lines(card), "")
     yield from ("## Limits", "", *(f"- {limit}" for limit in purpose.limits), "")
     yield from ("## Labels", "", f"{len(card.labels)} constituents: {_code(card.labels)}", "")
     yield from (f"{len(card.tags)} tags: {_code(card.tags)}", "")
-    yield from ("## Training", "", "```toml", card.recipe.strip(), "```", "")
+    if card.recipe:
+        yield from ("## Training", "", "```toml", card.recipe.strip(), "```", "")
     yield from ("## Citation", "", _CITATION.strip())
 
 

@@ -12,13 +12,13 @@ from treecrf.evalb import COLLINS, Rules, Score, bootstrap, find_rules
 from treecrf.evalb.summary import summarize
 from treecrf.export.model_card import (
     CARD_JSON,
-    CARD_MARKDOWN,
     LONG,
     ModelCard,
     Purpose,
     TreebankInfo,
     TreebankScore,
     TreebankWellFormedness,
+    model_bytes,
 )
 from treecrf.export.run_defaults import (
     ScoringFiles,
@@ -34,7 +34,7 @@ from treecrf.parser.storage import ParserState, load_parser_state, save_parser_s
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.treebank import clean, read_trees
-from treecrf.treebank.binarize import unary_chain
+from treecrf.treebank.binarize import constituent_labels
 from treecrf.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
 
 
@@ -57,7 +57,7 @@ def pack_model(
     """
     run_recipe = read_config(Recipe, run / RECIPE)
     if purpose is None:
-        purpose = unstated_purpose(run_recipe)
+        purpose = unstated_purpose(map(treebank_name, run_recipe.data.train))
     recipe = _portable(run_recipe, purpose)
     names = list(dict.fromkeys(map(treebank_name, run_recipe.data.train)))
     unknown = [name for name in names if treebanks is not None and name not in treebanks]
@@ -72,11 +72,11 @@ def pack_model(
         purpose=purpose,
         version=version("treecrf"),
         commit=source_commit() if commit is None else commit,
-        size=_model_bytes(folder),
+        size=model_bytes(folder),
         data=tuple(unstated_treebank(name) if treebanks is None else treebanks[name] for name in names),
         scores=scores,
         well_formedness=well_formedness,
-        labels=_constituent_labels(parser.vocabulary.labels),
+        labels=constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
     )
@@ -95,18 +95,13 @@ def renew_card(
     card = replace(
         card,
         purpose=purpose,
-        size=_model_bytes(folder),
+        size=model_bytes(folder),
         data=tuple(treebanks[treebank.name] for treebank in card.data),
         scores=scores,
         well_formedness=well_formedness,
     )
     card.save(folder)
     return card
-
-
-def _model_bytes(folder: Path) -> int:
-    """The size of all files of a model without its card."""
-    return sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN))
 
 
 def scoring_rules(folder: Path) -> Rules:
@@ -116,11 +111,6 @@ def scoring_rules(folder: Path) -> Rules:
     if (folder / CARD_JSON).exists():
         return find_rules(tomllib.loads(ModelCard.load(folder).recipe)["data"]["rules"])
     return COLLINS
-
-
-def _constituent_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels of constituents in a model's span labels."""
-    return tuple(sorted({name for label in labels for name in unary_chain(label)}))
 
 
 def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from treecrf.export.model_card import NOT_STATED, Purpose, TreebankInfo
-from treecrf.training.config import Recipe
+
+if TYPE_CHECKING:
+    from treecrf.training.config import Recipe  # importing it imports PyTorch
 
 
 class ScoringFiles(NamedTuple):
@@ -21,7 +23,7 @@ def treebank_name(path: str) -> str:
     return Path(path).resolve().parent.name
 
 
-def recipe_files(recipe: Recipe) -> ScoringFiles:
+def recipe_files(recipe: "Recipe") -> ScoringFiles:
     """The files of a recipe; without a test file, the model is scored on dev."""
     tests: dict[str, list[Path]] = {}
     for path in recipe.data.test or recipe.data.dev:
@@ -49,11 +51,11 @@ def _find_test_file(folder: Path) -> Path:
     return path if path.is_file() else folder / "test.mrg.gz"
 
 
-def unstated_purpose(recipe: Recipe) -> Purpose:
+def unstated_purpose(treebanks: Iterable[str]) -> Purpose:
     """The text of a card for which nobody has written one."""
-    names = ", ".join(dict.fromkeys(map(treebank_name, recipe.data.train)))
+    names = ", ".join(dict.fromkeys(treebanks))
     return Purpose(
-        summary=f"A constituency parser that was trained on {names}.",
+        summary=f"A constituency parser{f' that was trained on {names}' * bool(names)}.",
         language=NOT_STATED,
         licence=NOT_STATED,
         licence_reason="it follows from the licenses of the treebanks",

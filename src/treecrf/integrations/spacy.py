@@ -178,7 +178,7 @@ def make_component(
     subbatch_max_tokens: int | None = None,
     disable_tagger: bool | None = None,
 ) -> TreeCRFComponent:
-    """Makes the component of a spaCy config; the default model is the embedded one for the pipeline's language.
+    """Makes the component of a spaCy config; the default model has the name of the pipeline's language.
 
     `subbatch_max_tokens` and `disable_tagger` are benepar's names for `batch_words` and `tags`, and override them.
     """

@@ -25,6 +25,7 @@ from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.decoding.tree_probability import tree_log_probs
+from treecrf.models import find_folder
 from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,
@@ -41,7 +42,7 @@ from treecrf.parser.inputs import (
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
 from treecrf.parser.pipeline import BatchDecoder, BatchScorer, PendingTrees, decode_windows, in_input_order, prefetch
 from treecrf.parser.sampling import TreeSampling
-from treecrf.parser.storage import ParserConfig, find_folder, load_parser_state, save_parser_state
+from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
 from treecrf.tree import Tree
@@ -148,16 +149,17 @@ class Parser(TreeSampling, OldParserNames):
     def load(
         source: str | Path, device: "str | torch.device | None" = None, *, precision: Precision | None = None
     ) -> "Parser":
-        """Loads a parser from a folder that `save` wrote, or an embedded model by its name.
+        """Loads a parser from a folder that `save` wrote, or an installed model by its name.
 
         The device is a GPU if there is one and PyTorch is installed, unless `device` is given. On a CPU, products are
         computed on 8-bit integers and without PyTorch, unless `precision` is "float32". Loading never executes
         anything from the folder.
         """
-        state = load_parser_state(source)
+        folder = find_folder(source)
+        state = load_parser_state(folder)
         config = state.config
         return Parser(
-            load_scorer(state, source, device, precision),
+            load_scorer(state, folder, device, precision),
             state.vocabulary,
             root=config.root,
             language=config.language,
@@ -169,7 +171,7 @@ class Parser(TreeSampling, OldParserNames):
             grammar_weight=config.grammar_weight,
             same_label_unaries=config.same_label_unaries,
             subwords=state.subwords,
-            folder=find_folder(source),
+            folder=folder,
         )
 
     @property

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save as to_safetensors
 
-from treecrf import models
 from treecrf.atomic_io import DamagedFileError, load_folder, parse_json, save_folder
 from treecrf.config import parse_config, to_toml
 from treecrf.data.model_config import BertConfig, ModelConfig
@@ -19,6 +18,7 @@ from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.data.weight_shapes import weight_shapes
 from treecrf.decoding.label_grammar import DEFAULT_WEIGHT
+from treecrf.models import find_folder
 from treecrf.parser.weight_file import load_weights
 from treecrf.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
@@ -80,7 +80,7 @@ class ParserState:
 
 
 def load_parser_state(source: str | Path) -> ParserState:
-    """Loads the components of a parser from a folder, or of an embedded model by its name."""
+    """Loads the components of a parser from a folder, or of an installed model by its name."""
     folder = find_folder(source)
     files = read_files(folder)
     for name in (CONFIG, VOCABULARY, WEIGHTS):
@@ -148,20 +148,6 @@ def _encoder_files(state: ParserState) -> dict[str, bytes]:
         Path(temporary, ENCODER).write_bytes(state.encoder_json)  # the tokenizer's files depend on it
         state.subwords.save(temporary)
         return {path.name: path.read_bytes() for path in sorted(Path(temporary).iterdir())}
-
-
-def find_folder(source: str | Path) -> Path:
-    """The folder of a parser, or of an embedded model by its name."""
-    folder = Path(source)
-    if folder.is_dir():
-        return folder
-    known = models.names()
-    if str(source) in known:
-        return models.FOLDER / source
-    raise FileNotFoundError(
-        f"there is no model '{source}': no folder has that name"
-        + (f", and the embedded models are {', '.join(known)}" if known else "")
-    )
 
 
 def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:

@@ -15,10 +15,10 @@ def language_warnings(
 ) -> list[str]:
     """A message if a sentence is not of the model's language, which names a model that reads it if there is one.
 
-    The words of an input that is not text are checked only for embedded models: a parser that reads nothing but words
-    need not state its language.
+    The words of an input that is not text are checked only for the models of this project: a parser that reads nothing
+    but words need not state its language.
     """
-    if not is_text and model not in models.names():
+    if not is_text and not models.is_known(model):
         return []
     language = parsers[model].language
     for sentence in sentences[:_MAX_SENTENCES]:

@@ -11,7 +11,7 @@ _ENCODERS = {"lstm": "LSTM", "transformer": "transformer"}
 
 
 def load_parsers(sources: Sequence[str], device: str | None = None) -> dict[str, Parser]:
-    """Loads embedded models by name and saved parsers by folder; a folder's last component is the parser's name."""
+    """Loads installed models by name and saved parsers by folder; a folder's last component is the parser's name."""
     parsers: dict[str, Parser] = {}
     for source in sources:
         name = Path(source).resolve().name if Path(source).is_dir() else source

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}  # languages of the embedded models, which have the same names
+LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}  # languages of treecrf's models, which have the same names
 
 _SCRIPTS = {
     "Latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -55,7 +55,7 @@ def _script_pattern(name: str) -> re.Pattern[str]:
 
 
 class LanguageGuess(NamedTuple):
-    """The name of a language or a script, and the embedded model that reads it, if there is one."""
+    """The name of a language or a script, and the model of treecrf that reads it, if there is one."""
 
     name: str
     model: str | None
@@ -103,7 +103,7 @@ def language_warning(words: Sequence[str], language: str) -> str | None:
     if guess is None:
         return None
     advice = (
-        f"the model {guess.model} reads it (--model {guess.model})" if guess.model else "no embedded model reads it"
+        f"the model {guess.model} reads it (--model {guess.model})" if guess.model else "no model of treecrf reads it"
     )
     return f"the text looks {guess.name}, and the model reads {language_name(language)}; {advice}"
 

@@ -141,6 +141,15 @@ def unary_chain(label: str) -> tuple[str, ...]:
     return tuple(map(unescape, label.split(" "))) if label and not is_intermediate(label) else ()
 
 
+def constituent_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels of constituents in the labels of spans, sorted.
+
+    >>> constituent_labels(["S VP", "(NP)", "NP", ""])
+    ('NP', 'S', 'VP')
+    """
+    return tuple(sorted({name for label in labels for name in unary_chain(label)}))
+
+
 def _constituents(label: str) -> list[tuple[str, int]]:
     """The constituents of a span's label, outermost first; each name with its occurrence in the chain, from 1."""
     chain = unary_chain(label)
