@@ -16,7 +16,8 @@ WORKDIR /build
 COPY constraints.txt ./
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY src ./src
-RUN pip install --no-cache-dir --constraint constraints.txt '.[server,zh]'
+COPY packages ./packages
+RUN pip install --no-cache-dir --constraint constraints.txt '.[server]' ./packages/treecrf-zh
 
 
 FROM python:3.12-slim

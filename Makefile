@@ -4,6 +4,7 @@ BIN := .venv/bin
 # stamp files: what has been installed
 PARSING := .venv/.parsing
 DEVELOPMENT := .venv/.development
+MODEL_PACKAGES := $(wildcard packages/treecrf-*)
 COMPILED := $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
@@ -55,15 +56,16 @@ soak: $(DEVELOPMENT)
 	$(BIN)/python benchmarks/attack_server.py --same-address
 
 clean:
-	rm -rf .venv build src/*.egg-info src/treecrf/*/*.so
+	rm -rf .venv build src/*.egg-info packages/*/src/*.egg-info src/treecrf/*/*.so
 
-$(PARSING): pyproject.toml setup.py constraints.txt $(COMPILED)
+$(PARSING): pyproject.toml setup.py constraints.txt $(COMPILED) $(MODEL_PACKAGES:=/pyproject.toml)
 	@echo "== Step 1 of 3: a Python environment in .venv =="
 	$(PYTHON) -m venv .venv
-	@echo "== Step 2 of 3: the newest pip =="
-	$(BIN)/python -m pip install --progress-bar on --upgrade pip
+	@echo "== Step 2 of 3: the newest pip and setuptools =="
+	$(BIN)/python -m pip install --progress-bar on --upgrade pip setuptools
 	@echo "== Step 3 of 3: treecrf and its packages; compiling its C code takes about a minute =="
 	$(BIN)/python -m pip install --progress-bar on --verbose --constraint constraints.txt --editable '.[zh]'
+	$(BIN)/python -m pip install --no-deps --no-build-isolation $(addprefix --editable ,$(MODEL_PACKAGES))
 	touch $@
 
 $(DEVELOPMENT): $(PARSING)

@@ -8,4 +8,5 @@ for seed in 1 2 3; do
 done
 treecrf train recipes/es.toml -o runs/es
 treecrf calibrate runs/es data/cess_esp/dev.mrg.gz -o runs/es-calibrated
+rm -rf packages/treecrf-es
 treecrf pack runs/es-calibrated packages/treecrf-es --package --card recipes/cards/es.toml

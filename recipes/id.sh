@@ -8,4 +8,5 @@ for seed in 1 2 3; do
 done
 treecrf train recipes/id.toml -o runs/id
 treecrf calibrate runs/id data/icon/dev.mrg.gz -o runs/id-calibrated
+rm -rf packages/treecrf-id
 treecrf pack runs/id-calibrated packages/treecrf-id --package --card recipes/cards/id.toml

@@ -9,4 +9,5 @@ for seed in 1 2 3; do
 done
 treecrf train recipes/is.toml -o runs/is
 treecrf calibrate runs/is data/icepahc/dev.mrg.gz data/greynir/dev.mrg.gz -o runs/is-calibrated
+rm -rf packages/treecrf-is
 treecrf pack runs/is-calibrated packages/treecrf-is --package --card recipes/cards/is.toml

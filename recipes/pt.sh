@@ -8,4 +8,5 @@ for seed in 1 2 3; do
 done
 treecrf train recipes/pt.toml -o runs/pt
 treecrf calibrate runs/pt data/floresta/dev.mrg.gz -o runs/pt-calibrated
+rm -rf packages/treecrf-pt
 treecrf pack runs/pt-calibrated packages/treecrf-pt --package --card recipes/cards/pt.toml

@@ -1,17 +1,18 @@
-# Calibrates the embedded models again and renews their cards, after a change of decoding: sh recipes/recalibrate.sh [DATA]
+# Calibrates the models again and renews their cards, after a change of decoding: sh recipes/recalibrate.sh [DATA]
 # The weights stay as they are. DATA (default: data) has the treebanks. The tables at the end are for docs/results.md.
 set -e
 data=${1:-data}
 models=src/treecrf/models
+zh=packages/treecrf-zh/src/treecrf_zh/zh
 dev="$data/masc/dev.mrg.gz $data/mctb/dev.mrg.gz $data/gum/dev.mrg.gz $data/genia/dev.mrg.gz $data/craft/dev.mrg.gz"
 
 for model in en en-lstm; do
     treecrf calibrate $models/$model $dev --limit 600 --keep-weights -o $models/$model
 done
-treecrf calibrate $models/zh $data/sinica/dev.mrg.gz --keep-weights -o $models/zh
+treecrf calibrate $zh $data/sinica/dev.mrg.gz --keep-weights -o $zh
 
-for model in en en-lstm zh; do
-    treecrf pack $models/$model --card recipes/cards/$model.toml --data $data
+for model in $models/en $models/en-lstm $zh; do
+    treecrf pack $model --card recipes/cards/${model##*/}.toml --data $data
 done
 
 # no model was trained or calibrated on the last three
@@ -22,4 +23,4 @@ done
 for model in en en-lstm; do
     treecrf calibrate $models/$model $dev --limit 600 --only-measure $tests
 done
-treecrf calibrate $models/zh $data/sinica/dev.mrg.gz --only-measure --test $data/sinica/test.mrg.gz
+treecrf calibrate $zh $data/sinica/dev.mrg.gz --only-measure --test $data/sinica/test.mrg.gz

@@ -7,4 +7,5 @@ for seed in 1 2 3; do
 done
 treecrf train recipes/zh.toml -o runs/zh
 treecrf calibrate runs/zh data/sinica/dev.mrg.gz -o runs/zh-calibrated
-treecrf pack runs/zh-calibrated src/treecrf/models/zh --card recipes/cards/zh.toml
+rm -rf packages/treecrf-zh
+treecrf pack runs/zh-calibrated packages/treecrf-zh --package --package-version 0.2.0 --card recipes/cards/zh.toml

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import treecrf
-from treecrf import models
+from project_models import PROJECT_MODELS, model_folder
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -104,7 +104,7 @@ def test_the_readme_has_the_scores_of_the_model_cards():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     header = next(line for line in lines if line.startswith("| model |"))
     treebanks = [cell.strip().lower().replace(" ", "_") for cell in header.split("|")]
-    for name in models.names():
+    for name in PROJECT_MODELS:
         row = next(line for line in lines if line.startswith(f"| `{name}`")).split("|")
         scores = {score["name"]: f"{score['f1']:.1f}" for score in read_card(name)["scores"]}
         cells = {treebank: cell.strip() for treebank, cell in zip(treebanks, row, strict=True) if treebank in scores}
@@ -113,7 +113,7 @@ def test_the_readme_has_the_scores_of_the_model_cards():
 
 def test_the_labels_page_explains_every_label_and_tag():
     symbols = code_spans((DOCS / "labels.md").read_text(encoding="utf-8"))
-    for name in models.names():
+    for name in PROJECT_MODELS:
         card = read_card(name)
         assert [symbol for symbol in card["labels"] if symbol not in symbols] == []
         tags = {re.sub(r"\[.*", "", tag) for tag in card["tags"]}  # without features such as [+NEG]
@@ -131,7 +131,7 @@ def is_explained(tag: str, symbols: set[str]) -> bool:
 
 
 def read_card(name: str) -> dict[str, list]:
-    return json.loads((models.FOLDER / name / "card.json").read_text(encoding="utf-8"))
+    return json.loads((model_folder(name) / "card.json").read_text(encoding="utf-8"))
 
 
 def test_the_files_that_how_it_works_names_exist():

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from project_models import PROJECT_MODELS
 from small import FIFTY
-from treecrf import models
 from treecrf.config import read_config, to_toml
+from treecrf.models import is_embedded
 from treecrf.nn import ModelConfig
 from treecrf.training import Recipe, TrainConfig
 from treecrf.treebank import read_trees
@@ -92,7 +93,7 @@ def test_chinese_parsers_tokenize_raw_text_as_chinese(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["en", "en-lstm", "zh"])
-def test_embedded_models_predict_tags_and_normalize_words(name: str) -> None:
+def test_models_predict_tags_and_normalize_words(name: str) -> None:
     recipe = load(name)
     assert recipe.model.tag_head
     assert recipe.data.normalization == ("simplified" if name == "zh" else "plain")
@@ -130,8 +131,8 @@ def test_models_of_other_languages_have_the_gold_trees_and_tags_of_their_teacher
     assert replace(lstm.model, tag_head=False) == ModelConfig()
 
 
-@pytest.mark.parametrize("name", models.names())
-def test_the_script_of_an_embedded_model_starts_from_treebanks_vectors_and_encoders(name: str) -> None:
+@pytest.mark.parametrize("name", dict.fromkeys([*PROJECT_MODELS, *LANGUAGES]))
+def test_the_script_of_a_model_starts_from_treebanks_vectors_and_encoders(name: str) -> None:
     script = (RECIPES / f"{name}.sh").read_text().replace("\\\n", " ")  # commands of several lines
     lines = [line for line in script.splitlines() if not line.startswith("#")]
     trained: set[str] = set()
@@ -140,7 +141,8 @@ def test_the_script_of_an_embedded_model_starts_from_treebanks_vectors_and_encod
         assert sources, "a model that this script has not trained"
         assert command[1] == "train" or sources[0] in trained, command
         trained |= set(command[command.index("-o") + 1 :][:1]) if "-o" in command else set()
-    assert f"treecrf pack runs/{name}" in lines[-1] and f"src/treecrf/models/{name} " in lines[-1]
+    out = f" src/treecrf/models/{name} " if is_embedded(name) else f" packages/treecrf-{name} --package "
+    assert f"treecrf pack runs/{name}" in lines[-1] and out in lines[-1]
 
 
 def test_sentences_of_treebanks_become_distinct_lines_of_words(tmp_path: Path) -> None:

@@ -1,16 +1,17 @@
-"""The commands of the README and of the quick start run in an empty folder, with the files of a wheel.
+"""Wheels of treecrf and of the model packages. The commands of the README and of the quick start run with the wheel.
 
 The environment is made by the install commands of the page. It has the wheel and the packages that the wheel requires,
 and nothing else: neither PyTorch nor this checkout.
 """
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +19,15 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from project_models import PACKAGE_OF_MODEL
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "treecrf"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
 BLOCK = re.compile(r"^```(console|python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTALL = "pip install .\n"
+MAX_WHEEL_BYTES = 75e6
+SENTENCES = {"zh": ["我們昨天去了圖書館。", "他在學校學習中文，也喜歡音樂！"]}  # by the model of a package
 HAS_COMPILED_PARTS = any(PACKAGE.rglob("*.so"))
 
 pytestmark = [
@@ -83,12 +88,13 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def required_packages(package: Distribution) -> set[str]:
-    """The names of the packages that a package requires, without extras, and of those that these require."""
+def required_packages(package: Distribution, extras: Iterable[str] = ()) -> set[str]:
+    """The names of the packages that a package requires with some extras, and of those that these require."""
     names: set[str] = set()
     for requirement in map(Requirement, package.requires or []):
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            names |= {requirement.name} | required_packages(distribution(requirement.name))
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+            names |= {requirement.name} | required_packages(distribution(requirement.name), requirement.extras)
     return names
 
 
@@ -147,6 +153,38 @@ def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) 
         assert f"treecrf/{name}" in names
     assert any(name.endswith(".so") for name in names) == HAS_COMPILED_PARTS
     assert wheel.name.endswith("-py3-none-any.whl") != HAS_COMPILED_PARTS
+
+
+def test_the_wheel_is_small_and_has_only_models_under_its_own_license(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    model_names = {name.split("/")[2] for name in archive.namelist() if name.startswith("treecrf/models/")}
+    assert {name for name in model_names if not name.endswith(".py")} == {"en", "en-lstm"}
+    assert wheel.stat().st_size < MAX_WHEEL_BYTES  # its files are not compressed
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    fields = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("License")]
+    assert fields == ["License-Expression: MIT", "License-File: LICENSE"]
+
+
+@pytest.mark.parametrize("model", PACKAGE_OF_MODEL)
+def test_a_model_package_parses_a_raw_paragraph(model: str, environment: Path, tmp_path: Path) -> None:
+    package = PACKAGE_OF_MODEL[model]
+    shutil.copytree(package, tmp_path / "source", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__", "build"))
+    program = "from setuptools.build_meta import build_wheel; build_wheel('..')"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path / "source", check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl") and wheel.stat().st_size < MAX_WHEEL_BYTES
+    packages = tmp_path / "packages"
+    zipfile.ZipFile(wheel).extractall(packages)  # as pip does, in a fraction of the time
+    (metadata,) = packages.glob("*.dist-info")
+    for name in required_packages(Distribution.at(metadata)) - {"treecrf"}:
+        link_package(name, packages)
+    paragraph = " ".join(SENTENCES[model])
+    (tmp_path / "text.txt").write_text(paragraph, encoding="utf-8")
+    code = f"export PYTHONPATH={packages}\n{environment}/.venv/bin/treecrf parse --model {model} --format json text.txt"
+    sentences = json.loads(run_shell(code, tmp_path))["sentences"]
+    bounds = [(sentence["offsets"][0][0], sentence["offsets"][-1][1]) for sentence in sentences]
+    assert [paragraph[start:end] for start, end in bounds] == SENTENCES[model]
+    assert all(len(sentence["spans"]) > 2 for sentence in sentences)
 
 
 def test_without_a_compiler_the_build_says_so_and_the_wheel_is_for_every_platform(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from treecrf import models
+from project_models import PROJECT_MODELS, model_folder
 from treecrf.export.model_card import ModelCard
 from treecrf.tree import Tree
 from treecrf.treebank.label_glossary import LABELS, TAGS, explain, explain_tree
@@ -8,13 +8,13 @@ from treecrf.treebank.label_glossary import LABELS, TAGS, explain, explain_tree
 LANGUAGES = {"en": "en", "en-lstm": "en", "zh": "zh"}
 
 
-def test_every_embedded_model_is_tested():
-    assert set(models.names()) == set(LANGUAGES)
+def test_every_model_is_tested():
+    assert set(PROJECT_MODELS) == set(LANGUAGES)
 
 
 @pytest.mark.parametrize(("name", "language"), LANGUAGES.items())
-def test_every_label_and_tag_of_an_embedded_model_is_explained(name, language):
-    card = ModelCard.load(models.FOLDER / name)
+def test_every_label_and_tag_of_a_model_is_explained(name, language):
+    card = ModelCard.load(model_folder(name))
     assert [label for label in card.labels if not explain(label, language, is_tag=False)] == []
     assert [tag for tag in card.tags if not explain(tag, language, is_tag=True)] == []
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from project_models import installed_models
 from treecrf import Constraints, Parser, Tree, models
 
 HERE = Path(__file__).parent
@@ -26,7 +27,7 @@ def run(*command: str, text: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module", params=models.names())
+@pytest.fixture(scope="module", params=installed_models())
 def model(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

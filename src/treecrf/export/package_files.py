@@ -90,7 +90,8 @@ def _pyproject_lines(names: PackageNames, card: ModelCard, requirement: str) -> 
         yield f'classifiers = ["{_PRIVATE}"] # until the license is stated'
     yield from (f'dependencies = ["{requirement}"]', "")
     yield from (f'[project.entry-points."{GROUP}"]', f'{names.model} = "{names.module}"', "")
-    yield from ("[tool.setuptools]", f'packages = ["{names.module}"]', 'package-dir = { "" = "src" }', "")
+    yield from ("[tool.setuptools]", f'packages = ["{names.module}"]', 'package-dir = { "" = "src" }')
+    yield from ("include-package-data = false", "")
     yield from ("[tool.setuptools.package-data]", f'{names.module} = ["{names.model}/*"]', "")
     card_page = names.model_folder(Path()).joinpath(CARD_MARKDOWN).as_posix()
     yield from (

@@ -22,4 +22,11 @@ class ModelPackage(NamedTuple):
 
 
 # one line for each folder in packages/, with the texts of its model card
-MODEL_PACKAGES: tuple[ModelPackage, ...] = ()
+MODEL_PACKAGES = (
+    ModelPackage(
+        "zh",
+        "Chinese",
+        "non-commercial use only",
+        "Chinese constituents and part-of-speech tags in the style of the Sinica Treebank: the paper's network",
+    ),
+)

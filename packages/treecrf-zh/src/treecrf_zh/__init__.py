@@ -1,0 +1,1 @@
+"""The model zh of treecrf: data without code."""
