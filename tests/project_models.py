@@ -1,10 +1,12 @@
 """The models of this repository: those that are embedded in treecrf, and those in packages/."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from treecrf import models
+from treecrf.export.model_card import ModelCard
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = sorted((ROOT / "packages").glob("treecrf-*"))
@@ -19,7 +21,15 @@ def model_folder(name: str) -> Path:
     return PACKAGE_OF_MODEL[name] / "src" / PACKAGE_OF_MODEL[name].name.replace("-", "_") / name
 
 
-def installed_models() -> list[object]:
+EXPLAINED_LANGUAGES = {"English": "en", "Chinese": "zh"}  # those with a glossary of labels and tags
+EXPLAINED_MODELS = {
+    name: EXPLAINED_LANGUAGES[language]
+    for name in PROJECT_MODELS
+    if (language := ModelCard.load(model_folder(name)).purpose.language) in EXPLAINED_LANGUAGES
+}
+
+
+def installed_models(project_models: Iterable[str] = PROJECT_MODELS) -> list[object]:
     """Parameters of a test that needs installed models; it skips those that are not installed."""
     names = models.names()
     return [
@@ -29,5 +39,5 @@ def installed_models() -> list[object]:
                 name not in names, reason=f"the model is not installed: pip install --no-deps ./packages/treecrf-{name}"
             ),
         )
-        for name in PROJECT_MODELS
+        for name in project_models
     ]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from project_models import PROJECT_MODELS, installed_models, model_folder
+from project_models import EXPLAINED_MODELS, PROJECT_MODELS, installed_models, model_folder
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf import models
@@ -41,7 +41,7 @@ def test_the_card_of_a_model_is_printed(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == (models.folder("en") / CARD_MARKDOWN).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", installed_models())
+@pytest.mark.parametrize("name", installed_models(EXPLAINED_MODELS))
 def test_every_label_and_tag_of_a_model_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name, "--labels") is None
     output = capsys.readouterr().out
@@ -79,6 +79,17 @@ def test_a_folder_without_a_card_is_described(tmp_path: Path, capsys: pytest.Cap
     assert "a parser without a model card" in capsys.readouterr().out
     assert run(str(tmp_path), "--labels") is None
     assert "  NP: noun phrase" in capsys.readouterr().out
+
+
+def test_labels_of_a_language_without_explanations_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = random_parser(toy_trees(5))
+    parser.language = "fr"
+    parser.save(tmp_path)
+    assert run(str(tmp_path), "--labels") is None
+    output = capsys.readouterr().out
+    assert output.count("treecrf has no explanations for this language") == 2 and "\n  NP\n" in output
 
 
 def test_labels_are_explained_in_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from treecrf import models
 from treecrf.atomic_io import read_regular_file
-from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, ModelCard, format_megabytes
+from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
 from treecrf.treebank.binarize import constituent_labels
+from treecrf.treebank.label_glossary import LABELS as GLOSSARIES
 from treecrf.treebank.label_glossary import explain_all
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
@@ -78,15 +79,22 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
 
 
 def _label_lines(card: ModelCard) -> Iterator[str]:
-    return _explained(card.labels, card.tags, _LANGUAGE_CODES.get(str(card.purpose.language), "en"))
+    language = str(card.purpose.language)
+    return _explained(
+        card.labels, card.tags, "en" if language == NOT_STATED else _LANGUAGE_CODES.get(language, language)
+    )
 
 
 def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:
-    yield f"{len(labels)} constituent labels"
-    yield from (f"  {line}" for line in explain_all(labels, language, is_tag=False))
-    yield ""
-    yield f"{len(tags)} part-of-speech tags"
-    yield from (f"  {line}" for line in explain_all(tags, language, is_tag=True))
+    for title, symbols, is_tag in (("constituent labels", labels, False), ("part-of-speech tags", tags, True)):
+        if is_tag:
+            yield ""
+        if language in GLOSSARIES:
+            yield f"{len(symbols)} {title}"
+            yield from (f"  {line}" for line in explain_all(symbols, language, is_tag=is_tag))
+        else:
+            yield f"{len(symbols)} {title}; treecrf has no explanations for this language"
+            yield from (f"  {symbol}" for symbol in symbols)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`treecrf pack`: makes a small model with a model card from a training run, renews its card, or makes a package."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,7 +138,8 @@ def _make_package(
             _pack(args, folder, purpose, treebanks)
         else:
             copy_model(args.run_folder, folder, purpose, treebanks)
-    print(f"The package {names.name} {names.version} is in {args.out}. To install it: pip install {args.out}")
+    path = shlex.quote(str(args.out.absolute()))  # pip reads a name without a slash as that of a package
+    print(f"The package {names.name} {names.version} is in {args.out}. To install it: pip install {path}")
 
 
 def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from treecrf.config import toml_literal
@@ -14,6 +13,7 @@ from treecrf.models.registry import NAME, PREFIX
 from treecrf.parser.storage import ParserState
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
+_FIRST_VERSION = "0.2.0"  # of treecrf that finds model packages
 _LICENSE, _PAGE = "LICENSE.txt", "README.md"
 _PRIVATE = "Private :: Do Not Upload"  # registries refuse a package with this classifier
 
@@ -57,7 +57,7 @@ class PackageNames:
 def package_files(names: PackageNames, card: ModelCard, state: ParserState) -> dict[str, str]:
     """The texts of all files by their paths in the package."""
     return {
-        "pyproject.toml": "\n".join(_pyproject_lines(names, card, _requirement(state))) + "\n",
+        "pyproject.toml": "\n".join(_pyproject_lines(names, card, _requirement(card, state))) + "\n",
         _PAGE: "\n".join(_page_lines(names, card)) + "\n",
         _LICENSE: _license_text(card),
         f"src/{names.module}/__init__.py": f'"""The model {names.model} of treecrf: data without code."""\n',
@@ -69,14 +69,17 @@ def summary_line(card: ModelCard) -> str:
     return re.split(r"\.(?: |$)", " ".join(card.purpose.summary.split()), maxsplit=1)[0][:500]
 
 
-def _requirement(state: ParserState) -> str:
-    """The requirement of treecrf, with the extras that the model needs to parse raw text."""
+def _requirement(card: ModelCard, state: ParserState) -> str:
+    """The requirement of treecrf: the version that made the model, and the extras that the model needs for raw text."""
+    if not _VERSION.fullmatch(card.version):
+        raise ValueError(f"the card of {card.name} has the version {card.version!r:.100}; expected that of treecrf")
+    version = _FIRST_VERSION if card.version.startswith("0.1.") else card.version
     extras = []
     if state.config.language == "zh" or state.config.normalization == "simplified":
         extras.append("zh")
     if state.config.model.transformer and state.bert is None:
         extras.append("transformers")
-    return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={version('treecrf')}"
+    return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={version}"
 
 
 def _pyproject_lines(names: PackageNames, card: ModelCard, requirement: str) -> Iterator[str]:
