@@ -1,10 +1,10 @@
 """Benchmark of the sentence splitter and the tokenizer, beside those of spaCy and NLTK.
 
-    python benchmarks/text.py [TREEBANK.mrg[.gz] ...]
+    python benchmarks/text.py [--language LANGUAGE] [TREEBANK.mrg[.gz] ...]
 
 Prints precision, recall and F1 of sentence boundaries and of tokens: on the hard cases in tests/samples/hard_text.txt,
-and on treebanks rebuilt as raw text. The peers are spaCy's sentencizer and NLTK's Punkt and Treebank tokenizer. Punkt
-has no trained parameters here: `untrained` has none, `unsupervised` learns them from the text itself.
+which are English, and on treebanks rebuilt as raw text. The peers are spaCy's sentencizer and NLTK's Punkt and Treebank
+tokenizer. Punkt has no trained parameters here: `untrained` has none, `unsupervised` learns them from the text itself.
 """
 
 import argparse
@@ -14,24 +14,28 @@ from pathlib import Path
 
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktSentenceTokenizer
-from spacy.lang.en import English
+from spacy import blank
 
 from treecrf.text import sentences
 from treecrf.treebank import read_trees
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from gold_text import Counts, GoldText, Offsets, read_cases, rebuild
+from printed_words import PRINTERS
 
 Splitter = Callable[[str], Iterator[list[Offsets]]]  # from a text to the tokens of each sentence
 SEPARATORS = {"spaces": " ", "line breaks": "\n"}
 
 
-def split_with_treecrf(text: str) -> Iterator[list[Offsets]]:
-    return ([(token.start, token.end) for token in sentence] for sentence in sentences(text))
+def treecrf_splitter(language: str) -> Splitter:
+    def split(text: str) -> Iterator[list[Offsets]]:
+        return ([(token.start, token.end) for token in sentence] for sentence in sentences(text, language=language))
+
+    return split
 
 
-def spacy_splitter() -> Splitter:
-    pipeline = English()
+def spacy_splitter(language: str) -> Splitter:
+    pipeline = blank(language)
     pipeline.add_pipe("sentencizer")
     pipeline.max_length = 1 << 30
 
@@ -92,18 +96,21 @@ def print_table(name: str, texts: Sequence[GoldText], splitters: dict[str, Split
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("treebanks", nargs="*", type=Path, metavar="TREEBANK")
+    parser.add_argument("--language", choices=PRINTERS, default="en", help="language of the treebanks (default: en)")
     parser.add_argument("--only-treecrf", action="store_true", help="leave out spaCy and NLTK")
     args = parser.parse_args()
-    splitters: dict[str, Splitter] = {"treecrf": split_with_treecrf}
+    splitters: dict[str, Splitter] = {"treecrf": treecrf_splitter(args.language)}
     if not args.only_treecrf:
-        splitters["spaCy sentencizer"] = spacy_splitter()
+        splitters["spaCy sentencizer"] = spacy_splitter(args.language)
         splitters["NLTK, Punkt untrained"] = nltk_splitter(is_trained=False)
         splitters["NLTK, Punkt unsupervised"] = nltk_splitter(is_trained=True)
-    print_table("hard cases", read_cases(), splitters)
+    if args.language == "en":
+        print_table("hard cases", read_cases(), splitters)
     for path in args.treebanks:
         trees = list(read_trees(path))
         for name, separator in SEPARATORS.items():
-            print_table(f"{path.parent.name}/{path.name}, {name}", [rebuild(trees, separator)], splitters)
+            text = rebuild(trees, separator, PRINTERS[args.language])
+            print_table(f"{path.parent.name}/{path.name}, {name}", [text], splitters)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A file of cases has blocks. A block is one line of raw text, in which `\\n` is a
 each gold sentence, with spaces between the tokens. Lines that start with `##` are comments.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from treecrf.treebank.escapes import unescape_brackets
 HARD_CASES = Path(__file__).parent / "samples" / "hard_text.txt"
 
 Offsets = tuple[int, int]  # the start and the end of a token
+Printer = Callable[[Sequence[str]], Iterator[tuple[str, str]]]  # words as printed, each with the space before it
 
 
 class GoldText(NamedTuple):
@@ -98,36 +99,8 @@ _JOINED = {("can", "not"), ("gon", "na"), ("got", "ta"), ("wan", "na"), ("lem", 
 _RAW = {"``": '"', "''": '"', "`": "'"}
 
 
-def rebuild(trees: Iterable[Tree], separator: str = " ") -> GoldText:
-    """The raw text of a treebank: words are joined as in print, sentences by a separator.
-
-    A sentence without final punctuation is a title or a list item and has an empty line after it. The period after an
-    abbreviation that ends its sentence is printed once.
-    """
-    pieces: list[str] = []
-    sentences: list[list[Offsets]] = []
-    position = 0
-    for tree in trees:
-        words = list(_printed_words([_unescape(word) for word in tree.words]))
-        sentences.append([])
-        for word, space in words:
-            position += len(space)
-            sentences[-1].append((position, position + len(word)))
-            pieces += [space, word]
-            position += len(word)
-        gap = separator if words[-1][0][-1] in ".?!\"')" else "\n\n"
-        pieces.append(gap)
-        position += len(gap)
-    return GoldText("".join(pieces), sentences)
-
-
-def _unescape(word: str) -> str:
-    text = unescape_brackets(word)
-    return text if text in _RAW else text.replace("''", '"').replace("``", '"')
-
-
-def _printed_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The words as printed, each with the space before it."""
+def print_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The English words as printed, each with the space before it."""
     previous = ""
     for number, word in enumerate(words):
         is_final_period = number + 1 < len(words) and words[number + 1] == "." and word[-1:] == "." and len(word) > 1
@@ -140,3 +113,31 @@ def _printed_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         text = word[:-1] if is_final_period and word != "..." else word
         yield _RAW.get(text, text), "" if is_tight else " "
         previous = word
+
+
+def rebuild(trees: Iterable[Tree], separator: str = " ", printer: Printer = print_words) -> GoldText:
+    """The raw text of a treebank: words are joined as in print, sentences by a separator.
+
+    A sentence without final punctuation is a title or a list item and has an empty line after it. The period after an
+    abbreviation that ends its sentence is printed once.
+    """
+    pieces: list[str] = []
+    sentences: list[list[Offsets]] = []
+    position = 0
+    for tree in trees:
+        words = list(printer([_unescape(word) for word in tree.words]))
+        sentences.append([])
+        for word, space in words:
+            position += len(space)
+            sentences[-1].append((position, position + len(word)))
+            pieces += [space, word]
+            position += len(word)
+        gap = separator if words[-1][0][-1:] in tuple(".?!…\"')»") else "\n\n"
+        pieces.append(gap)
+        position += len(gap)
+    return GoldText("".join(pieces), sentences)
+
+
+def _unescape(word: str) -> str:
+    text = unescape_brackets(word)
+    return text if text in _RAW else text.replace("''", '"').replace("``", '"')

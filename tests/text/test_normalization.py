@@ -47,6 +47,13 @@ def test_normalized_words_are_never_empty_and_normalize_to_themselves(word: str)
         assert plain(plain(word)) == plain(word)
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"), [("sin_embargo", "sin embargo"), ("_a_", "a"), ("__", "__"), ("_", "_"), ("-LRB-_x", "( x")]
+)
+def test_multiword_tokens_have_spaces_between_their_parts(word: str, expected: str) -> None:
+    assert normalizer("multiword")(word) == expected
+
+
 def test_traditional_and_simplified_words_normalize_alike() -> None:
     normalize = normalizer("simplified")
     pairs = [

@@ -1,14 +1,19 @@
 """Splits raw text into sentences, and sentences into tokens with their offsets.
 
-Tokens are separated by white space or adjacent; every other character of the text is in exactly one token.
+Tokens are separated by white space or adjacent; every other character of the text is in exactly one token. In some
+languages, a token has several words: a name, a date or a fixed expression, joined as its treebank joins them.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from treecrf.text import chinese, english
+from treecrf.text.english import Piece
+from treecrf.text.latin import LatinRules
 
 
 class Token(NamedTuple):
@@ -28,13 +33,23 @@ class Sentence(NamedTuple):
     tokens: list[Token]
 
 
-_LANGUAGES = {"en": english, "zh": chinese}
+class LanguageRules(Protocol):
+    """The rules of a language: positions of sentence ends, and the tokens of a chunk between white space."""
+
+    def sentence_ends(self, text: str, /) -> Iterator[int]: ...
+
+    def split_chunk(self, chunk: str, is_last: bool, /) -> tuple[Piece, ...]: ...
+
+
+_LATIN_MODULES = {"es": "spanish", "id": "indonesian", "is": "icelandic", "pt": "portuguese"}
+LANGUAGES = ("en", "zh", *_LATIN_MODULES)
 _WINDOW = 1 << 14  # characters to split at a time: the time is linear in the length of the text
 _CHUNK = re.compile(r"\S+")
 _LETTER = re.compile(r"\w")
 _LIST_NUMBER = re.compile(r"\d{1,3}\.")
 _CITATION = re.compile(r"(?:\[\d{1,3}\])+")
 _SPACE = re.compile(r"\s")
+_SPACES = re.compile(r"\s+")
 _EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]\s*")
 
 
@@ -48,8 +63,8 @@ def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
     ['It', "'s", '5', 'p.m.', 'in', 'the', 'U.S', '.']
     ['We', 'do', "n't", 'know', '(', 'yet', ')', '.']
     """
-    if language not in _LANGUAGES:
-        raise ValueError(f"no tokenizer for language {language!r}; expected one of {', '.join(map(repr, _LANGUAGES))}")
+    if language not in LANGUAGES:
+        raise ValueError(f"no tokenizer for language {language!r}; expected one of {', '.join(map(repr, LANGUAGES))}")
     return _sentences(text, language)
 
 
@@ -91,7 +106,7 @@ def _sentences(text: str, language: str) -> Iterator[list[Token]]:
 
 def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
     """The tokens of the sentence `text[start:end]`."""
-    split_chunk = _LANGUAGES[language].split_chunk
+    rules = _rules(language)
     chunks = list(_CHUNK.finditer(text, start, end))
     last = next((number for number in reversed(range(len(chunks))) if _has_word(chunks[number][0])), 0)
     tokens: list[Token] = []
@@ -99,12 +114,44 @@ def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
     for number, chunk in enumerate(chunks):
         base = chunk.start()
         is_list_number = number == 0 and _LIST_NUMBER.fullmatch(chunk[0]) is not None
-        for first, stop, word in split_chunk(chunk[0], number >= last or is_list_number):
-            if word == '"':  # between spaces, a mark opens and closes quotations alternately
+        for first, stop, word in rules.split_chunk(chunk[0], number >= last or is_list_number):
+            if word == '"' and not isinstance(
+                rules, LatinRules
+            ):  # between spaces, a mark opens and closes quotations alternately
                 word = "''" if is_open else "``"
             is_open = word == "``" or (is_open and word != "''")
             tokens.append(Token(text[base + first : base + stop], base + first, base + stop, word))
-    return tokens
+    return _join_multiwords(text, tokens, rules) if tokens and isinstance(rules, LatinRules) else tokens
+
+
+def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[Token]:
+    """The tokens of a sentence with multiword tokens; these have underscores in place of white space."""
+    start, end = tokens[0].start, tokens[-1].end
+    if text[start:end].isupper():  # in headlines, capital letters do not tell names
+        return tokens
+    first_word = next((number for number, token in enumerate(tokens) if _LETTER.match(token.text)), 0)
+    last_at = {token.end: number for number, token in reversed(list(enumerate(tokens)))}
+    joined: list[Token] = []
+    number = 0
+    while number < len(tokens):
+        token = tokens[number]
+        stop = rules.multiword_end(text, token.start, end, is_first=number == first_word)
+        last = number if stop is None else last_at.get(stop, number)  # a match may end inside a token
+        if last > number:
+            word = _SPACES.sub("_", text[token.start : tokens[last].start]) + tokens[last].word
+            token = Token(text[token.start : tokens[last].end], token.start, tokens[last].end, word)
+        joined.append(token)
+        number = max(last, number) + 1
+    return joined
+
+
+@cache
+def _rules(language: str) -> LanguageRules:
+    """The rules of a language; those of other languages than English and Chinese are imported when they are needed."""
+    if language in _LATIN_MODULES:
+        rules: LatinRules = import_module(f"treecrf.text.{_LATIN_MODULES[language]}").RULES
+        return rules
+    return english if language == "en" else chinese
 
 
 def _has_word(chunk: str) -> bool:
@@ -132,5 +179,5 @@ def _ends(text: str, language: str) -> Iterator[int]:
 def _ends_in(text: str, language: str) -> list[int]:
     """The positions of sentence ends before the end of the text."""
     ends = {match.start() for match in _EMPTY_LINE.finditer(text)}
-    ends.update(_LANGUAGES[language].sentence_ends(text))
+    ends.update(_rules(language).sentence_ends(text))
     return sorted(ends - {0, len(text)})

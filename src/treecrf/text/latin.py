@@ -1,0 +1,171 @@
+"""Sentences and tokens of languages in Latin script, by rules and word lists of each language.
+
+English has rules of its own. The lists are in `spanish.py`, `indonesian.py`, `icelandic.py` and `portuguese.py`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from treecrf.text.english import UNSPLIT, Piece
+from treecrf.text.normalization import remove_invisible
+from treecrf.treebank.escapes import PENN_ESCAPES
+
+_CLOSING = r"""["”’»'›)\]}]"""
+_STOP = re.compile(rf"[.!?…]+{_CLOSING}*")
+_FINAL_PERIOD = re.compile(rf"{_CLOSING}*\Z")
+_SPACE = re.compile(r"\s*")
+_OPENING = re.compile(r"""(?:["“”„«‹‘'`]\s?|[(\[{¿¡]|[-–—]+\s?)*""")
+_NEXT_WORD = re.compile(r"[^\W\d_]{1,24}")
+_LIST_NUMBER = re.compile(r"(?:\A|\n)\s*\d{1,3}\Z")
+_MAX_WORD = 24  # characters before a period that decide about it
+_CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
+
+_CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w’'&-]*\.?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatinRules:
+    """Rules of one language.
+
+    Words of lists are in lower case. `split_word` returns the tokens of a word: their ends in the word, and the tokens
+    as the treebank writes them; most words are one token.
+    """
+
+    abbreviations: frozenset[str]  # without the final period
+    openers: frozenset[str]  # words that start sentences and are not the start of a name
+    connectors: str = "-.'’&"  # characters inside words, as in a character class
+    word_ending: str = ""  # pattern of characters that belong to the word before them
+    treebank_words: Mapping[str, str] = field(default_factory=lambda: PENN_ESCAPES)
+    split_word: Callable[[str], Sequence[tuple[int, str]]] | None = None
+    expressions: str = ""  # pattern of multiword tokens that are not names
+    name_links: str | None = None  # pattern of words between the parts of a name; None: names are not joined
+
+    @cached_property
+    def _token(self) -> re.Pattern[str]:
+        inside = rf"(?:[{self.connectors}]|(?<=\d)[,:](?=\d))"
+        return re.compile(
+            rf"""{UNSPLIT}
+          | (?<!\w)[A-Z]{{1,2}}\$
+          | (?P<word>\w+(?:{inside}\w+)*{self.word_ending}(?:\.(?!\.))?)
+          | \.{{2,}} | …+ | -{{2,}} | [!?]+ | '' | .
+            """,
+            re.VERBOSE | re.DOTALL,
+        )
+
+    @cached_property
+    def _expression(self) -> re.Pattern[str] | None:
+        return re.compile(f"(?i:{self.expressions})") if self.expressions else None
+
+    @cached_property
+    def _name(self) -> re.Pattern[str] | None:
+        if self.name_links is None:
+            return None
+        return re.compile(rf"{_CAPITALIZED}(?:\s+(?:{self.name_links}){_CAPITALIZED}){{1,9}}(?<!\.)(?!\w)")
+
+    def sentence_ends(self, text: str) -> Iterator[int]:
+        """The positions of sentence ends in a text."""
+        start = 0
+        for stop in _STOP.finditer(text):
+            if self._ends_sentence(text, stop, start):
+                yield stop.end()
+                start = stop.end()
+
+    def _ends_sentence(self, text: str, stop: re.Match[str], start: int) -> bool:
+        """Whether a stop ends the sentence that begins at `start`."""
+        next_start = _skip(_SPACE, text, stop.end())
+        if next_start in (stop.end(), len(text)):
+            return False
+        position = _skip(_OPENING, text, next_start)
+        next_character = text[position : position + 1]
+        if next_character.islower() or text[next_start : next_start + 1] in _CONTINUING:
+            return False
+        if stop[0].rstrip("\"”’»'›)]}") != ".":
+            return True
+        before = text[max(start, stop.start() - _MAX_WORD) : stop.start()]
+        if _LIST_NUMBER.search(before):
+            return False
+        word = before.rsplit(None, 1)[-1].lstrip("\"“„«‹‘'([{¿¡-–—") if before and not before[-1].isspace() else ""
+        following = _NEXT_WORD.match(text, next_start)
+        return not self._is_abbreviation(word) or (following is not None and following[0].lower() in self.openers)
+
+    def _is_abbreviation(self, word: str) -> bool:
+        is_dotted = "." in word and all(len(part) < 3 and part.isalpha() for part in word.split("."))
+        return is_dotted or word.lower() in self.abbreviations or (len(word) == 1 and word.isupper())
+
+    def split_chunk(self, chunk: str, is_last: bool) -> tuple[Piece, ...]:
+        """The tokens of a chunk between white space; in the last chunk of a sentence, a final period is a token."""
+        pieces: list[Piece] = []
+        for match in self._token.finditer(chunk):
+            start, end = match.span()
+            is_word = match.lastgroup == "word"
+            if is_word and match[0][-1] == "." and len(match[0]) > 1 and self._is_final(chunk, end, is_last):
+                end -= 1
+            if is_word and self.split_word is not None:
+                pieces += _place(start, self.split_word(chunk[start:end]))
+            else:
+                pieces.append((start, end, self._treebank_word(chunk[start:end])))
+            if end < match.end():
+                pieces.append((end, match.end(), "."))
+        return tuple(pieces)
+
+    @staticmethod
+    def _is_final(chunk: str, end: int, is_last: bool) -> bool:
+        """Whether the period before `end` is a token: at the end of a sentence, or before other characters."""
+        return (is_last and _FINAL_PERIOD.match(chunk, end) is not None) or (end < len(chunk))
+
+    def _treebank_word(self, text: str) -> str:
+        if text.isascii() and text.isalnum():
+            return text
+        return self.treebank_words.get(text) or remove_invisible(text) or text
+
+    def multiword_end(self, text: str, start: int, end: int, *, is_first: bool) -> int | None:
+        """The end of the multiword token that starts at `start`, in a sentence that ends at `end`.
+
+        `is_first` is true for the first word of a sentence, whose capital letter does not tell a name.
+        """
+        if self._expression is not None and (match := self._expression.match(text, start, end)):
+            return match.end()
+        if self._name is None or not text[start : start + 1].isupper():
+            return None
+        if is_first and (word := _NEXT_WORD.match(text, start)) and word[0].lower() in self.openers:
+            return None
+        match = self._name.match(text, start, end)
+        return match.end() if match else None
+
+
+def phrases(text: str, endings: Mapping[str, str] | None = None) -> str:
+    """A pattern of expressions that are separated by commas; `endings` are patterns of last words.
+
+    >>> phrases("sin embargo, ya que, ya no")
+    'sin\\\\s+embargo\\\\b|ya\\\\s+(?:que\\\\b|no\\\\b)'
+    """
+    rests: dict[str, list[str]] = {}
+    # a longer expression comes before its own beginning
+    for words in sorted((phrase.split() for phrase in text.split(",")), key=len, reverse=True):
+        last = (endings or {}).get(words[-1], rf"{words[-1]}\b")
+        rests.setdefault(words[0], []).append(r"\s+".join([*words[1:-1], last]))
+    return "|".join(
+        rf"{first}\s+" + (rest[0] if len(rest) == 1 else f"(?:{'|'.join(rest)})") for first, rest in rests.items()
+    )
+
+
+def words(*texts: str) -> frozenset[str]:
+    """The words of texts."""
+    return frozenset(word for text in texts for word in text.split())
+
+
+def _place(start: int, tokens: Iterable[tuple[int, str]]) -> Iterator[Piece]:
+    """The tokens of a word that begins at `start`."""
+    begin = start
+    for end, word in tokens:
+        yield begin, start + end, remove_invisible(word) or word
+        begin = start + end
+
+
+def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """The position after a pattern that may match nothing."""
+    match = pattern.match(text, position)
+    assert match is not None
+    return match.end()
