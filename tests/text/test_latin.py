@@ -113,6 +113,12 @@ def test_tokens_follow_the_treebank_of_the_language(language: str, text: str, ex
 def test_the_parts_of_a_contraction_have_their_own_offsets() -> None:
     tokens = tokenize("Voltei à do", language="pt")
     assert [token[:3] for token in tokens[1:]] == [("à", 7, 8), ("", 8, 8), ("d", 9, 10), ("o", 10, 11)]
+    assert [token.tree_word for token in tokens] == ["Voltei", "a", "a", "de", "o"]
+
+
+def test_trees_have_the_quotation_marks_of_the_text_and_underscores_in_multiword_tokens() -> None:
+    tokens = tokenize("“Sin\nembargo” (sí)", language="es")
+    assert [token.tree_word for token in tokens] == ["“", "Sin_embargo", "”", "(", "sí", ")"]
 
 
 def test_the_first_word_of_a_sentence_is_not_part_of_a_name_if_it_often_starts_sentences() -> None:

@@ -292,7 +292,7 @@ class LineParser:
     def _check_language(self, sentences: list[Words]) -> None:
         """Warns once if one of the first sentences is not of the model's language."""
         for sentence in sentences if self._language_check.is_active else ():
-            words = [token if isinstance(token, str) else token.text for token in sentence]
+            words = [token if isinstance(token, str) else token.tree_word for token in sentence]
             if message := self._language_check.message(words):
                 self.warn(message)
 

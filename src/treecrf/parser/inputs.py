@@ -141,7 +141,7 @@ class SentenceReader:
                 sentence = tokenize(sentence, language=self.language)
             if len(sentence) and isinstance(sentence[0], tuple):
                 tokens = cast("Sequence[Token]", sentence)
-                words.append([token.text for token in tokens])
+                words.append([token.tree_word for token in tokens])
                 model_words.append([token.word for token in tokens])
             else:
                 words.append(cast("Sequence[str]", sentence))

@@ -148,13 +148,13 @@ def to_json(document: Document, trees: Sequence[Tree | None]) -> dict[str, Any]:
 def _token_fields(number: int, token: Token, tag: str | None, *, has_lemma: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "index": number,
-        "word": token.text,
+        "word": token.tree_word,
         "originalText": token.text,
         "characterOffsetBegin": token.start,
         "characterOffsetEnd": token.end,
     }
     if has_lemma:
-        fields["lemma"] = token.text.lower()
+        fields["lemma"] = token.tree_word.lower()
     return fields if tag is None else {**fields, "pos": tag}
 
 
@@ -162,11 +162,11 @@ def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
     """CoreNLP's text for people: the tokens and the tree of each sentence."""
     lines: list[str] = []
     for number, (tokens, tree) in enumerate(zip(document.sentences, trees, strict=True), 1):
-        lines += [f"Sentence #{number} ({len(tokens)} tokens):", " ".join(token.text for token in tokens), ""]
+        lines += [f"Sentence #{number} ({len(tokens)} tokens):", " ".join(token.tree_word for token in tokens), ""]
         tags = tree.tags if tree is not None else [""] * len(tokens)
         for token, tag in zip(tokens, tags, strict=True):
             pos = f" PartOfSpeech={tag}" if tag else ""
-            lines.append(f"[Text={token.text} CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}{pos}]")
+            lines.append(f"[Text={token.tree_word} CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}{pos}]")
         if tree is not None and "parse" in document.properties.annotator_names:
             lines += ["", "Constituency parse:", penn_brackets(str(tree))]
         lines.append("")

@@ -25,7 +25,7 @@ class SentenceInput(NamedTuple):
 
 def word_texts(sentence: SentenceInput) -> list[str]:
     """The words of a sentence as they appear in its tree."""
-    return [word.text if isinstance(word, Token) else word for word in sentence.words]
+    return [word.tree_word if isinstance(word, Token) else word for word in sentence.words]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,16 @@ class Token(NamedTuple):
     end: int
     word: str
 
+    @property
+    def tree_word(self) -> str:
+        """The word in a tree: the text, but the whole word for a part of a contraction, and no white space.
+
+        >>> [token.tree_word for token in tokenize("“Do Porto, sem embargo”", language="pt")]
+        ['“', 'De', 'o', 'Porto', ',', 'sem', 'embargo', '”']
+        """
+        is_other_word = self.text.isalpha() and self.text.lower() != self.word.lower()
+        return self.word if is_other_word or not self.text or _SPACE.search(self.text) else self.text
+
 
 class Sentence(NamedTuple):
     """A sentence: the text from `start` to `end`, and its tokens, whose offsets are in the whole text as well."""
