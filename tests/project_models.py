@@ -7,6 +7,7 @@ import pytest
 
 from treecrf import models
 from treecrf.export.model_card import ModelCard
+from treecrf.text.language_guess import LANGUAGE_NAMES
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = sorted((ROOT / "packages").glob("treecrf-*"))
@@ -21,11 +22,12 @@ def model_folder(name: str) -> Path:
     return PACKAGE_OF_MODEL[name] / "src" / PACKAGE_OF_MODEL[name].name.replace("-", "_") / name
 
 
-EXPLAINED_LANGUAGES = {"English": "en", "Chinese": "zh"}  # those with a glossary of labels and tags
+LANGUAGE_CODES = {name: code for code, name in LANGUAGE_NAMES.items()}
+# models whose labels and tags have explanations
 EXPLAINED_MODELS = {
-    name: EXPLAINED_LANGUAGES[language]
+    name: LANGUAGE_CODES[language]
     for name in PROJECT_MODELS
-    if (language := ModelCard.load(model_folder(name)).purpose.language) in EXPLAINED_LANGUAGES
+    if (language := ModelCard.load(model_folder(name)).purpose.language) in LANGUAGE_CODES
 }
 
 

@@ -111,9 +111,10 @@ def test_the_readme_has_the_scores_of_the_model_cards():
         assert cells and cells == {treebank: scores[treebank] for treebank in cells}
 
 
-def test_the_labels_page_explains_every_label_and_tag():
+def test_the_labels_page_explains_every_english_and_chinese_label_and_tag():
     symbols = code_spans((DOCS / "labels.md").read_text(encoding="utf-8"))
-    for name in EXPLAINED_MODELS:
+    # the tags of other languages consist of features, and the page explains only their form
+    for name in (name for name, language in EXPLAINED_MODELS.items() if language in ("en", "zh")):
         card = read_card(name)
         assert [symbol for symbol in card["labels"] if symbol not in symbols] == []
         tags = {re.sub(r"\[.*", "", tag) for tag in card["tags"]}  # without features such as [+NEG]

@@ -62,7 +62,7 @@ EDGES: dict[str, set[str]] = {
     "server": {"decoding", "export", "models", "parser", "search", "text", "tree", "treebank"},
     "cli": {
         *("atomic_io", "bulk", "calibration", "config", "evalb", "export", "measures", "models", "parser"),
-        *("reproduce", "samples", "search", "server", "training", "tree", "treebank", "viz"),
+        *("reproduce", "samples", "search", "server", "text", "training", "tree", "treebank", "viz"),
     },
 }
 # modules that need PyTorch, in packages that otherwise need NumPy only

@@ -1,13 +1,36 @@
+from pathlib import Path
+
 import pytest
 
 from project_models import EXPLAINED_MODELS, model_folder
 from treecrf.export.model_card import ModelCard
+from treecrf.text.language_guess import LANGUAGE_NAMES
 from treecrf.tree import Tree
-from treecrf.treebank.label_glossary import LABELS, TAGS, explain, explain_tree
+from treecrf.treebank import (
+    icelandic_glossary,
+    indonesian_glossary,
+    label_glossary,
+    portuguese_glossary,
+    read_trees,
+    sinica_glossary,
+    spanish_glossary,
+)
+from treecrf.treebank.label_glossary import explain, explain_tree
+
+SHARED = Path(__file__).parents[3] / "shared" / "treebanks"
+TREEBANKS = {"cess_esp": "es", "floresta": "pt", "greynir": "is", "icepahc": "is", "icon": "id"}
+MODULES = (
+    icelandic_glossary,
+    indonesian_glossary,
+    label_glossary,
+    portuguese_glossary,
+    sinica_glossary,
+    spanish_glossary,
+)
 
 
-def test_every_language_with_explanations_is_tested():
-    assert set(EXPLAINED_MODELS.values()) == set(LABELS) == set(TAGS)
+def test_every_language_of_our_models_has_explanations():
+    assert sorted(LANGUAGE_NAMES) == list(label_glossary.LANGUAGES)
 
 
 @pytest.mark.parametrize(("name", "language"), EXPLAINED_MODELS.items())
@@ -17,9 +40,42 @@ def test_every_label_and_tag_of_a_model_is_explained(name, language):
     assert [tag for tag in card.tags if not explain(tag, language, is_tag=True)] == []
 
 
-@pytest.mark.parametrize("glossary", [*LABELS.values(), *TAGS.values()])
-def test_an_explanation_is_one_short_line(glossary):
-    assert all(0 < len(meaning) <= 100 and "\n" not in meaning for meaning in glossary.values())
+@pytest.mark.skipif(not SHARED.exists(), reason="the treebanks are not in ../shared/treebanks")
+@pytest.mark.parametrize(("treebank", "language"), TREEBANKS.items())
+def test_every_label_and_tag_of_a_treebank_is_explained(treebank, language):
+    nodes = {
+        (node.label, node.is_leaf) for tree in read_trees(SHARED / treebank / "dev.mrg.gz") for node in tree.walk()
+    }
+    assert [label for label, is_tag in nodes if not explain(label, language, is_tag=is_tag)] == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_an_explanation_is_one_short_line(module):
+    glossaries = [vars(module)[name] for name in vars(module) if name.endswith(("LABELS", "TAGS"))]
+    meanings = [meaning for glossary in glossaries for meaning in glossary.values()]
+    assert meanings and all(0 < len(meaning) <= 100 and "\n" not in meaning for meaning in meanings)
+
+
+@pytest.mark.parametrize(
+    ("label", "language", "meaning"),
+    [
+        ("grup.nom.ms.1n", "es", "noun group: a noun phrase without its specifier"),
+        ("np0000l", "es", "proper noun, place"),
+        ("vmp00sf", "es", "verb, participle, singular, feminine"),
+        (
+            "so_1_þf_fh_p3_et_nt_gm",
+            "is",
+            "verb, with one object, accusative, indicative, third person, singular, present, active",
+        ),
+        ("ONE+Q-N", "is", "the word 'einn' + quantifier, nominative"),
+        ("VAN22", "is", "verb, passive participle, part 2 of 2"),
+        ("zz", "es", None),
+        ("no_zz", "is", None),
+        ("zz", "pt", None),
+    ],
+)
+def test_features_of_tags_are_explained_one_by_one(label, language, meaning):
+    assert explain(label, language) == meaning
 
 
 def test_a_label_and_a_tag_with_the_same_name_have_different_meanings():
@@ -43,7 +99,7 @@ def test_features_of_chinese_tags_are_explained():
 def test_unknown_labels_and_languages():
     assert explain("ZZ") is None
     assert explain_tree(Tree.parse("(ZZ (NN cat))")) == ["ZZ: unknown", "NN: noun, singular or mass"]
-    with pytest.raises(ValueError, match="no explanations for the language 'xx'; expected one of en, zh"):
+    with pytest.raises(ValueError, match="no explanations for the language 'xx'; expected one of en, es"):
         explain("NP", "xx")
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from treecrf import models
 from treecrf.atomic_io import read_regular_file
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
+from treecrf.text.language_guess import LANGUAGE_NAMES
+from treecrf.treebank import label_glossary
 from treecrf.treebank.binarize import constituent_labels
-from treecrf.treebank.label_glossary import LABELS as GLOSSARIES
-from treecrf.treebank.label_glossary import explain_all
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
 _PACKAGE_HEADER = ("not installed", "language", "licence", "command", "contents")
-_LANGUAGE_CODES = {"English": "en", "Chinese": "zh"}
+_LANGUAGE_CODES = {name: code for code, name in LANGUAGE_NAMES.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,9 +89,9 @@ def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Ite
     for title, symbols, is_tag in (("constituent labels", labels, False), ("part-of-speech tags", tags, True)):
         if is_tag:
             yield ""
-        if language in GLOSSARIES:
+        if language in label_glossary.LANGUAGES:
             yield f"{len(symbols)} {title}"
-            yield from (f"  {line}" for line in explain_all(symbols, language, is_tag=is_tag))
+            yield from (f"  {line}" for line in label_glossary.explain_all(symbols, language, is_tag=is_tag))
         else:
             yield f"{len(symbols)} {title}; treecrf has no explanations for this language"
             yield from (f"  {symbol}" for symbol in symbols)

@@ -166,7 +166,8 @@ def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
         tags = tree.tags if tree is not None else [""] * len(tokens)
         for token, tag in zip(tokens, tags, strict=True):
             pos = f" PartOfSpeech={tag}" if tag else ""
-            lines.append(f"[Text={token.tree_word} CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}{pos}]")
+            offsets = f"CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}"
+            lines.append(f"[Text={token.tree_word} {offsets}{pos}]")
         if tree is not None and "parse" in document.properties.annotator_names:
             lines += ["", "Constituency parse:", penn_brackets(str(tree))]
         lines.append("")

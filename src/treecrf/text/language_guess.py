@@ -6,7 +6,15 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}  # languages of treecrf's models, which have the same names
+# languages of treecrf's models, which have the same names
+LANGUAGE_NAMES = {
+    "en": "English",
+    "es": "Spanish",
+    "id": "Indonesian",
+    "is": "Icelandic",
+    "pt": "Portuguese",
+    "zh": "Chinese",
+}
 
 _SCRIPTS = {
     "Latin": "A-Za-zÀ-ɏḀ-ỿ",

@@ -1,14 +1,22 @@
 """Explanations of constituent labels and part-of-speech tags.
 
-English has the labels and tags of the Penn Treebank, with those that CRAFT, GENIA, MASC, GUM and others added. Chinese
-has those of the Sinica Treebank.
+English has the labels and tags of the Penn Treebank, with those that CRAFT, GENIA, MASC, GUM and others added. Other
+languages have those of their treebanks, in a module for each language. The tags of some treebanks consist of features,
+which are explained one by one.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from treecrf.tree import Tree
-from treecrf.treebank import sinica_glossary
+from treecrf.treebank import (
+    icelandic_glossary,
+    indonesian_glossary,
+    portuguese_glossary,
+    sinica_glossary,
+    spanish_glossary,
+)
 
 _ENGLISH_LABELS = {
     "TOP": "root of the tree",
@@ -104,8 +112,6 @@ _ENGLISH_TAGS = {
     "XX": "word that cannot be understood or classified",
 }
 
-LABELS = {"en": _ENGLISH_LABELS, "zh": sinica_glossary.LABELS}  # by language
-TAGS = {"en": _ENGLISH_TAGS, "zh": sinica_glossary.TAGS}
 _FEATURES = re.compile(r"(.+)\[(.+)[\]}]")  # some tags of the Sinica Treebank end in } by mistake
 _FUNCTION = re.compile(r"(?<=.)[-=|]")
 
@@ -118,14 +124,13 @@ def explain(label: str, language: str = "en", *, is_tag: bool | None = None) -> 
     >>> explain("NP-SBJ"), explain("VBZ"), explain("ZZ")
     ('noun phrase', 'verb, present tense, third person singular', None)
     """
-    if language not in LABELS:
-        raise ValueError(f"no explanations for the language {language!r}; expected one of {', '.join(LABELS)}")
-    glossaries = {True: [TAGS], False: [LABELS], None: [LABELS, TAGS]}[is_tag]
-    for glossary in glossaries:
-        meaning = _look_up(label, glossary[language])
-        if meaning is not None:
-            return meaning
-    return None
+    if language not in _EXPLAINERS:
+        raise ValueError(f"no explanations for the language {language!r}; expected one of {', '.join(_EXPLAINERS)}")
+    explain_label, explain_tag = _EXPLAINERS[language]
+    if is_tag is not None:
+        return (explain_tag if is_tag else explain_label)(label)
+    meaning = explain_label(label)
+    return explain_tag(label) if meaning is None else meaning
 
 
 def explain_tree(tree: Tree, language: str = "en") -> list[str]:
@@ -148,7 +153,7 @@ def explain_all(labels: Iterable[str], language: str = "en", *, is_tag: bool) ->
     return [f"{label}: {explain(label, language, is_tag=is_tag) or 'unknown'}" for label in labels]
 
 
-def _look_up(label: str, meanings: Mapping[str, str]) -> str | None:
+def _look_up(meanings: Mapping[str, str], label: str) -> str | None:
     """The meaning of a label; function tags (NP-SBJ) are ignored, and features (VC2[+NEG]) are explained."""
     if label in meanings:
         return meanings[label]
@@ -157,3 +162,16 @@ def _look_up(label: str, meanings: Mapping[str, str]) -> str | None:
         if base is not None and all(feature in sinica_glossary.FEATURES for feature in features):
             return "; ".join([base, *(sinica_glossary.FEATURES[feature] for feature in features)])
     return meanings.get(_FUNCTION.split(label)[0])
+
+
+Explainer = Callable[[str], str | None]
+# of labels and of tags, by language
+_EXPLAINERS: dict[str, tuple[Explainer, Explainer]] = {
+    "en": (partial(_look_up, _ENGLISH_LABELS), partial(_look_up, _ENGLISH_TAGS)),
+    "es": (spanish_glossary.explain_label, spanish_glossary.explain_tag),
+    "id": (indonesian_glossary.LABELS.get, indonesian_glossary.TAGS.get),
+    "is": (icelandic_glossary.explain_label, icelandic_glossary.explain_tag),
+    "pt": (portuguese_glossary.LABELS.get, portuguese_glossary.explain_tag),
+    "zh": (partial(_look_up, sinica_glossary.LABELS), partial(_look_up, sinica_glossary.TAGS)),
+}
+LANGUAGES = tuple(_EXPLAINERS)  # those with explanations
