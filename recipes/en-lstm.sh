@@ -1,5 +1,8 @@
-# Trains the embedded model `en-lstm` from treebanks in data/ and GloVe vectors: sh recipes/en-lstm.sh
+# Trains the embedded model `en-lstm` from treebanks in data/, GloVe vectors and pretrained encoders in encoders/:
+# sh recipes/en-lstm.sh
+# Its teachers are those of `en` (recipes/en-teachers.sh).
 set -e
+sh recipes/en-teachers.sh
 treecrf train recipes/en-lstm.toml -o runs/en-lstm
 treecrf calibrate runs/en-lstm data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 600 -o runs/en-lstm-calibrated

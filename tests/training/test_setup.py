@@ -1,10 +1,15 @@
-import pytest
+from pathlib import Path
 
-from small import small_recipe
+import pytest
+import torch
+
+from small import FIFTY, small_recipe
 from toygrammar import toy_trees
 from treecrf.training import DataConfig
-from treecrf.training.setup import TreebankPart, build_parser
+from treecrf.training.distributed import Processes
+from treecrf.training.setup import TreebankPart, build_parser, prepare_training
 from treecrf.tree import Tree
+from treecrf.treebank import read_trees, write_trees
 
 
 def test_retagging_replaces_the_tags_of_some_words() -> None:
@@ -26,3 +31,15 @@ def test_same_label_unaries_are_a_rule_or_an_exception_of_a_treebank() -> None:
     repeated = Tree.parse("(TOP (NP (NP (N a))))")
     assert build_parser(small_recipe(), [repeated, *toy_trees(3)]).same_label_unaries
     assert not build_parser(small_recipe(), [repeated, *toy_trees(60)]).same_label_unaries
+
+
+def test_parsed_trees_are_trained_on_and_their_productions_are_not_counted(tmp_path: Path) -> None:
+    trees = list(read_trees(FIFTY))
+    write_trees(tmp_path / "gold.mrg", trees[:40])
+    write_trees(tmp_path / "parsed.mrg", trees[40:])
+    data = {"train": (str(tmp_path / "gold.mrg"),), "parsed": (str(tmp_path / "parsed.mrg"),), "weights": (1.0, 0.5)}
+    setup = prepare_training(small_recipe(data=data), tmp_path / "run", Processes(device=torch.device("cpu")))
+    assert len(setup.loader.corpus.lengths) == len(trees)
+    assert setup.loader.weights == [1.0] * 40 + [0.5] * (len(trees) - 40)
+    assert setup.parser.productions == build_parser(small_recipe(), trees[:40]).productions
+    assert setup.parser.productions != build_parser(small_recipe(), trees).productions

@@ -59,7 +59,7 @@ def pack_model(
     if purpose is None:
         purpose = unstated_purpose(map(treebank_name, run_recipe.data.train))
     recipe = _portable(run_recipe, purpose)
-    names = list(dict.fromkeys(map(treebank_name, run_recipe.data.train)))
+    names = list(dict.fromkeys(map(treebank_name, [*run_recipe.data.train, *run_recipe.data.parsed])))
     unknown = [name for name in names if treebanks is not None and name not in treebanks]
     if unknown:
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
@@ -120,8 +120,8 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
         return tuple("/".join(Path(path).parts[-2:]) for path in paths)
 
     data = recipe.data
-    data = replace(data, train=shorten(data.train), dev=shorten(data.dev), test=shorten(data.test))
-    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
+    files = {name: shorten(getattr(data, name)) for name in ("train", "parsed", "dev", "test")}
+    data = replace(data, **files, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)

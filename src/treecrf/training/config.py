@@ -21,8 +21,11 @@ class DataConfig:
     # of words, before the model reads them: "plain" for text from several sources, "multiword" also for
     # tokens with underscores, "simplified" for Chinese
     normalization: Normalization = "as-is"
-    # how often an epoch has each sentence, by file of `train` (default: once); with weight 0, a file only adds its
-    # words to the vocabulary
+    # trees by a parser, for sentences without gold trees: training with teachers needs some trees for them, and the
+    # productions of the trained parser are those of gold trees alone
+    parsed: tuple[str, ...] = ()
+    # how often an epoch has each sentence, by file of `train`, then of `parsed` (default: once); with weight 0, a file
+    # only adds its words to the vocabulary
     weights: tuple[float, ...] = ()
     lowercase: float = 0.0  # the share of training sentences that are converted to lower case
     binarization: Literal["left", "right"] = "left"  # of training trees
@@ -32,8 +35,10 @@ class DataConfig:
     unknown_vector: str = ""  # the word in that file whose vector is used for unknown words
 
     def __post_init__(self) -> None:
-        if self.weights and len(self.weights) != len(self.train):
-            raise ValueError(f"{len(self.weights)} weights for {len(self.train)} files of train; expected one for each")
+        files = len(self.train) + len(self.parsed)
+        if self.weights and len(self.weights) != files:
+            names = "train and parsed" if self.parsed else "train"
+            raise ValueError(f"{len(self.weights)} weights for {files} files of {names}; expected one for each")
         if self.weights and not (all(0 <= weight < math.inf for weight in self.weights) and any(self.weights)):
             raise ValueError(f"weights are {list(self.weights)}; expected numbers from 0, and at least one above 0")
         if not 0 <= self.lowercase <= 1:

@@ -57,6 +57,9 @@ class TreebankPart:
             files=[(path, len(trees)) for path, trees in trees_by_file],
         )
 
+    def __add__(self, other: "TreebankPart") -> "TreebankPart":
+        return TreebankPart(trees=self.trees + other.trees, files=self.files + other.files)
+
     def tree_weights(self, file_weights: Sequence[float]) -> list[float] | None:
         """Returns the weight of each tree, which is that of its file; None without file weights."""
         if not file_weights:
@@ -78,6 +81,8 @@ class TreebankPart:
 
 
 def _retag(tree: Tree, tags: Mapping[str, str]) -> Tree:
+    if not any(word.lower() in tags for word in tree.words):
+        return tree
     leaves = [Tree(tags.get(word.lower(), tag), (word,)) for word, tag in zip(tree.words, tree.tags, strict=True)]
     return from_spans(to_spans(tree), leaves, tree.label)
 
@@ -104,10 +109,11 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes) -> Trai
     """Reads the treebanks of a recipe and builds an untrained parser, its optimizer and its data loader."""
     data, config = recipe.data, recipe.train
     rules = find_rules(data.rules)
-    train = TreebankPart.read(data.train, "data.train").retag(data.retag)
+    gold = TreebankPart.read(data.train, "data.train").retag(data.retag)
+    train = gold + TreebankPart.read(data.parsed, "data.parsed") if data.parsed else gold
     dev = TreebankPart.read(data.dev, "data.dev")
     test = TreebankPart.read(data.test, "data.test") if data.test else None
-    parser = build_parser(recipe, train.trees)
+    parser = build_parser(recipe, train.trees, gold=gold.trees)
     parser.model.to(processes.device)
     processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
@@ -156,9 +162,12 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
     )
 
 
-def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
-    """Returns a parser with the vocabulary of these trees and with random weights, drawn with the recipe's seed."""
-    data = recipe.data
+def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] | None = None) -> Parser:
+    """Returns a parser with the vocabulary of these trees and with random weights, drawn with the recipe's seed.
+
+    The productions are those of the gold trees (default: all).
+    """
+    data, gold = recipe.data, trees if gold is None else gold
     vectors = _read_vectors(data)
     vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=data.unknown_vector, normalization=data.normalization)
     vector_table = (
@@ -176,8 +185,8 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree]) -> Parser:
         root=_most_common_root(trees),
         language=data.language,
         normalization=data.normalization,
-        productions=count_productions(trees),
-        same_label_unaries=_has_same_label_unaries(trees),
+        productions=count_productions(gold),
+        same_label_unaries=_has_same_label_unaries(gold),
         subwords=subwords,
     )
 
