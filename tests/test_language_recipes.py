@@ -83,6 +83,8 @@ def test_a_pruned_encoder_has_the_vectors_of_its_pieces_and_can_be_loaded(encode
         [pieces.index("▁ab")],
         [pieces.index(piece) for piece in ("▁", "é", "<unk>")],
     ]
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert SubwordTokenizer.load_saved(files, tmp_path).split(["cab ab"]) == subwords.split(["cab ab"])
     assert subwords.pad_id == json.loads((tmp_path / "config.json").read_text())["pad_token_id"] == 1
 
 
