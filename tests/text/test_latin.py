@@ -93,6 +93,10 @@ def test_long_text_without_sentence_ends_is_covered(language: str, text: str) ->
             "À volta dos anos, no entanto, trata-se do Banco do Brasil (cerca de 30). Voltei à rua.",
             "À_volta_de os anos , no_entanto , trata- se de o Banco_do_Brasil { cerca_de 30 } . | Voltei a a rua .",
         ),
+        ("es", "Dijo, p. ej., que (aprox.) sí.", "Dijo , p. ej. , que -LRB- aprox. -RRB- sí ."),
+        ("pt", "Dir-lhe-ei na segunda-feira.", "Dir- lhe- ei em a segunda-feira ."),
+        ("id", "Harga Rp50.000.", "Harga Rp 50.000 ."),
+        ("is", "Hann fékk 5 kr. Þá fór hann.", "Hann fékk 5_kr . | Þá fór hann ."),
         (
             "id",
             '"Anak-anak hanya bertanya," katanya. Harganya US$ 6.500-9.000, kata Dr. Budi.',

@@ -1,5 +1,7 @@
 """Indonesian rules, by the conventions of ICON: hyphens and the clitic -nya are tokens of their own."""
 
+import re
+
 from treecrf.text.latin import LatinRules, words
 
 # words with -nya that are one token: adverbs, conjunctions, and roots that end in "nya"
@@ -14,11 +16,14 @@ _UNSPLIT = words(
     "turunnya cepatnya",
 )
 _CLITIC = "nya"
+_RUPIAH = re.compile(r"(?i)rp(?=\d)")
 _VERB_PREFIXES = ("ter", "ber")  # nouns from verbs, such as "terbentuknya", are one token
 
 
 def split_word(word: str) -> tuple[tuple[int, str], ...]:
-    """The word and its clitic -nya; other words are one token."""
+    """The word and its clitic -nya, or the sign of a currency and its number; other words are one token."""
+    if _RUPIAH.match(word):
+        return (2, word[:2]), (len(word), word[2:])
     lower = word.lower()
     end = len(word) - len(_CLITIC)
     if not lower.endswith(_CLITIC) or end < 2 or lower in _UNSPLIT or lower.startswith(_VERB_PREFIXES):

@@ -100,7 +100,7 @@ class LatinRules:
         for match in self._token.finditer(chunk):
             start, end = match.span()
             is_word = match.lastgroup == "word"
-            if is_word and match[0][-1] == "." and len(match[0]) > 1 and self._is_final(chunk, end, is_last):
+            if is_word and match[0][-1] == "." and self._is_period_separate(chunk, match, is_last):
                 end -= 1
             if is_word and self.split_word is not None:
                 pieces += _place(start, self.split_word(chunk[start:end]))
@@ -110,10 +110,11 @@ class LatinRules:
                 pieces.append((end, match.end(), "."))
         return tuple(pieces)
 
-    @staticmethod
-    def _is_final(chunk: str, end: int, is_last: bool) -> bool:
-        """Whether the period before `end` is a token: at the end of a sentence, or before other characters."""
-        return (is_last and _FINAL_PERIOD.match(chunk, end) is not None) or (end < len(chunk))
+    def _is_period_separate(self, chunk: str, word: re.Match[str], is_last: bool) -> bool:
+        """Whether the final period of a word is a token: at the end of a sentence, or before another character."""
+        if is_last and _FINAL_PERIOD.match(chunk, word.end()):
+            return True
+        return word.end() < len(chunk) and not self._is_abbreviation(word[0][:-1])
 
     def _treebank_word(self, text: str) -> str:
         if text.isascii() and text.isalnum():

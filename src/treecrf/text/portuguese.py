@@ -30,7 +30,10 @@ def _contractions() -> Iterator[tuple[str, tuple[tuple[int, str], ...]]]:
 
 
 _CONTRACTIONS = dict(_contractions())
-_PRONOUN = re.compile(r"(?i)(?<=\w-)(?:se|me|te|nos|vos|lhes?|[oa]s?|l[oa]s?|n[oa]s?)(?=-|\Z)")
+# the start of a pronoun, or of the ending of a verb after its pronoun ("dir-lhe-ei")
+_PART_START = re.compile(
+    r"(?i)(?<=\w-)(?:(?:se|me|te|nos|vos|lhes?|[oa]s?|l[oa]s?|n[oa]s?)(?=-|\Z)|(?:ei|á|ás|ão|emos|ia|ias|iam|íamos)\Z)"
+)
 
 
 def split_word(word: str) -> tuple[tuple[int, str], ...]:
@@ -39,7 +42,7 @@ def split_word(word: str) -> tuple[tuple[int, str], ...]:
     if tokens is not None:
         (first_end, first), *rest = tokens
         return (first_end, first.capitalize() if word[0].isupper() else first), *rest
-    ends = [match.start() for match in _PRONOUN.finditer(word)] + [len(word)]
+    ends = [match.start() for match in _PART_START.finditer(word)] + [len(word)]
     starts = [0, *ends[:-1]]
     return tuple((end, word[start:end]) for start, end in zip(starts, ends, strict=True))
 

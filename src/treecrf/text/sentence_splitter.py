@@ -147,6 +147,7 @@ def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[
         token = tokens[number]
         stop = rules.multiword_end(text, token.start, end, is_first=number == first_word)
         last = number if stop is None else last_at.get(stop, number)  # a match may end inside a token
+        last -= tokens[last].word == "."  # it ends the sentence
         if last > number:
             word = _SPACES.sub("_", text[token.start : tokens[last].start]) + tokens[last].word
             token = Token(text[token.start : tokens[last].end], token.start, tokens[last].end, word)
