@@ -1,5 +1,6 @@
 # Trains the teachers of the English models, from treebanks in data/, GloVe vectors and pretrained encoders in encoders/,
 # and parses the sentences without gold trees: sh recipes/en-teachers.sh
+# data/packages has the archives that recipes/raw_text.py names.
 # Redwoods has derivations in another style than the Penn Treebank. Each encoder is fine-tuned on them first. Training of
 # the students needs some trees for raw sentences, so the best teacher parses them.
 set -e
@@ -12,4 +13,7 @@ treecrf train recipes/en-teacher-words.toml -o runs/en-teacher-words
 
 mkdir -p data/raw
 python recipes/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz data/redwoods/test.mrg.gz > data/raw/redwoods.txt
-treecrf parse --model runs/en-teacher-gte-small --tokens data/raw/redwoods.txt -o data/raw/parsed.mrg.gz
+python recipes/raw_text.py data/packages data/masc/*.mrg.gz data/mctb/*.mrg.gz data/ptb_sample/*.mrg.gz data/gum/*.mrg.gz \
+    data/genia/*.mrg.gz data/craft/*.mrg.gz > data/raw/packages.txt
+cat data/raw/redwoods.txt data/raw/packages.txt > data/raw/sentences.txt
+treecrf parse --model runs/en-teacher-gte-small --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz
