@@ -5,6 +5,7 @@ This is algorithm 3 of Huang and Chiang (2005), with an explicit stack in place 
 
 import heapq
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +25,31 @@ class _Candidate(NamedTuple):
 
 
 class _Ranking:
-    """The trees of one span, best first, as far as they have been requested."""
+    """The trees of one span, best first, as far as they have been requested.
 
-    def __init__(self, candidates: list[_Candidate]) -> None:
-        heapq.heapify(candidates)
-        self.heap = candidates
+    A span of n words has n - 1 splits, and few of them are among its best trees. `best_by_split` yields the best tree of
+    each split in ascending order of cost, and the heap has only the first one that is not ranked yet, beside the
+    successors of ranked trees.
+    """
+
+    def __init__(self, best_by_split: Iterator[_Candidate]) -> None:
+        self.heap: list[_Candidate] = []
         self.ranked: list[_Candidate] = []
-        self.seen = {candidate[1:] for candidate in candidates}
+        self.seen: set[tuple[int, ...]] = set()  # successors that have been in the heap
         self.expanded = 0  # number of ranked trees whose successors are in the heap
+        self._best_by_split = best_by_split
+        self._push_next_split()
+
+    def _push_next_split(self) -> None:
+        self._next_split = next(self._best_by_split, None)
+        if self._next_split is not None:
+            heapq.heappush(self.heap, self._next_split)
+
+    def rank_next(self) -> None:
+        """Moves the best tree of the heap to the ranked trees."""
+        self.ranked.append(heapq.heappop(self.heap))
+        if self.ranked[-1] is self._next_split:
+            self._push_next_split()
 
 
 class LazyTrees:
@@ -49,20 +67,28 @@ class LazyTrees:
         self.choices = scores.shape[-1]
         self.length = length
         best_scores, _ = numpy_backend.best_scores(scores[None, ..., 0], np.array([length]))
-        self.best = best_scores[0].tolist()
+        self.best = best_scores[0].astype(np.float64)
         self.rankings: dict[tuple[int, int], _Ranking] = {}
 
     def _ranking(self, start: int, end: int) -> _Ranking:
         if (start, end) not in self.rankings:
-            scores = self.scores[start, end].tolist()
-            candidates = [
-                _Candidate(-(scores[0] + self.best[start][k] + self.best[k][end]), k, 0, 0, 0)
-                for k in range(start + 1, end)
-            ]
-            if end == start + 1:
-                candidates = [_Candidate(-score, start, 0, 0, choice) for choice, score in enumerate(scores)]
-            self.rankings[start, end] = _Ranking([c for c in candidates if c.cost < math.inf])
+            best_by_split = self._best_by_split(start, end) if end > start + 1 else self._words(start)
+            self.rankings[start, end] = _Ranking(best_by_split)
         return self.rankings[start, end]
+
+    def _words(self, start: int) -> Iterator[_Candidate]:
+        """The trees of one word, one for each choice."""
+        costs = (-self.scores[start, start + 1]).tolist()
+        return (_Candidate(cost, start, 0, 0, choice) for choice, cost in enumerate(costs) if cost < math.inf)
+
+    def _best_by_split(self, start: int, end: int) -> Iterator[_Candidate]:
+        """The best tree of each split of a span, in ascending order of cost."""
+        scores = self.scores[start, end, 0] + self.best[start, start + 1 : end] + self.best[start + 1 : end, end]
+        order = np.argsort(-scores, kind="stable").astype(np.int32)
+        for place, score in zip(order, scores[order], strict=True):
+            if score == -math.inf:
+                return
+            yield _Candidate(-float(score), start + 1 + int(place), 0, 0, 0)
 
     def rank(self, start: int, end: int, place: int) -> _Candidate | None:
         """The tree of a span at a place of its ranking, from 0; None after the last tree."""
@@ -91,7 +117,7 @@ class LazyTrees:
         ranking.expanded = len(ranking.ranked)
         if not ranking.heap:
             return False
-        ranking.ranked.append(heapq.heappop(ranking.heap))
+        ranking.rank_next()
         return True
 
     def _is_exhausted(self, start: int, end: int, ranking: _Ranking) -> bool:

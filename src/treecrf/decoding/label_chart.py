@@ -1,6 +1,6 @@
 """The log-potentials of a sentence's spans with their best labels, and the exact probabilities of its trees."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -61,15 +61,11 @@ class LabelChart:
         trees = list(trees)
         chart = np.full((len(trees), *self.free.shape), -np.inf)
         for number, constituents in enumerate(trees):
-            starts, ends = _columns(compatible_spans(dict(constituents), self.length))
-            chart[number, starts, ends] = self.free[starts, ends]
+            is_compatible = compatible_spans(dict(constituents), len(self.free))
+            chart[number, is_compatible] = self.free[is_compatible]
             for (start, end), label in constituents:
                 choice = int((self.ids[start, end] == label).argmax())
                 chart[number, start, end] = self.values[start, end, choice]
         _, log_sums = inside(chart, np.full(len(trees), self.length))
         log_probs: list[float] = np.minimum(log_sums - self.log_z, 0.0).tolist()
         return log_probs
-
-
-def _columns(positions: Iterable[Position]) -> Sequence[Ints]:
-    return tuple(np.array([*positions], np.int64).T)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from treecrf.chart import inside
-from treecrf.chart.cpu_backend import Doubles
+from treecrf.chart.cpu_backend import Doubles, Mask
 from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.log_space import log_softmax, logsumexp
@@ -35,21 +35,13 @@ def tree_log_probs(
     return np.minimum(log_sums - distribution.log_z, 0.0)
 
 
-def compatible_spans(constituents: Iterable[Position], length: int) -> set[Position]:
-    """The spans that cross no constituent: one or several neighboring children of a node."""
-    words = {(start, start + 1) for start in range(length)}
-    nodes = sorted({(0, length), *constituents} | words, key=lambda node: (node[0], -node[1]))
-    ancestors: list[tuple[int, list[int]]] = []  # the end of a node, and the fenceposts between its children
-    spans = words | {(0, length)}
-    for start, end in nodes:
-        while ancestors and ancestors[-1][0] <= start:
-            ancestors.pop()
-        if ancestors:
-            fenceposts = ancestors[-1][1]
-            spans.update((fencepost, end) for fencepost in fenceposts)
-            fenceposts.append(end)
-        ancestors.append((end, [start]))
-    return spans
+def compatible_spans(constituents: Iterable[Position], size: int) -> Mask:
+    """Whether each span of a chart (n + 1, n + 1), `size` is n + 1, crosses no constituent."""
+    is_compatible = np.triu(np.ones((size, size), np.bool_), 1)
+    for start, end in constituents:
+        is_compatible[:start, start + 1 : end] = False
+        is_compatible[start + 1 : end, end + 1 :] = False
+    return is_compatible
 
 
 def _check_tree(tree: Tree, length: int, root: str) -> None:
@@ -79,10 +71,13 @@ def _fill_chart(
 ) -> None:
     """Writes the log-potentials of a tree's derivations into the chart of its sentence."""
     length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
-    positions = [*constituents, *compatible_spans(constituents, length).difference(constituents)]
-    starts, ends = np.array(positions).T
+    is_free = compatible_spans(constituents, length + 1)
+    for position in constituents:
+        is_free[position] = False
+    positions = np.array([*constituents], np.int64).reshape(-1, 2)
+    starts, ends = np.concatenate([positions, np.argwhere(is_free)]).T
     posteriors = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
-    values = np.full(len(positions), -np.inf)
+    values = np.full(len(starts), -np.inf)
     fixed = len(constituents)
     values[:fixed] = posteriors[np.arange(fixed), list(constituents.values())]
     if free := labels.free_labels(length):

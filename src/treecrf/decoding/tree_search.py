@@ -34,23 +34,12 @@ _BATCH = 16  # charts that are computed at once
 _SLACK = 1e-6  # added to bounds that follow from marginals, which have rounding errors
 _MIN_MASS = 1e-14  # of a part, relative to its subset: smaller differences of marginals are rounding errors
 
-_LABEL, _OTHER, _CONSTITUENT, _FREE = range(4)  # a span has its best label, not that label, any label, or none
-
 
 class TreeRanking(NamedTuple):
     """The most probable trees of a sentence with their log-probabilities, in descending order."""
 
     trees: list[tuple[Constituents, float]]
     is_exact: bool  # whether they are proven to be the most probable trees
-
-
-class _Choice(NamedTuple):
-    """The decision that a tree makes about a span, the opposite one, and a bound on all trees with the opposite."""
-
-    position: Position
-    agree: int
-    differ: int
-    bound: float  # of log-probabilities
 
 
 class _Subset(NamedTuple):
@@ -67,33 +56,52 @@ class _Subset(NamedTuple):
         labeled = chart.values[..., 0] if chart.values.shape[-1] else np.full_like(chart.free, -np.inf)
         return _Subset(labeled, chart.free, np.zeros(labeled.shape, np.int64), np.zeros(labeled.shape, np.bool_))
 
-    def part(self, chart: LabelChart, choices: Sequence[_Choice]) -> "_Subset":
-        """The trees that make all of these choices but the last, and differ in the last."""
-        subset = _Subset(*(array.copy() for array in self))
-        for choice in choices[:-1]:
-            subset._decide(chart, choice.position, choice.agree)
-        subset._decide(chart, choices[-1].position, choices[-1].differ)
-        return subset
-
-    def _decide(self, chart: LabelChart, position: Position, decision: int) -> None:
+    def require_constituent(self, position: Position) -> None:
+        """Leaves the trees with a constituent at a span."""
         start, end = position
-        if decision == _FREE:
-            self.labeled[position] = -np.inf
-        elif decision == _OTHER:
-            self.labeled[position] = self.next_label(chart, position)
-            self.ranks[position] += 1
-        else:
-            self.free[position] = -np.inf
-            self.is_fixed[position] |= decision == _LABEL
-            for crossing in (self.labeled, self.free):
-                crossing[:start, start + 1 : end] = -np.inf
-                crossing[start + 1 : end, end + 1 :] = -np.inf
+        self.free[position] = -np.inf
+        for crossing in (self.labeled, self.free):
+            crossing[:start, start + 1 : end] = -np.inf
+            crossing[start + 1 : end, end + 1 :] = -np.inf
 
-    def next_label(self, chart: LabelChart, position: Position) -> float:
-        """The log-potential of the second best allowed label of a span."""
-        rank = int(self.ranks[position]) + 1
-        has_next = rank < chart.values.shape[-1] and not self.is_fixed[position]
-        return float(chart.values[position][rank]) if has_next else -math.inf
+    def next_labels(self, chart: LabelChart, starts: Ints, ends: Ints) -> Doubles:
+        """The log-potentials of the second best allowed labels of spans."""
+        ranks = self.ranks[starts, ends] + 1
+        has_next = (ranks < chart.values.shape[-1]) & ~self.is_fixed[starts, ends]
+        values = chart.values[starts, ends, np.where(has_next, ranks, 0)]
+        return np.where(has_next, values, -np.inf)
+
+
+class _Division(NamedTuple):
+    """All trees of a subset but one, divided into parts by the first span in which a tree differs from that tree.
+
+    The spans are in the order of the bounds, highest first. Part i has the trees that agree with the tree in the spans
+    before span i and differ in span i: if it is a constituent of the tree, it has another label or none, else it is a
+    constituent.
+    """
+
+    subset: _Subset
+    starts: Ints  # (spans,)
+    ends: Ints  # (spans,)
+    is_constituent: Mask  # (spans,) of the tree
+    bounds: Doubles  # (spans,) on the log-probabilities of the trees of each part
+
+    def part(self, chart: LabelChart, place: int) -> _Subset:
+        """The subset of one part."""
+        subset = _Subset(*(array.copy() for array in self.subset))
+        is_agreed = self.is_constituent[:place]
+        subset.labeled[self.starts[:place][~is_agreed], self.ends[:place][~is_agreed]] = -np.inf
+        for number in np.flatnonzero(is_agreed).tolist():
+            position = int(self.starts[number]), int(self.ends[number])
+            subset.require_constituent(position)
+            subset.is_fixed[position] = True
+        position = int(self.starts[place]), int(self.ends[place])
+        if self.is_constituent[place]:
+            subset.labeled[position] = subset.next_labels(chart, self.starts[[place]], self.ends[[place]])[0]
+            subset.ranks[position] += 1
+        else:
+            subset.require_constituent(position)
+        return subset
 
 
 class _Search:
@@ -106,9 +114,9 @@ class _Search:
         self.computed = 0  # subsets whose charts have been computed
         self._best: list[float] = []  # a heap of the k highest log-probabilities
         self._numbers = count()
-        # parts of subsets, by their bounds: the trees of a subset that make the same choices, but differ in the last
-        self._queue: list[tuple[float, int, _Subset, Sequence[_Choice], int]] = []  # the last one: how many choices
-        self._push(0.0, _Subset.all_trees(chart), (), 0)
+        # divisions with the place of a part, by the bound of that part; the later parts of a division follow it
+        self._queue: list[tuple[float, int, _Division, int]] = []
+        self._add_subsets([_Subset.all_trees(chart)])
 
     @property
     def threshold(self) -> float:
@@ -120,16 +128,22 @@ class _Search:
         """Whether no tree outside of `log_probs` can be among the k best."""
         return not self._queue or -self._queue[0][0] <= self.threshold
 
-    def _push(self, bound: float, subset: _Subset, choices: Sequence[_Choice], choice_count: int) -> None:
-        if bound > self.threshold:
-            heapq.heappush(self._queue, (-bound, next(self._numbers), subset, choices, choice_count))
+    def _push(self, division: _Division, place: int) -> None:
+        if place < len(division.bounds) and division.bounds[place] > self.threshold:
+            heapq.heappush(self._queue, (-float(division.bounds[place]), next(self._numbers), division, place))
 
     def step(self) -> None:
-        """Computes the charts of the subsets with the highest bounds, and divides these subsets."""
+        """Takes the parts with the highest bounds, and divides them."""
         subsets: list[_Subset] = []
         while len(subsets) < _BATCH and not self.is_complete:
-            _, _, subset, choices, choice_count = heapq.heappop(self._queue)
-            subsets.append(subset.part(self.chart, choices[:choice_count]) if choices else subset)
+            _, _, division, place = heapq.heappop(self._queue)
+            subsets.append(division.part(self.chart, place))
+            self._push(division, place + 1)
+        if subsets:
+            self._add_subsets(subsets)
+
+    def _add_subsets(self, subsets: Sequence[_Subset]) -> None:
+        """Computes the charts of subsets, adds their best trees, and divides the rest of each subset."""
         self.computed += len(subsets)
         charts = np.stack([np.maximum(subset.labeled, subset.free) for subset in subsets])
         lengths = np.full(len(subsets), self.chart.length)
@@ -140,7 +154,7 @@ class _Search:
         trees = [self._constituents(subsets[number], best_trees[number]) for number in feasible]
         self._add_trees(trees)
         for number, tree in zip(feasible, trees, strict=True):
-            self._divide(subsets[number], tree, log_bounds[number], marginals[number])
+            self._push(self._divide(subsets[number], tree, log_bounds[number], marginals[number]), 0)
 
     def _constituents(self, subset: _Subset, derivation: Mask) -> Constituents:
         """The constituents of a subset's best derivation."""
@@ -156,34 +170,28 @@ class _Search:
             if len(self._best) > self.k:
                 heapq.heappop(self._best)
 
-    def _divide(self, subset: _Subset, tree: Constituents, log_bound: float, marginals: Doubles) -> None:
-        """Divides all trees of a subset but one, by the first choice in which they differ from that tree."""
-        constituents = dict(tree)
-        choices = [
-            self._choice(subset, position, position in constituents, log_bound, float(marginals[position]))
-            for position in compatible_spans(constituents, self.chart.length)
-            if not subset.is_fixed[position]  # all trees of the subset agree
-        ]
-        choices.sort(key=lambda choice: -choice.bound)
-        for number, choice in enumerate(choices, 1):
-            self._push(choice.bound, subset, choices, number)
+    def _divide(self, subset: _Subset, tree: Constituents, log_bound: float, marginals: Doubles) -> _Division:
+        """Divides all trees of a subset but one.
 
-    def _choice(
-        self, subset: _Subset, position: Position, is_constituent: bool, log_bound: float, marginal: float
-    ) -> _Choice:
-        """The choice of a tree about one span.
-
-        The bound of a subset is linear in the potential of the span, whose share of the bound is the marginal.
+        The bound of a subset is linear in the potential of a span, whose share of the bound is the marginal.
         """
-        labeled, free = float(subset.labeled[position]), float(subset.free[position])
-        if is_constituent:
-            other = max(free, subset.next_label(self.chart, position))
-            share = max(1 - marginal, _MIN_MASS) + marginal * math.exp(other - labeled)
-            return _Choice(position, _LABEL, _OTHER, log_bound + math.log(share) + _SLACK)
-        if labeled == -math.inf:
-            return _Choice(position, _FREE, _CONSTITUENT, -math.inf)
-        share = max(marginal, _MIN_MASS) * math.exp(labeled - free)
-        return _Choice(position, _FREE, _CONSTITUENT, log_bound + math.log(share) + _SLACK)
+        positions = [position for position, _ in tree]
+        is_constituent = np.zeros(subset.labeled.shape, np.bool_)
+        is_constituent[tuple(np.array(positions, np.int64).reshape(-1, 2).T)] = True
+        is_open = compatible_spans(positions, len(subset.free)) & ~subset.is_fixed & (subset.labeled > -np.inf)
+        starts, ends = is_open.nonzero()
+        is_constituent, marginals = is_constituent[starts, ends], marginals[starts, ends]
+        labeled, free = subset.labeled[starts, ends], subset.free[starts, ends]
+        other = np.maximum(free, subset.next_labels(self.chart, starts, ends))
+        with np.errstate(over="ignore"):  # free may be -inf where a span is a constituent, and that share is not used
+            shares = np.where(
+                is_constituent,
+                np.maximum(1 - marginals, _MIN_MASS) + marginals * np.exp(other - labeled),
+                np.maximum(marginals, _MIN_MASS) * np.exp(labeled - free),
+            )
+        bounds = log_bound + np.log(shares) + _SLACK
+        order = np.argsort(-bounds, kind="stable")
+        return _Division(subset, starts[order], ends[order], is_constituent[order], bounds[order])
 
 
 def rank_trees(chart: LabelChart, k: int, *, should_stop: Callable[[], bool] | None = None) -> TreeRanking:
@@ -194,7 +202,6 @@ def rank_trees(chart: LabelChart, k: int, *, should_stop: Callable[[], bool] | N
     share = min(1.0, (_LONG / chart.length) ** 3)
     max_subsets = share * (_MAX_SUBSETS + _MAX_SUBSETS_PER_TREE * k) + 2 * k
     search = _Search(chart, k)
-    search.step()
     while not search.is_complete and search.computed < max_subsets and not (should_stop and should_stop()):
         search.step()
     trees = sorted(search.log_probs.items(), key=lambda item: -item[1])[:k]
