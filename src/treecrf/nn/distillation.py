@@ -1,6 +1,7 @@
 """Distillation: the predicted probabilities of teachers as soft targets beside the gold trees."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -65,10 +66,10 @@ class SoftTargetStore:
         self._span_starts, self._label_starts, self._tag_starts = (
             torch.from_numpy(np.cumsum(sizes) - sizes).to(device) for sizes in ((words + 1) ** 2, 2 * words - 1, words)
         )
-        half = {"dtype": torch.float16, "device": device}
-        self._spans = torch.zeros(int(((words + 1) ** 2).sum()), **half)
-        self._labels = torch.zeros(int((2 * words - 1).sum()), labels, **half)
-        self._tags = torch.zeros(int(words.sum()), tags, **half) if tags else None
+        zeros = partial(torch.zeros, dtype=torch.float16, device=device)
+        self._spans = zeros(int(((words + 1) ** 2).sum()))
+        self._labels = zeros(int((2 * words - 1).sum()), labels)
+        self._tags = zeros(int(words.sum()), tags) if tags else None
         self._distillation_weight = distillation_weight
         self._spans[-3] = 1  # the cell (0, 1) of the last sentence
 
