@@ -1,12 +1,10 @@
 # Trains the teachers of the English models, from treebanks in data/, GloVe vectors and pretrained encoders in encoders/,
 # and parses the sentences without gold trees: sh recipes/en-teachers.sh
 # data/packages has the archives that recipes/raw_text.py names.
-# Redwoods has derivations in another style than the Penn Treebank. Each encoder is fine-tuned on them first. Training of
-# the students needs some trees for raw sentences, so the best teacher parses them.
+# Training of the students needs some trees for raw sentences, so the best teacher parses them.
 set -e
 for encoder in gte-small bge-small-en colbert-small ms-marco-minilm-l12; do
-    treecrf train recipes/en-encoder.toml model.transformer=encoders/$encoder -o runs/en-encoder-$encoder
-    treecrf train recipes/en-teacher.toml model.transformer=runs/en-encoder-$encoder -o runs/en-teacher-$encoder
+    treecrf train recipes/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder
 done
 treecrf train recipes/en-teacher-lstm.toml -o runs/en-teacher-lstm
 treecrf train recipes/en-teacher-words.toml -o runs/en-teacher-words
@@ -16,4 +14,4 @@ python recipes/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz 
 python recipes/raw_text.py data/packages data/masc/*.mrg.gz data/mctb/*.mrg.gz data/ptb_sample/*.mrg.gz data/gum/*.mrg.gz \
     data/genia/*.mrg.gz data/craft/*.mrg.gz > data/raw/packages.txt
 cat data/raw/redwoods.txt data/raw/packages.txt > data/raw/sentences.txt
-treecrf parse --model runs/en-teacher-gte-small --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz
+treecrf parse --model runs/en-teacher-ms-marco-minilm-l12 --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz

@@ -27,8 +27,8 @@ class _Candidate(NamedTuple):
 class _Ranking:
     """The trees of one span, best first, as far as they have been requested.
 
-    A span of n words has n - 1 splits, and few of them are among its best trees. `best_by_split` yields the best tree of
-    each split in ascending order of cost, and the heap has only the first one that is not ranked yet, beside the
+    A span of n words has n - 1 splits, and few of them are among its best trees. `best_by_split` yields the best tree
+    of each split in ascending order of cost, and the heap has only the first one that is not ranked yet, beside the
     successors of ranked trees.
     """
 

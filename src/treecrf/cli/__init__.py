@@ -16,7 +16,7 @@ from treecrf.cli.interrupts import exit_on_interrupt
 from treecrf.cli.streams import discard_stdout, open_standard_streams
 from treecrf.cli.warning_lines import one_line_warnings
 
-# Python's default of 700 makes hundreds of collections while modules and models are loaded, a tenth of the start-up time
+# Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000
 
 COMMANDS = {

@@ -63,8 +63,8 @@ def compute_soft_targets(
             _score_chunk(teachers, corpus, indices, store, config)
     except torch.OutOfMemoryError as error:
         raise ValueError(
-            f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer sentences "
-            "(data.train), or reduce train.batch_cells"
+            f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer "
+            "sentences (data.train), or reduce train.batch_cells"
         ) from error
     return store
 
