@@ -2,6 +2,7 @@
 
 import asyncio
 import ctypes
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +17,13 @@ async def release_memory_periodically() -> None:
     trim = _malloc_trim()
     if trim is None or not _STATM.exists():
         return
+    gc.collect()
+    gc.freeze()  # the models stay, so that later collections need not look at their objects
     released_pages = _resident_pages()
     while True:
         await asyncio.sleep(_PERIOD_SECONDS)
         if _resident_pages() > released_pages + _GROWTH_PAGES:
+            gc.collect()  # requests of closed connections may be in reference cycles
             await asyncio.to_thread(trim, 0)
             released_pages = min(released_pages, _resident_pages())
 
