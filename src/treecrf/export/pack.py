@@ -120,8 +120,9 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
         return tuple("/".join(Path(path).parts[-2:]) for path in paths)
 
     data = recipe.data
-    files = {name: shorten(getattr(data, name)) for name in ("train", "parsed", "dev", "test")}
-    data = replace(data, **files, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
+    data = replace(data, train=shorten(data.train), parsed=shorten(data.parsed))
+    data = replace(data, dev=shorten(data.dev), test=shorten(data.test))
+    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
