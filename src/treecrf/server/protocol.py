@@ -16,7 +16,7 @@ from treecrf.server.limits import Limits
 
 _PIECE_BYTES = 4096  # data is parsed in pieces of this size, so that an endless request head is noticed
 _CHUNK_OVERHEAD = 8  # bytes that a chunked body may have beside each byte of content
-_PIPELINED_REQUESTS = 100  # per connection; more of them end the connection
+_PIPELINED_REQUESTS = 20  # per connection; more of them end the connection
 _HALF_CLOSED_SECONDS = 4.0  # a client that sends no more may read its response within this time
 _REJECTED_SECONDS = 2.0  # a client that still sends data may read its error response within this time
 
