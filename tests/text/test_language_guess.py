@@ -4,14 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from treecrf import models
 from treecrf.text import guess_language, language_warning
+from treecrf.text.language_guess import LANGUAGE_NAMES, LANGUAGES_WITH_MODELS
 from treecrf.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "model"),
+    ("text", "name", "code"),
     [
         ("我 喜欢 北京", "Chinese", "zh"),
         ("東京 に 行き ました", "Japanese", None),
@@ -24,8 +26,8 @@ TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
         ("The dog is not in the house , and the cat is not here .", "English", "en"),
     ],
 )
-def test_a_sentence_has_a_language(text, name, model):
-    assert guess_language(text.split()) == (name, model)
+def test_a_sentence_has_a_language(text, name, code):
+    assert guess_language(text.split()) == (name, code)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +42,14 @@ def test_a_warning_names_the_fitting_model():
         language_warning(["我", "喜欢", "北京"], "en")
         == "the text looks Chinese, and the model reads English; the model zh reads it (--model zh)"
     )
-    assert "no model of treecrf reads it" in (language_warning(["Он", "пошёл", "домой"], "en") or "")
+    for text in ("Он пошёл домой", "El gobierno dijo que las medidas son para los que no están en su casa ."):
+        assert "no model of treecrf reads it" in (language_warning(text.split(), "en") or "")
+
+
+def test_the_languages_with_models_are_those_of_the_models_that_exist():
+    packages = [package.model for package in models.MODEL_PACKAGES]
+    names = {*models.embedded_names(), *packages}
+    assert set(LANGUAGES_WITH_MODELS) == names & set(LANGUAGE_NAMES)
 
 
 def test_words_of_the_models_language_get_no_warning():

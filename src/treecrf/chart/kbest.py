@@ -72,11 +72,11 @@ class LazyTrees:
 
     def _ranking(self, start: int, end: int) -> _Ranking:
         if (start, end) not in self.rankings:
-            best_by_split = self._best_by_split(start, end) if end > start + 1 else self._words(start)
+            best_by_split = self._best_by_split(start, end) if end > start + 1 else self._word_trees(start)
             self.rankings[start, end] = _Ranking(best_by_split)
         return self.rankings[start, end]
 
-    def _words(self, start: int) -> Iterator[_Candidate]:
+    def _word_trees(self, start: int) -> Iterator[_Candidate]:
         """The trees of one word, one for each choice."""
         costs = (-self.scores[start, start + 1]).tolist()
         return (_Candidate(cost, start, 0, 0, choice) for choice, cost in enumerate(costs) if cost < math.inf)
@@ -84,7 +84,7 @@ class LazyTrees:
     def _best_by_split(self, start: int, end: int) -> Iterator[_Candidate]:
         """The best tree of each split of a span, in ascending order of cost."""
         scores = self.scores[start, end, 0] + self.best[start, start + 1 : end] + self.best[start + 1 : end, end]
-        order = np.argsort(-scores, kind="stable").astype(np.int32)
+        order = np.argsort(-scores, kind="stable")
         for place, score in zip(order, scores[order], strict=True):
             if score == -math.inf:
                 return

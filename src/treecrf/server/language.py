@@ -29,5 +29,5 @@ def language_warnings(
 
 
 def _advice(guess: LanguageGuess, parsers: Mapping[str, Parser]) -> str:
-    names = [name for name, parser in parsers.items() if parser.language == guess.model]
+    names = [name for name, parser in parsers.items() if parser.language == guess.code]
     return f"the model {names[0]} of this server reads it" if names else "no model of this server reads it"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-# languages of treecrf's models, which have the same names
+# languages with rules for raw text
 LANGUAGE_NAMES = {
     "en": "English",
     "es": "Spanish",
@@ -15,6 +15,7 @@ LANGUAGE_NAMES = {
     "pt": "Portuguese",
     "zh": "Chinese",
 }
+LANGUAGES_WITH_MODELS = ("en", "zh")  # each has a model of treecrf, whose name is the code of the language
 
 _SCRIPTS = {
     "Latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -63,19 +64,19 @@ def _script_pattern(name: str) -> re.Pattern[str]:
 
 
 class LanguageGuess(NamedTuple):
-    """The name of a language or a script, and the model of treecrf that reads it, if there is one."""
+    """The name of a language or a script, and the code of a language with rules for raw text."""
 
     name: str
-    model: str | None
+    code: str | None
 
 
 def guess_language(words: Iterable[str]) -> LanguageGuess | None:
     """The language of words, or their script if that has several languages; None if it is not clear.
 
     >>> guess_language("图书馆 在 哪里 ？".split())
-    LanguageGuess(name='Chinese', model='zh')
+    LanguageGuess(name='Chinese', code='zh')
     >>> guess_language("Das ist nicht die Bibliothek , die ich mit dir besucht habe .".split())
-    LanguageGuess(name='German', model=None)
+    LanguageGuess(name='German', code=None)
     """
     words = list(words)
     text = "".join(words)
@@ -87,7 +88,7 @@ def guess_language(words: Iterable[str]) -> LanguageGuess | None:
     if 2 * letters <= counts.total() or not letters:
         return None
     name = _latin_language(words) if script == "Latin" else script
-    return LanguageGuess(name, _model_of(name)) if name else None
+    return LanguageGuess(name, _code_of(name)) if name else None
 
 
 def guess_other_language(words: Sequence[str], language: str) -> LanguageGuess | None:
@@ -110,9 +111,9 @@ def language_warning(words: Sequence[str], language: str) -> str | None:
     guess = guess_other_language(words, language)
     if guess is None:
         return None
-    advice = (
-        f"the model {guess.model} reads it (--model {guess.model})" if guess.model else "no model of treecrf reads it"
-    )
+    advice = "no model of treecrf reads it"
+    if guess.code in LANGUAGES_WITH_MODELS:
+        advice = f"the model {guess.code} reads it (--model {guess.code})"
     return f"the text looks {guess.name}, and the model reads {language_name(language)}; {advice}"
 
 
@@ -149,5 +150,5 @@ def _latin_language(words: Sequence[str]) -> str | None:
     return name if is_clear else None
 
 
-def _model_of(name: str) -> str | None:
+def _code_of(name: str) -> str | None:
     return next((code for code, language in LANGUAGE_NAMES.items() if language == name), None)
