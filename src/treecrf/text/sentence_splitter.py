@@ -125,9 +125,8 @@ def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
         base = chunk.start()
         is_list_number = number == 0 and _LIST_NUMBER.fullmatch(chunk[0]) is not None
         for first, stop, word in rules.split_chunk(chunk[0], number >= last or is_list_number):
-            if word == '"' and not isinstance(
-                rules, LatinRules
-            ):  # between spaces, a mark opens and closes quotations alternately
+            # between spaces, a mark opens and closes quotations alternately; the Latin rules keep it
+            if word == '"' and not isinstance(rules, LatinRules):
                 word = "''" if is_open else "``"
             is_open = word == "``" or (is_open and word != "''")
             tokens.append(Token(text[base + first : base + stop], base + first, base + stop, word))
