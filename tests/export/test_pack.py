@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
 from treecrf import models
+from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks, to_markdown
@@ -235,13 +237,54 @@ def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_dat
     assert "| toy | 5 | 3 | 84.50 |" in text
 
 
+def test_a_card_has_the_calibration_the_speed_and_the_memory_of_its_model(packed: Path) -> None:
+    card = ModelCard.load(packed)
+    (entry,) = card.calibration
+    report = measure(Parser.load(packed, device="cpu"), toy_trees(20, seed=9)).reliability
+    assert (entry.name, entry.sentences, entry.constituents) == ("toy", 20, report["labelled"].predictions)
+    assert entry.constituent_error == pytest.approx(report["labelled"].error)
+    assert entry.tree_error == pytest.approx(report["trees"].error)
+    assert card.speed is not None and card.speed.sentences == 20 and card.speed.sentences_per_second > 0
+    assert "cpu" in card.speed.parser
+    if sys.platform == "linux":
+        assert card.speed.peak_memory is not None and card.speed.peak_memory > 2e7
+    text = to_markdown(replace(card, purpose=replace(PURPOSE, speeds=("7 sentences/s on a tablet.",))))
+    assert f"| toy | 20 | {entry.constituents} | {entry.constituent_error:.4f} | {entry.tree_error:.4f} |" in text
+    assert (
+        f"- {card.speed.sentences_per_second:,.0f} sentences/s on " in text and "- 7 sentences/s on a tablet." in text
+    )
+
+
+def test_the_calibration_of_several_test_sets_is_also_measured_together(
+    run_folder: Path, data: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(data / "toy", tmp_path / "toy")
+    (tmp_path / "more").mkdir()
+    shutil.copy(data / "toy" / "test.mrg.gz", tmp_path / "more")
+    purpose = replace(PURPOSE, tests=("toy", "more"))
+    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
+    one, other, both = card.calibration
+    assert (one.name, other.name, both.name) == ("toy", "more", "all")
+    assert both.sentences == 40 and both.constituents == one.constituents + other.constituents
+    assert both.constituent_error == pytest.approx(one.constituent_error)  # the same sentences twice
+
+
+def test_a_max_margin_model_has_no_calibration(data: Path, tmp_path: Path) -> None:
+    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,)}
+    fit(small_recipe(data=where, model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "run", device="cpu")
+    card = pack_model(tmp_path / "run", tmp_path / "model", PURPOSE, {"toy": TREEBANK}, data=data, device="cpu")
+    assert card.scores and not card.calibration and "## Calibration" not in to_markdown(card)
+
+
 def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:
     model = Path(shutil.copytree(packed, tmp_path / "model"))
     card = ModelCard.load(packed)
     wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),))
     wrong.save(model)
     renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
-    assert to_markdown(renewed) == to_markdown(replace(card, purpose=replace(PURPOSE, uses="Play again.")))
+    assert renewed.speed is not None and card.speed is not None and renewed.speed.parser == card.speed.parser
+    expected = replace(card, purpose=replace(PURPOSE, uses="Play again."))
+    assert to_markdown(replace(renewed, speed=card.speed)) == to_markdown(expected)
     assert ModelCard.load(model).scores[0] == card.scores[0]
 
 

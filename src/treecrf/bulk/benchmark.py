@@ -1,8 +1,10 @@
 """Measures how fast a parser is on random sentences."""
 
+import platform
 import random
 from collections.abc import Sequence
 from itertools import accumulate
+from pathlib import Path
 from typing import NamedTuple
 
 from treecrf.bulk.timer import median_seconds
@@ -43,3 +45,13 @@ def random_sentences(words: Sequence[str], count: int) -> list[list[str]]:
     weights = list(accumulate(1 / (rank + 3) for rank in range(len(ranked))))
     lengths = [min(_MAX_WORDS, 1 + round(generator.gammavariate(3, (_MEAN_WORDS - 1) / 3))) for _ in range(count)]
     return [generator.choices(ranked, cum_weights=weights, k=length) for length in lengths]
+
+
+def processor_name() -> str:
+    """The name of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not on Linux
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(filter(None, [*names, platform.processor(), platform.machine()]), "an unknown processor")

@@ -1,7 +1,6 @@
 """`treecrf bench`: measures how fast a model parses on this machine."""
 
 import argparse
-import platform
 import time
 
 _NOTES = """\
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures the speed of a model and prints it."""
-    from treecrf.bulk.benchmark import SHORT_WORDS, measure_speed
+    from treecrf.bulk.benchmark import SHORT_WORDS, measure_speed, processor_name
     from treecrf.parser import Parser
 
     for name in ("sentences", "repeats"):
@@ -38,17 +37,13 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device)
     load_seconds = time.perf_counter() - started
     speed = measure_speed(parser, sentences=args.sentences, repeats=args.repeats, mbr=not args.no_mbr)
-    device = _processor_name() if parser.device == "cpu" else _gpu_name(parser.device)
+    device = processor_name() if parser.device == "cpu" else _gpu_name(parser.device)
     print(f"{args.model} on {device}, {'without' if args.no_mbr else 'with'} MBR")
     print(parser)
     print(f"load                   {load_seconds:10.2f} s")
     print(f"{f'{speed.sentences:,} sentences':22} {speed.sentences / speed.batch_seconds:10,.0f} sentences/s")
     print(f"{f'{speed.words:,} words':22} {speed.words / speed.batch_seconds:10,.0f} words/s")
     print(f"{f'one of {SHORT_WORDS} words':22} {1000 * speed.latency_seconds:10.2f} ms")
-
-
-def _processor_name() -> str:
-    return platform.processor() or platform.machine()
 
 
 def _gpu_name(device: str) -> str:

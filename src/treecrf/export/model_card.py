@@ -36,6 +36,7 @@ class Purpose:
     encoder_licence: str = ""
     vectors: str = ""  # pretrained word vectors
     vectors_licence: str = ""
+    speeds: tuple[str, ...] = ()  # measured on other machines, in words
     licence_id: str = ""  # SPDX identifier of the license, for the metadata of a package
     licence_text: str = ""  # license file of a package
 
@@ -89,6 +90,29 @@ class TreebankWellFormedness:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TreebankCalibration:
+    """Expected calibration errors on one test set."""
+
+    name: str
+    sentences: int
+    constituents: int  # that the model predicts
+    constituent_error: float  # of labeled constituents
+    tree_error: float  # of whole trees
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpeed:
+    """Speed and memory on the machine that packed the model."""
+
+    sentences: int
+    mean_words: float  # of a sentence
+    sentences_per_second: float
+    parser: str  # its device, precision and threads
+    device: str
+    peak_memory: int | None  # of a process that parses on a CPU, in bytes; None if it was not measured
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelCard:
     """A model card; the fields are the keys of card.json."""
 
@@ -100,6 +124,8 @@ class ModelCard:
     data: tuple[TreebankInfo, ...]
     scores: tuple[TreebankScore, ...]
     well_formedness: tuple[TreebankWellFormedness, ...] = ()  # of the test sets with Penn's tags
+    calibration: tuple[TreebankCalibration, ...] = ()  # none for a model without probabilities
+    speed: ModelSpeed | None = None
     labels: tuple[str, ...]
     tags: tuple[str, ...]
     recipe: str
@@ -121,6 +147,8 @@ class ModelCard:
             fields["scores"] = tuple(TreebankScore(**entry) for entry in fields["scores"])
             forms = fields.pop("well_formedness", ())  # cards of version 0.1 have none
             fields["well_formedness"] = tuple(TreebankWellFormedness(**entry) for entry in forms)
+            fields["calibration"] = tuple(TreebankCalibration(**entry) for entry in fields.get("calibration", ()))
+            fields["speed"] = ModelSpeed(**fields["speed"]) if fields.get("speed") else None
             if not all(isinstance(label, str) for name in ("labels", "tags") for label in fields[name]):
                 raise ValueError("its labels or tags are not strings")
             return ModelCard(**fields)
@@ -170,6 +198,10 @@ def _lines(card: ModelCard) -> Iterator[str]:
         yield from ("## Scores", "", *_score_lines(card.scores), "")
     if card.well_formedness:
         yield from ("## Well-formedness", "", *_well_formedness_lines(card.well_formedness), "")
+    if card.calibration:
+        yield from ("## Calibration", "", *_calibration_lines(card.calibration), "")
+    if card.speed or purpose.speeds:
+        yield from ("## Speed and memory", "", *_speed_lines(card.speed, purpose.speeds), "")
     if card.data:
         yield from ("## Data", "", *_data_lines(card), "")
     yield from ("## Limits", "", *(f"- {limit}" for limit in purpose.limits), "")
@@ -222,6 +254,31 @@ def _well_formedness_row(entry: TreebankWellFormedness, names: Iterable[str], ha
     if has_productions:
         row.append(" / ".join(f"{share:.2f} %" for share in entry.unseen_productions or ()))
     return row
+
+
+def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:
+    yield "Expected calibration error: the mean difference between the probability of a prediction and the share of"
+    yield "correct predictions, in 15 bins. The calibration was fitted on development sets."
+    yield ""
+    yield from _table(
+        ("test set", "sentences", "constituents", "error, labeled constituents", "error, whole trees"),
+        (
+            (
+                *(entry.name, str(entry.sentences), str(entry.constituents)),
+                *(f"{entry.constituent_error:.4f}", f"{entry.tree_error:.4f}"),
+            )
+            for entry in entries
+        ),
+    )
+
+
+def _speed_lines(speed: ModelSpeed | None, others: Iterable[str]) -> Iterator[str]:
+    if speed is not None:
+        yield f"- {speed.sentences_per_second:,.0f} sentences/s on {speed.device}: `{speed.parser}`,"
+        yield f"  {speed.sentences} sentences of {speed.mean_words:.1f} words, from tokens to brackets."
+        if speed.peak_memory is not None:
+            yield f"- {format_megabytes(speed.peak_memory)} of memory at most, in a process that parses them on a CPU."
+    yield from (f"- {other}" for other in others)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
