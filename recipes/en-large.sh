@@ -1,9 +1,14 @@
 # Trains the model `en-large` from treebanks in data/, GloVe vectors and pretrained encoders in encoders/:
 # sh recipes/en-large.sh
 # Its teachers are those of `en` (recipes/en-teachers.sh).
+#
+# The weights in packages/treecrf-en-large were trained at commit 4426b83 with these settings, packed without
+# temperatures, and then calibrated as in recipes/recalibrate.sh.
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en-large.toml -o runs/en-large
 treecrf calibrate runs/en-large data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 600 -o runs/en-large-calibrated
-treecrf pack runs/en-large-calibrated packages/treecrf-en-large --package --card recipes/cards/en-large.toml --vectors 20000
+rm -rf packages/treecrf-en-large
+treecrf pack runs/en-large-calibrated packages/treecrf-en-large --package --package-version 0.2.0 \
+    --card recipes/cards/en-large.toml --vectors 20000

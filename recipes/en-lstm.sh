@@ -2,7 +2,8 @@
 # sh recipes/en-lstm.sh
 # Its teachers are those of `en` (recipes/en-teachers.sh).
 #
-# The weights in the package were made by this script as it was in commit 7e4182a: on gold trees, without teachers.
+# The weights in the package were trained at commit 4426b83 with these settings, packed without temperatures, and then
+# calibrated as in recipes/recalibrate.sh.
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en-lstm.toml -o runs/en-lstm

@@ -3,10 +3,10 @@
 # data/packages has the archives that recipes/raw_text.py names.
 # Training of the students needs some trees for raw sentences, so the best teacher parses them.
 set -e
-for encoder in gte-small bge-small-en colbert-small ms-marco-minilm-l12; do
+treecrf train recipes/en-teacher.toml train.epochs=12 -o runs/en-teacher-ms-marco-minilm-l12
+for encoder in gte-small bge-small-en; do
     treecrf train recipes/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder
 done
-treecrf train recipes/en-teacher-lstm.toml -o runs/en-teacher-lstm
 treecrf train recipes/en-teacher-words.toml -o runs/en-teacher-words
 
 mkdir -p data/raw

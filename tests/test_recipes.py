@@ -105,7 +105,7 @@ ENGLISH_MODELS = ["en", "en-large", "en-lstm"]
 @pytest.mark.parametrize("name", ENGLISH_MODELS)
 def test_english_models_and_their_teachers_have_the_same_gold_trees(name: str) -> None:
     student = load(name)
-    for teacher in ("en-teacher", "en-teacher-lstm", "en-teacher-words"):
+    for teacher in ("en-teacher", "en-teacher-words"):
         data = load(teacher).data
         assert not data.parsed and not data.test  # models are chosen on dev alone
         assert replace(data, lowercase=0, weights=()) == replace(student.data, lowercase=0, weights=(), parsed=())

@@ -27,7 +27,10 @@ PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
 BLOCK = re.compile(r"^```(console|python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTALL = "pip install .\n"
 MAX_WHEEL_BYTES = 75e6
-SENTENCES = {"zh": ["我們昨天去了圖書館。", "他在學校學習中文，也喜歡音樂！"]}  # by the model of a package
+SENTENCES = {  # by the model of a package
+    "en-large": ["Dr. Smith didn't reply to Mr. Jones.", "She had left at 5 p.m., hadn't she?"],
+    "zh": ["我們昨天去了圖書館。", "他在學校學習中文，也喜歡音樂！"],
+}
 HAS_COMPILED_PARTS = any(PACKAGE.rglob("*.so"))
 
 pytestmark = [

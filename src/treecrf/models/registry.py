@@ -24,6 +24,12 @@ class ModelPackage(NamedTuple):
 # one line for each folder in packages/, with the texts of its model card
 MODEL_PACKAGES = (
     ModelPackage(
+        "en-large",
+        "English",
+        "commercial use allowed",
+        "English constituents and part-of-speech tags in the style of the Penn Treebank",
+    ),
+    ModelPackage(
         "zh",
         "Chinese",
         "non-commercial use only",

@@ -1,0 +1,1 @@
+"""The model en-large of treecrf: data without code."""
