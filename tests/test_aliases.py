@@ -152,7 +152,7 @@ def test_old_attributes_of_a_parser_can_be_set():
 
 def test_a_model_saved_by_version_0_1_loads_and_parses():
     with pytest.warns(DeprecationWarning, match="the setting '(forms|certainty|price)' is now"):
-        parser = Parser.load(OLD_MODEL, device="cpu")
+        parser = Parser.load(OLD_MODEL, device="cpu", precision="float32")  # integers would decide ties differently
     assert (parser.normalization, parser.f1_threshold) == ("plain", 0.1)
     assert tuple(parser.calibration) == (0.9, 1.1, 0.05)
     words = ["paints", "Boris", "in", "the", "old", "small", "cat", "."]

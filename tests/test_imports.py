@@ -40,7 +40,6 @@ EDGES: dict[str, set[str]] = {
         *("aliases", "atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
         *("tree", "treebank"),
     },
-    "export": {"atomic_io", "config", "evalb", "models", "parser", "training", "treebank"},
     "bulk": {
         "atomic_io",
         "chart",
@@ -52,6 +51,10 @@ EDGES: dict[str, set[str]] = {
         "tables",
         "text",
         "treebank",
+    },
+    "export": {
+        *("atomic_io", "bulk", "calibration", "config", "evalb", "models", "parser", "training"),
+        *("tree", "treebank"),
     },
     "measures": {"bulk", "chart", "parser", "search", "text", "tree", "treebank"},
     "reproduce": {
