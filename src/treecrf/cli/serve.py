@@ -79,8 +79,10 @@ def run(args: argparse.Namespace) -> None:
         from treecrf.server.process import serve
     except ImportError as error:
         raise ValueError(f"{error}; the server needs pip install 'treecrf[server]'") from error
+    from treecrf.server.memory import restart_with_system_allocator
     from treecrf.server.models import load_parsers
 
+    restart_with_system_allocator()
     is_local = args.host in ("localhost", "127.0.0.1", "::1")
     hosts = [*args.allow_host, *_LOCAL_NAMES] if is_local or args.allow_host else []
     app = create_app(
