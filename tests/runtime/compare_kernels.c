@@ -176,7 +176,7 @@ static const Kernels *find(const char *name) {
 #elif defined(__aarch64__) || defined(_M_ARM64)
         &kernels_neon_i8mm, &kernels_neon,
 #endif
-        &kernels_scalar8, &kernels_scalar};
+        &kernels_scalar};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (strcmp(all[k]->name, name) == 0) return all[k];
     fprintf(stderr, "no kernels are called '%s'\n", name);

@@ -22,7 +22,7 @@ from treecrf.runtime.weights import Matrix
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "treecrf" / "runtime"
 FLAGS = ["-O1", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Werror"]
-EIGHT_BITS = ("avx512vnni", "avxvnni")
+X86 = ("avx512vnni", "avxvnni", "avx2")
 ARM = ("neon", "neon-i8mm")
 JOBS = "210"
 NOT_SUPPORTED = 3  # the exit status for an instruction set that the processor does not have
@@ -37,8 +37,7 @@ def compile_comparison(compiler: str, target: Path, *flags: str) -> Path:
 
 
 def compare(command: list[str], name: str) -> None:
-    reference = "scalar8" if name in EIGHT_BITS else "scalar"
-    done = subprocess.run([*command, reference, name, JOBS], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, "scalar", name, JOBS], capture_output=True, text=True, check=False)
     if done.returncode == NOT_SUPPORTED:
         pytest.skip(done.stdout.strip())
     assert (done.returncode, done.stdout) == (0, f"{JOBS} of {JOBS} jobs agree\n")
@@ -49,7 +48,7 @@ def comparison(request, tmp_path_factory):
     return compile_comparison(request.param, tmp_path_factory.mktemp("kernels") / "compare")
 
 
-@pytest.mark.parametrize("name", [*EIGHT_BITS, "avx2"])
+@pytest.mark.parametrize("name", X86)
 def test_instruction_sets_of_this_processor_equal_plain_c(comparison, name):
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("these are instruction sets of x86-64")
@@ -79,7 +78,7 @@ def kernels():
 
 def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
     names = kernels.instruction_sets()
-    assert names[-2:] == ["scalar", "scalar8"] and instruction_set() == os.environ.get("TREECRF_ISA", names[0])
+    assert names[-1] == "scalar" and instruction_set() == os.environ.get("TREECRF_ISA", names[0])
     x, linear = random_array(9, 40), Linear(Matrix(random_array(70, 40, seed=1)))
     results = {}
     for name in names:
@@ -108,17 +107,17 @@ SENTENCE = ["the", "old", "cat", "that", "sat", "on", "the", "mat", "saw", "two"
 
 
 @pytest.mark.parametrize("model", ["en", "en-lstm"])
-def test_trees_of_real_models_do_not_depend_on_batches_and_threads(kernels, model, monkeypatch):
+def test_trees_of_real_models_do_not_depend_on_batches_threads_and_instruction_sets(kernels, model, monkeypatch):
     sentences = [SENTENCE[:length] for length in range(1, len(SENTENCE) + 1)]  # more words than one batch of a thread
     parser = Parser.load(model, "cpu", precision="int8")
-    for name in set(kernels.instruction_sets()) - {"scalar8"}:
+    runs = []
+    for name in kernels.instruction_sets():
         kernels.select(name)
-        runs = []
         for threads in (1, 2):
             monkeypatch.setattr("treecrf.chart.threads._chosen_count", threads)
             runs.append(list(parser.brackets_many(sentences)))
             runs.append([line for words in sentences for line in parser.brackets_many([words])])
-        assert all(run == runs[0] for run in runs), name
+    assert all(run == runs[0] for run in runs)
 
 
 @pytest.mark.parametrize(("name", "code", "text"), [("scalar", 0, "scalar"), ("mmx", 1, "TREECRF_ISA is 'mmx'")])

@@ -258,7 +258,7 @@ static int64_t lay_out_group(const EncoderJob *job, Group *g, int64_t rows, char
     int64_t x = reserve(&bytes, rows * job->size * (int64_t)sizeof(float));
     int64_t narrow = reserve(&bytes, rows * job->size * (int64_t)sizeof(float));
     int64_t wide = reserve(&bytes, rows * widest * (int64_t)sizeof(float));
-    QuantizedOffsets quantized = reserve_quantized(&bytes, rows, widest, WIDE);
+    QuantizedOffsets quantized = reserve_quantized(&bytes, rows, widest);
     if (block == NULL) return bytes;
     g->rows = g->count = 0;
     g->segments = (int64_t *)(block + segments);

@@ -1,8 +1,8 @@
 """The layers of the network on the compiled kernels: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
 Weights have 8 bits and one scale per output. Each input row is quantized on its own, so the result of a sentence does
-not depend on the rest of its batch. Rows have up to 14 bits. With the dot products of VNNI, LSTM states and label
-scores use rows of 8 bits. `reference.py` has the same layers in float32.
+not depend on the rest of its batch. Rows have up to 14 bits, and all instruction sets give the same numbers.
+`reference.py` has the same layers in float32.
 """
 
 import os

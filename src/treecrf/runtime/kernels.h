@@ -2,12 +2,11 @@
 
    Weights are int8 with a scale for each output. Each row that is multiplied by them is quantized by itself between its
    own smallest and largest number: x = low + scale * q, with q from 0 to 16,383. Instruction sets that multiply bytes need
-   two products for that; for rows on which it has little effect q goes to 255 only (see RowBits in linear.h). A row's
-   result therefore never depends on the other rows of a batch. Everything else is float32.
+   two products for that. A row's result therefore never depends on the other rows of a batch. Everything else is float32.
 
    The algorithms are written once, in linear.h, encoder.h, lstm.h and scorers.h, on top of vectors of LANES floats.
-   kernels_*.c compile them for one instruction set each; module.c chooses one at run time. Instruction sets with the
-   same NARROW_MAX give the same numbers, bit for bit. */
+   kernels_*.c compile them for one instruction set each; module.c chooses one at run time. All instruction sets give the
+   same numbers, bit for bit. */
 
 #ifndef TREECRF_KERNELS_H
 #define TREECRF_KERNELS_H
@@ -16,7 +15,7 @@
 
 #define LANES 16
 #define TILE (4 * LANES) /* columns of a tile */
-#define WIDE_MAX 16383   /* the largest quantized value */
+#define MAX_QUANTIZED 16383 /* the largest quantized value */
 #define LOW_BITS 7       /* of a quantized value that is split into two bytes */
 
 #define JOB_COUNTERS 3   /* zeros that the threads of a job share: the first is the first item that no thread has taken */
@@ -121,7 +120,7 @@ typedef struct {
     void (*pool)(const PoolJob *);
 } Kernels;
 
-extern const Kernels kernels_scalar, kernels_scalar8; /* scalar8: with the rounding of the 8-bit instruction sets */
+extern const Kernels kernels_scalar;
 #if defined(__x86_64__) || defined(_M_X64)
 extern const Kernels kernels_avx2, kernels_avx512vnni;
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 11

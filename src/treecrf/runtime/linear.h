@@ -13,18 +13,13 @@ typedef struct {
     float slope;                       /* of a leaky ReLU */
 } Linear;
 
-/* The bits of quantized rows. NARROW rows have 8 bits where an instruction set multiplies bytes, and 14 elsewhere: they are
-   for hidden states of LSTMs and for label scores, on which they have little effect. WIDE rows always have 14 bits. */
-typedef enum { NARROW, WIDE } RowBits;
-
 /* Quantized rows: x = low + scale * q. */
 typedef struct {
-    QuantizedValue *q; /* a wide row of bytes is a row of the low 7 bits and a row of the high 7 bits */
+    QuantizedValue *q; /* a row of bytes is a row of the low 7 bits and a row of the high 7 bits */
     float *scales, *lows;
-    RowBits bits;
 } Quantized;
 
-INLINE int64_t row_parts(RowBits bits) { return BYTE_ROWS && bits == WIDE ? 2 : 1; }
+enum { ROW_PARTS = BYTE_ROWS ? 2 : 1 };
 
 enum { NO_GELU, GELU };
 
@@ -60,9 +55,7 @@ INLINE Floats gelu(Floats x) {
 }
 
 /* The largest quantized value, which is less for many inputs, so that sums have 31 bits. */
-INLINE int64_t quantized_max(RowBits bits, int64_t inputs) {
-    return minimum(bits == WIDE ? WIDE_MAX : NARROW_MAX, INT32_MAX / (127 * inputs));
-}
+INLINE int64_t quantized_max(int64_t inputs) { return minimum(MAX_QUANTIZED, INT32_MAX / (127 * inputs)); }
 
 /* Quantizes a row of floats into row number `row`. */
 static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row) {
@@ -73,20 +66,18 @@ static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row
         high = f_max(high, values);
     }
     const int64_t width = padded(size);
-    const float levels = (float)quantized_max(to.bits, width);
+    const float levels = (float)quantized_max(width);
     float bottom = f_smallest(low), range = f_largest(high) - bottom;
     Floats factor = f_set(range > 0.0f ? levels / range : 0.0f), offset = f_set(bottom);
     for (int64_t k = 0; k < size; k += LANES) {
         Floats values = f_load_first(x + k, size - k, bottom);
         values = f_max(f_min(f_mul(f_sub(values, offset), factor), f_set(levels)), f_set(0.0f)); /* also for NaN */
-        QuantizedValue *q = to.q + row * row_parts(to.bits) * width + k;
+        QuantizedValue *q = to.q + row * ROW_PARTS * width + k;
 #if BYTE_ROWS
-        if (to.bits == WIDE) {
-            f_to_halves(q, q + width, values);
-            continue;
-        }
-#endif
+        f_to_halves(q, q + width, values);
+#else
         f_to_quantized(q, values);
+#endif
     }
     to.scales[row] = range / levels;
     to.lows[row] = bottom;
@@ -112,10 +103,10 @@ INLINE void finish_row(const Linear *l, Quantized x, int64_t row, int64_t column
    memory for whole tiles, and `row` is the first one of a tile. */
 INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t end, int64_t column,
                         int32_t sums[TILE_ROWS][TILE]) {
-    const int64_t stride = padded(l->inputs), parts = row_parts(x.bits), rows = minimum(end - row, TILE_ROWS / parts);
+    const int64_t stride = padded(l->inputs), rows = minimum(end - row, TILE_ROWS / ROW_PARTS);
     const int64_t inputs = (l->inputs + STEP_INPUTS - 1) / STEP_INPUTS * STEP_INPUTS;
-    tile_sums(x.q + row * parts * stride, rows * parts, inputs, stride, l->weights + column * stride, sums);
-    for (int64_t r = 0; parts == 2 && r < rows; r++)
+    tile_sums(x.q + row * ROW_PARTS * stride, rows * ROW_PARTS, inputs, stride, l->weights + column * stride, sums);
+    for (int64_t r = 0; ROW_PARTS == 2 && r < rows; r++)
         for (int c = 0; c < TILE; c++) sums[r][c] = sums[2 * r][c] + sums[2 * r + 1][c] * (1 << LOW_BITS);
     return row + rows;
 }
@@ -167,15 +158,13 @@ INLINE int64_t reserve(int64_t *end, int64_t bytes) {
 
 typedef struct {
     int64_t q, scales, lows;
-    RowBits bits;
 } QuantizedOffsets;
 
 /* Memory for quantized rows, rounded up to whole tiles. */
-INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size, RowBits bits) {
+INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size) {
     int64_t tiled = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     QuantizedOffsets offsets;
-    offsets.bits = bits;
-    offsets.q = reserve(end, tiled * row_parts(bits) * padded(size) * (int64_t)sizeof(QuantizedValue));
+    offsets.q = reserve(end, tiled * ROW_PARTS * padded(size) * (int64_t)sizeof(QuantizedValue));
     offsets.scales = reserve(end, tiled * (int64_t)sizeof(float));
     offsets.lows = reserve(end, tiled * (int64_t)sizeof(float));
     return offsets;
@@ -183,7 +172,7 @@ INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t si
 
 INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets) {
     Quantized x = {(QuantizedValue *)(block + offsets.q), (float *)(block + offsets.scales),
-                   (float *)(block + offsets.lows), offsets.bits};
+                   (float *)(block + offsets.lows)};
     return x;
 }
 
@@ -198,7 +187,7 @@ static int multiply_job(const LinearJob *job) {
     Linear l = linear_at(job->table, job->inputs, job->outputs);
     int64_t bytes = 0;
     char *block, *memory;
-    QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs, WIDE);
+    QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
     if ((memory = allocate(bytes, &block)) == NULL) return 0;
     Quantized x = quantized_at(block, offsets);
     l.slope = (float)job->slope;

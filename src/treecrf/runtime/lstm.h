@@ -103,8 +103,8 @@ static int lstm_job(const LstmJob *job) {
     block.units = padded(job->size);
     int64_t gates = reserve(&bytes, GROUP_ROWS * 4 * block.units * (int64_t)sizeof(float));
     int64_t cells = reserve(&bytes, job->block * block.units * (int64_t)sizeof(float));
-    QuantizedOffsets x = reserve_quantized(&bytes, GROUP_ROWS, job->inputs, WIDE);
-    QuantizedOffsets state = reserve_quantized(&bytes, job->block, job->size, NARROW);
+    QuantizedOffsets x = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
+    QuantizedOffsets state = reserve_quantized(&bytes, job->block, job->size);
     char *start, *memory = allocate(bytes, &start);
     if (memory == NULL) return 0;
     block.gates = (float *)(start + gates);

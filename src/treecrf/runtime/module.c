@@ -24,7 +24,7 @@ static const Kernels *const ALL_KERNELS[] = { /* the best first */
 #elif defined(__aarch64__) || defined(_M_ARM64)
     &kernels_neon_i8mm, &kernels_neon,
 #endif
-    &kernels_scalar, &kernels_scalar8};
+    &kernels_scalar};
 
 enum { KERNEL_COUNT = sizeof ALL_KERNELS / sizeof ALL_KERNELS[0] };
 
@@ -286,7 +286,7 @@ static PyObject *select_instruction_set(PyObject *module, PyObject *args) {
     for (int k = 0; k < KERNEL_COUNT; k++)
         if (strcmp(ALL_KERNELS[k]->name, name) == 0 && cpu_supports(name)) {
             selected = ALL_KERNELS[k];
-            return PyLong_FromLong(WIDE_MAX);
+            return PyLong_FromLong(MAX_QUANTIZED);
         }
     PyErr_Format(PyExc_ValueError, "this processor does not have the instruction set '%s'", name);
     return NULL;

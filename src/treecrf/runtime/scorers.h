@@ -58,7 +58,7 @@ static void score_block(const SpanBlock *b) {
 /* Threads take SPANS spans at a time, or an equal share of few spans. */
 static int labels_job(const LabelsJob *job) {
     int64_t bytes = 0;
-    QuantizedOffsets lefts = reserve_quantized(&bytes, SPANS, job->size, NARROW);
+    QuantizedOffsets lefts = reserve_quantized(&bytes, SPANS, job->size);
     int64_t first_spans = reserve(&bytes, (SPANS + 1) * (int64_t)sizeof(int64_t));
     int64_t sums = reserve(&bytes, SPANS * LANES * (int64_t)sizeof(float));
     char *start, *memory = allocate(bytes, &start);

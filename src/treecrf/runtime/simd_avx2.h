@@ -5,7 +5,6 @@
 
 #ifndef ISA_NAME /* AVX-VNNI has another name and other products, and shares the rest */
 #define ISA_NAME "avx2"
-#define NARROW_MAX WIDE_MAX
 #define BYTE_ROWS 0
 #endif
 #define TILE_ROWS 6
@@ -91,7 +90,6 @@ INLINE void store_bytes(QuantizedValue *to, __m256i words) {
     __m128i bytes = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
     _mm_storeu_si128((__m128i *)to, bytes);
 }
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) { store_bytes(to, to_words(x)); }
 INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
     __m256i words = to_words(x);
     store_bytes(low, _mm256_and_si256(words, _mm256_set1_epi16(127)));

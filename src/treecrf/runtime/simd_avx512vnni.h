@@ -1,7 +1,6 @@
 /* AVX-512 with the dot products of VNNI: a Floats is one vector, and rows are bytes. */
 
 #define ISA_NAME "avx512vnni"
-#define NARROW_MAX 255
 #define BYTE_ROWS 1
 #define TILE_ROWS 6
 
@@ -34,9 +33,6 @@ INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
 }
 INLINE Floats f_from_ints(const int32_t *from) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(from)); }
 typedef uint8_t QuantizedValue;
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
-    _mm_storeu_si128((__m128i *)to, _mm512_cvtusepi32_epi8(_mm512_cvtps_epi32(x)));
-}
 INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
     __m512i values = _mm512_cvtps_epi32(x);
     _mm_storeu_si128((__m128i *)low, _mm512_cvtepi32_epi8(_mm512_and_si512(values, _mm512_set1_epi32(127))));

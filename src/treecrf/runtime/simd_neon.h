@@ -7,7 +7,6 @@
 #ifndef ISA_NAME
 #define ISA_NAME "neon"
 #endif
-#define NARROW_MAX WIDE_MAX
 #define BYTE_ROWS 0 /* both halves of a row are multiplied at once */
 #define TILE_ROWS 4
 #define QUARTERS 4

@@ -1,10 +1,7 @@
 /* Plain C, which a compiler can vectorize: the definition of what the other instruction sets compute. */
 
-#ifndef ISA_NAME
 #define ISA_NAME "scalar"
-#define NARROW_MAX WIDE_MAX
 #define BYTE_ROWS 0
-#endif
 #define TILE_ROWS 4
 
 typedef struct {
@@ -60,16 +57,7 @@ INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
 }
 INLINE Floats f_from_ints(const int32_t *from) { LANEWISE((float)from[lane]); }
 /* Non-negative integers, rounded. */
-#if BYTE_ROWS
-typedef uint8_t QuantizedValue;
-/* The low and the high bits in two rows. */
-INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
-    x = f_round(x);
-    EACH_LANE low[lane] = (int32_t)x.v[lane] & ((1 << LOW_BITS) - 1), high[lane] = (uint8_t)((int32_t)x.v[lane] >> LOW_BITS);
-}
-#else
 typedef int16_t QuantizedValue;
-#endif
 INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
     x = f_round(x);
     EACH_LANE to[lane] = (QuantizedValue)x.v[lane];
