@@ -86,7 +86,7 @@ def test_clearing_the_cache_changes_nothing(batch_sentences):
     assert np.array_equal(before.words, after.words) and np.array_equal(before.chars, after.chars)
 
 
-def test_the_memory_of_long_words_is_bounded():
+def test_long_words_are_not_kept():
     numericalizer = Numericalizer(VOCABULARY)
     numericalizer.collate([["warm", "up"]])
     tracemalloc.start()
@@ -94,7 +94,7 @@ def test_the_memory_of_long_words_is_bounded():
         numericalizer.collate([[f"{number}-" + "long" * 250_000]])
     memory_bytes, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert memory_bytes < 40_000_000
+    assert memory_bytes < 1_000_000
 
 
 def test_threads_may_share_a_numericalizer():

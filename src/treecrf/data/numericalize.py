@@ -16,6 +16,7 @@ from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
 
 _CHARS_PER_WORD = 20  # further characters of a word are dropped
+_LONG_WORD = 10_000  # characters of a word that is not kept: it is not a word, and takes the memory of many
 _CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, of any length, and the later ones rarely recur
 
 
@@ -55,6 +56,7 @@ class Numericalizer:
         self._cache_rows: dict[str, int] = {}
         self._cache: dict[str, Ints] = {}  # feature name to the values of all cached words, by row
         self._cache_word_bytes = 0
+        self._has_long_word = False
 
     def collate(
         self,
@@ -104,6 +106,8 @@ class Numericalizer:
                 cache_rows = self._find_cache_rows(words)
             distinct, rows = _distinct(cache_rows)
             features = {name: column[distinct] for name, column in self._cache.items()}
+            if self._has_long_word:
+                self._clear_cache()
         special = _special_features(features)
         return rows, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
 
@@ -124,6 +128,7 @@ class Numericalizer:
             self._cache[name] = _append_rows(self._cache.get(name), used, values)
         self._cache_rows.update(zip(words, range(used, used + len(words)), strict=True))
         self._cache_word_bytes += sum(map(sys.getsizeof, words))
+        self._has_long_word |= max(map(len, words)) > _LONG_WORD
 
     def _cache_bytes(self) -> int:
         columns = sum(column.nbytes for column in self._cache.values())
