@@ -97,6 +97,7 @@ class Lane:
         while batch := self._next_batch():
             self._run_batch(batch)
             self._last_batch_jobs = len({entry.job for entry in batch})
+            del batch  # the jobs of a large request are not kept until the next one
 
     def _next_batch(self) -> list[BatchEntry]:
         """Waits for the next batch; an empty batch means that the lane is closed and the queue is empty."""

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 _ALLOCATOR = "PYTHONMALLOC"  # the variable that selects Python's allocator
+# glibc returns larger blocks at once; by default, it raises this limit to 32 MB
+_BLOCK_LIMIT = ("MALLOC_MMAP_THRESHOLD_", str(1 << 18))
 _PERIOD_SECONDS = 3.0
 _CHANGED_PAGES = 256  # 1 MB: a smaller change is not worth a system call
 _TRIALS = 5  # after a change: memory is often freed some seconds after it
@@ -23,7 +25,8 @@ def restart_with_system_allocator() -> None:
     """
     if _malloc_trim() is None or _ALLOCATOR in os.environ or sys.argv[1:2] != ["serve"] or not sys.executable:
         return
-    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, _ALLOCATOR: "malloc"})
+    environment = dict([_BLOCK_LIMIT]) | os.environ | {_ALLOCATOR: "malloc"}
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)
 
 
 async def release_memory_periodically() -> None:
