@@ -14,7 +14,8 @@ its target. The target of a text's interval is the value of the gold trees of th
 interval is the value of all gold trees of the treebank.
 
 `factors` fits the error factors of `treecrf.measures.error_factors` to development sets: for each measure and for texts
-of some lengths, it takes the factor that makes 95 % of the intervals cover the value of the gold trees.
+of some lengths, it takes the factor that makes 95 % of the intervals cover the value of the gold trees, in the treebank
+that needs the largest one.
 """
 
 import argparse
@@ -155,11 +156,13 @@ def needed_factors(gold_texts: GoldTexts, *, texts: int, sentences: int) -> dict
 
 def print_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) -> None:
     """Prints a and b of each measure: the least squares fit of the root of a^2 + b^2 n, with least values."""
-    gold_texts = GoldTexts(paths, model=model, seed=seed)
-    factors = [needed_factors(gold_texts, texts=texts, sentences=size) for size in FITTED_SIZES]
+    treebanks = [GoldTexts([path], model=model, seed=seed) for path in paths]
+    factors = [
+        [needed_factors(gold_texts, texts=texts, sentences=size) for gold_texts in treebanks] for size in FITTED_SIZES
+    ]
     sizes = np.array(FITTED_SIZES, np.float64)
     for name in MEASURES:
-        targets = np.array([by_size[name] for by_size in factors])
+        targets = np.array([max(needed[name] for needed in by_treebank) for by_treebank in factors])
         fits = []
         for growing in np.arange(LEAST_GROWING, 0.5, 0.005):
             constant = np.sqrt(max(LEAST_CONSTANT**2, np.mean(targets**2 - growing**2 * sizes)))
