@@ -23,11 +23,9 @@ RUN pip install --no-cache-dir --constraint constraints.txt '.[server]' ./packag
 FROM python:3.12-slim
 
 COPY --from=build /opt/treecrf /opt/treecrf
-# the allocator of the C library returns memory to the system after large requests, Python's own keeps some of it
 ENV PATH=/opt/treecrf/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1 \
-    PYTHONMALLOC=malloc
+    PYTHONUNBUFFERED=1
 
 RUN useradd --system --no-create-home --shell /usr/sbin/nologin treecrf
 USER treecrf

@@ -47,8 +47,16 @@ def random_sentences(words: Sequence[str], count: int) -> list[list[str]]:
     return [generator.choices(ranked, cum_weights=weights, k=length) for length in lengths]
 
 
-def processor_name() -> str:
-    """The name of this machine's processor."""
+def device_name(device: str) -> str:
+    """The name of a GPU with the version of PyTorch, or of this machine's processor."""
+    if device == "cpu":
+        return _processor_name()
+    import torch
+
+    return f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}"
+
+
+def _processor_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:  # not on Linux

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures the speed of a model and prints it."""
-    from treecrf.bulk.benchmark import SHORT_WORDS, measure_speed, processor_name
+    from treecrf.bulk.benchmark import SHORT_WORDS, device_name, measure_speed
     from treecrf.parser import Parser
 
     for name in ("sentences", "repeats"):
@@ -37,16 +37,9 @@ def run(args: argparse.Namespace) -> None:
     parser = Parser.load(args.model, args.device)
     load_seconds = time.perf_counter() - started
     speed = measure_speed(parser, sentences=args.sentences, repeats=args.repeats, mbr=not args.no_mbr)
-    device = processor_name() if parser.device == "cpu" else _gpu_name(parser.device)
-    print(f"{args.model} on {device}, {'without' if args.no_mbr else 'with'} MBR")
+    print(f"{args.model} on {device_name(parser.device)}, {'without' if args.no_mbr else 'with'} MBR")
     print(parser)
     print(f"load                   {load_seconds:10.2f} s")
     print(f"{f'{speed.sentences:,} sentences':22} {speed.sentences / speed.batch_seconds:10,.0f} sentences/s")
     print(f"{f'{speed.words:,} words':22} {speed.words / speed.batch_seconds:10,.0f} words/s")
     print(f"{f'one of {SHORT_WORDS} words':22} {1000 * speed.latency_seconds:10.2f} ms")
-
-
-def _gpu_name(device: str) -> str:
-    import torch
-
-    return f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}"

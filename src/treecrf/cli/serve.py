@@ -8,6 +8,7 @@ from pathlib import Path
 
 from treecrf.cli.errors import OptionError
 from treecrf.server.limits import Limits
+from treecrf.server.memory import restart_with_system_allocator
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _MAX_PORT = 65535
@@ -74,15 +75,14 @@ def run(args: argparse.Namespace) -> None:
     """Loads the models and serves until SIGTERM or SIGINT."""
     limits = Limits(**{limit.name: getattr(args, f"max_{limit.name}") for limit in fields(Limits)})
     token, port = _read_token(args), _read_port(args)
+    restart_with_system_allocator()
     try:
         from treecrf.server.app import create_app
         from treecrf.server.process import serve
     except ImportError as error:
         raise ValueError(f"{error}; the server needs pip install 'treecrf[server]'") from error
-    from treecrf.server.memory import restart_with_system_allocator
     from treecrf.server.models import load_parsers
 
-    restart_with_system_allocator()
     is_local = args.host in ("localhost", "127.0.0.1", "::1")
     hosts = [*args.allow_host, *_LOCAL_NAMES] if is_local or args.allow_host else []
     app = create_app(

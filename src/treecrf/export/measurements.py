@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from treecrf.bulk.benchmark import processor_name
+from treecrf.bulk.benchmark import device_name
 from treecrf.bulk.timer import median_seconds
 from treecrf.calibration.predictions import Predictions, collect_predictions
 from treecrf.calibration.reliability import reliability
@@ -104,7 +104,7 @@ def _speed(parser: Parser, folder: Path, sentences: Sequence[Sequence[str]]) -> 
         mean_words=sum(map(len, words)) / len(words),
         sentences_per_second=len(words) / seconds,
         parser=str(parser),
-        device=processor_name() if parser.device == "cpu" else "a GPU",
+        device=device_name(parser.device),
         peak_memory=_peak_memory(folder, words),
     )
 

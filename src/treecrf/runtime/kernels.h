@@ -2,7 +2,7 @@
 
    Weights are int8 with a scale for each output. Each row that is multiplied by them is quantized by itself between its
    own smallest and largest number: x = low + scale * q, with q from 0 to 16,383. Instruction sets that multiply bytes need
-   two products for that. A row's result therefore never depends on the other rows of a batch. Everything else is float32.
+   two products for that. So a row's result never depends on the other rows of a batch. Everything else is float32.
 
    The algorithms are written once, in linear.h, encoder.h, lstm.h and scorers.h, on top of vectors of LANES floats.
    kernels_*.c compile them for one instruction set each; module.c chooses one at run time. All instruction sets give the

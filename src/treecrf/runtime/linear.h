@@ -40,8 +40,7 @@ INLINE Floats exponential(Floats x) {
     return f_scale(p, n, x);
 }
 
-/* GELU within 2e-4 from -8 to 8, where a step of 8-bit rounding is about 0.02: the normal distribution function is 1/2
-   plus an odd polynomial, and constant beyond 4. */
+/* GELU within 2e-4 from -8 to 8: the normal distribution function is 1/2 plus an odd polynomial, and constant beyond 4. */
 INLINE Floats gelu(Floats x) {
     Floats clamped = f_max(f_min(x, f_set(4.0f)), f_set(-4.0f)), square = f_mul(clamped, clamped);
     Floats p = f_set(2.27813814e-8f);
