@@ -1,14 +1,15 @@
-"""Writes a smaller copy of an encoder with a Unigram tokenizer: with the pieces that the words of treebanks have.
+"""Writes a smaller copy of an encoder with a Unigram tokenizer: with the pieces that treebanks have more than once.
 
     python recipes/prune_pieces.py ENCODER OUT data/icon/train.mrg.gz ...
 
 ENCODER is a folder of Hugging Face's format, such as that of intfloat/multilingual-e5-small. Special pieces and single
 letters, digits and marks of Latin text are kept as well, so that any word of a Latin script can be split. Pieces keep
-their scores. The words of the treebanks are split as before, because their best pieces are still there.
+their scores, so words whose pieces are kept are split as before, and other words into smaller pieces.
 """
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ EMBEDDINGS = "embeddings.word_embeddings.weight"
 SPECIAL_TOKENS = ("bos_token", "cls_token", "eos_token", "sep_token", "pad_token", "unk_token")
 # Latin letters with and without accents, punctuation, currency signs and letter-like symbols
 LATIN_CHARACTERS = (range(0x20, 0x250), range(0x1E00, 0x1F00), range(0x2010, 0x2060), range(0x20A0, 0x2200))
+MIN_COUNT = 2  # of a piece in the treebanks: what is learned about a piece from a single sentence is not worth its size
 # a table of characters that treecrf does not load; it is close to NFKC
 PRECOMPILED, REPLACEMENT = "Precompiled", {"type": "NFKC"}
 
 
-def prune_encoder(source: Path, target: Path, words: Iterable[str]) -> int:
-    """Writes the encoder with the pieces of the words; returns the number of pieces."""
+def prune_encoder(source: Path, target: Path, words: Mapping[str, int]) -> int:
+    """Writes the encoder with the frequent pieces of the counted words; returns the number of pieces."""
     tokenizer = json.loads((source / TOKENIZER).read_text(encoding="utf-8"))
     if tokenizer["model"].get("type") != "Unigram":
         raise ValueError(f"{source / TOKENIZER} has the model {tokenizer['model'].get('type')}; expected Unigram")
@@ -51,16 +53,20 @@ def prune_encoder(source: Path, target: Path, words: Iterable[str]) -> int:
     return len(kept_ids)
 
 
-def kept_piece_ids(tokenizer: Mapping[str, Any], special_tokens: set[str], words: Iterable[str]) -> list[int]:
-    """The ids of special pieces, of the pieces of the words, and of single Latin characters, in increasing order."""
+def kept_piece_ids(tokenizer: Mapping[str, Any], special_tokens: set[str], words: Mapping[str, int]) -> list[int]:
+    """The increasing ids of special pieces, of frequent pieces of the words, and of single Latin characters."""
     backend = Tokenizer.from_str(json.dumps(tokenizer))
-    encodings = backend.encode_batch_fast(sorted(set(words)), add_special_tokens=False)
-    used_ids = {id_ for encoding in encodings for id_ in encoding.ids}
+    counts: Counter[int] = Counter()
+    for encoding, count in zip(
+        backend.encode_batch_fast(list(words), add_special_tokens=False), words.values(), strict=True
+    ):
+        for id_ in encoding.ids:
+            counts[id_] += count
     pieces = [piece for piece, _ in tokenizer["model"]["vocab"]]
     return [
         id_
         for id_, piece in enumerate(pieces)
-        if id_ in used_ids or piece in special_tokens or _is_latin_character(piece)
+        if counts[id_] >= MIN_COUNT or piece in special_tokens or _is_latin_character(piece)
     ]
 
 
@@ -88,10 +94,14 @@ def replace_precompiled(normalizer_settings: Any) -> Any:
     )
 
 
-def treebank_words(paths: Iterable[str]) -> set[str]:
-    """The words of treebanks as a parser with the normalization "multiword" reads them."""
-    words = {word for path in paths for tree in read_trees(path) for word in tree.words}
-    return set(map(normalizer("multiword"), words))
+def treebank_words(paths: Iterable[str]) -> Counter[str]:
+    """The words of treebanks as a parser with the normalization "multiword" reads them, with their counts."""
+    words = Counter(word for path in paths for tree in read_trees(path) for word in tree.words)
+    normalize = normalizer("multiword")
+    normalized: Counter[str] = Counter()
+    for word, count in words.items():
+        normalized[normalize(word)] += count
+    return normalized
 
 
 def _is_latin_character(piece: str) -> bool:

@@ -64,7 +64,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_pruned_tokenizer_splits_the_words_as_before(encoder: Path, words: set[str]) -> None:
     tokenizer = json.loads((encoder / "tokenizer.json").read_text())
     tokenizer["normalizer"] = prune_pieces.replace_precompiled(tokenizer["normalizer"])
-    kept_ids = prune_pieces.kept_piece_ids(tokenizer, {"<s>", "</s>", "<pad>", "<unk>"}, words)
+    kept_ids = prune_pieces.kept_piece_ids(tokenizer, {"<s>", "</s>", "<pad>", "<unk>"}, dict.fromkeys(words, 2))
     whole = Tokenizer.from_str(json.dumps(tokenizer))
     pruned = Tokenizer.from_str(json.dumps(prune_pieces.prune_tokenizer(tokenizer, kept_ids)))
     for word in words:
@@ -73,9 +73,9 @@ def test_a_pruned_tokenizer_splits_the_words_as_before(encoder: Path, words: set
 
 
 def test_a_pruned_encoder_has_the_vectors_of_its_pieces_and_can_be_loaded(encoder: Path, tmp_path: Path) -> None:
-    count = prune_pieces.prune_encoder(encoder, tmp_path, {"ab", "cab"})
+    count = prune_pieces.prune_encoder(encoder, tmp_path, {"ab": 2, "cab": 3, "bc": 1})
     pieces = [piece for piece, _ in json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]]
-    assert count == len(pieces) and not {"漢", "abc"} & set(pieces) and {"é", "▁ab", "cab"} <= set(pieces)
+    assert count == len(pieces) and not {"漢", "bc"} & set(pieces) and {"é", "▁ab", "cab"} <= set(pieces)
     vectors = load_file(tmp_path / "model.safetensors")["embeddings.word_embeddings.weight"]
     assert vectors[:, 0].tolist() == [4 * list(PIECES).index(piece) for piece in pieces]
     subwords = SubwordTokenizer.load(tmp_path)

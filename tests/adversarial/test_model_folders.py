@@ -50,7 +50,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     vocabulary = Vocabulary.build(trees)
     network = randomize(SpanModel(config, vocabulary.sizes, encoder=Bert(bert)))
     Parser(network, vocabulary, subwords=tokenizer).save(folder)
-    save_parser_state(folder, load_parser_state(folder), small=True)
+    save_parser_state(folder, load_parser_state(folder), weight_bits=8)
     return folder
 
 

@@ -1,3 +1,5 @@
+import zlib
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,17 +11,24 @@ def random_weight(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-@given(st.integers(0, 999), st.floats(-8, 8))
-def test_the_error_of_a_weight_is_half_a_step_of_its_row(seed: int, magnitude: float) -> None:
+@given(st.integers(0, 999), st.floats(-8, 8), st.integers(4, 8))
+def test_the_error_of_a_weight_is_half_a_step_of_its_row(seed: int, magnitude: float, bits: int) -> None:
     weight = (random_weight(64, 80, seed=seed) * 10**magnitude).astype(np.float32)
-    dequantized = dequantize_weights(quantize_weights({"w": weight}))["w"]
-    step = np.abs(weight).max(1, keepdims=True) / 127
+    dequantized = dequantize_weights(quantize_weights({"w": weight}, bits))["w"]
+    step = np.abs(weight).max(1, keepdims=True) / (2 ** (bits - 1) - 1)
     assert (np.abs(dequantized - weight) <= 0.501 * step).all()
 
 
 def test_large_matrices_take_a_quarter_of_the_space() -> None:
     quantized = quantize_weights({"w": random_weight(512, 400)})
     assert sum(array.nbytes for array in quantized.values()) < 0.26 * 512 * 400 * 4
+
+
+def test_fewer_bits_compress_better() -> None:
+    eight, six = (
+        len(zlib.compress(quantize_weights({"w": random_weight(512, 400)}, bits)["w"].tobytes())) for bits in (8, 6)
+    )
+    assert six < 0.8 * eight
 
 
 def test_small_arrays_vectors_and_integers_are_unchanged() -> None:

@@ -32,6 +32,7 @@ def pack_model(
     *,
     data: Path | None = None,
     vectors: int | None = None,
+    weight_bits: int = 8,
     commit: str | None = None,
     device: str | None = None,
 ) -> ModelCard:
@@ -50,7 +51,7 @@ def pack_model(
     if unknown:
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
-    save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), small=True)
+    save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), weight_bits=weight_bits)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
     card = ModelCard(

@@ -52,7 +52,7 @@ def copy_model(
                 shutil.copyfile(path, folder / path.name)
         card = replace(ModelCard.load(source), name=folder.name)
     else:
-        save_parser_state(folder, state, small=True)
+        save_parser_state(folder, state, weight_bits=8)
         card = _unscored_card(folder, state)
     if purpose is not None:
         card = replace(card, purpose=purpose)

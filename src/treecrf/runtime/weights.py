@@ -83,15 +83,19 @@ class EmbeddingTable:
         return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
 
 
-def quantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
-    """The weights with large matrices as bytes, for `dequantize_weights`."""
+def quantize_weights(weights: Mapping[str, Array], bits: int = 8) -> dict[str, Array]:
+    """The weights with large matrices as bytes, for `dequantize_weights`.
+
+    With fewer than 8 bits, the bytes have fewer different values, and archives compress them better.
+    """
+    largest = np.float32(2 ** (bits - 1) - 1)
     quantized: dict[str, Array] = {}
     for name, weight in weights.items():
         if weight.dtype.kind != "f" or weight.ndim < 2 or weight.size < _MIN_SIZE:
             quantized[name] = weight
             continue
         weight = weight.astype(np.float32)
-        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
+        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / largest, np.finfo(np.float32).tiny)
         quantized[name] = np.rint(weight / scale).astype(np.int8)
         quantized[SCALE_PREFIX + name] = scale
     return quantized
