@@ -9,4 +9,4 @@ done
 treecrf train recipes/es.toml -o runs/es
 treecrf calibrate runs/es data/cess_esp/dev.mrg.gz -o runs/es-calibrated
 rm -rf packages/treecrf-es
-treecrf pack runs/es-calibrated packages/treecrf-es --package --package-version 0.2.0 --card recipes/cards/es.toml
+treecrf pack runs/es-calibrated packages/treecrf-es --package --package-version 0.2.0 --weight-bits 6 --card recipes/cards/es.toml

@@ -9,4 +9,4 @@ done
 treecrf train recipes/id.toml -o runs/id
 treecrf calibrate runs/id data/icon/dev.mrg.gz -o runs/id-calibrated
 rm -rf packages/treecrf-id
-treecrf pack runs/id-calibrated packages/treecrf-id --package --package-version 0.2.0 --card recipes/cards/id.toml
+treecrf pack runs/id-calibrated packages/treecrf-id --package --package-version 0.2.0 --weight-bits 6 --card recipes/cards/id.toml

@@ -10,4 +10,4 @@ done
 treecrf train recipes/is.toml -o runs/is
 treecrf calibrate runs/is data/icepahc/dev.mrg.gz data/greynir/dev.mrg.gz -o runs/is-calibrated
 rm -rf packages/treecrf-is
-treecrf pack runs/is-calibrated packages/treecrf-is --package --package-version 0.2.0 --card recipes/cards/is.toml
+treecrf pack runs/is-calibrated packages/treecrf-is --package --package-version 0.2.0 --weight-bits 6 --card recipes/cards/is.toml

@@ -9,4 +9,4 @@ done
 treecrf train recipes/pt.toml -o runs/pt
 treecrf calibrate runs/pt data/floresta/dev.mrg.gz -o runs/pt-calibrated
 rm -rf packages/treecrf-pt
-treecrf pack runs/pt-calibrated packages/treecrf-pt --package --package-version 0.2.0 --card recipes/cards/pt.toml
+treecrf pack runs/pt-calibrated packages/treecrf-pt --package --package-version 0.2.0 --weight-bits 6 --card recipes/cards/pt.toml

@@ -15,7 +15,8 @@ from treecrf import models
 from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
-from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks, to_markdown
+from treecrf.export.card_files import to_markdown
+from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
 from treecrf.export.pack import pack_model, renew_card
 from treecrf.parser import Parser
 from treecrf.training import Recipe, fit

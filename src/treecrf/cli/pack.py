@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Packs a model and scores it; prints its model card, or how its package is installed."""
-    from treecrf.export.model_card import to_markdown
+    from treecrf.export.card_files import to_markdown
 
     purpose, treebanks = _read_texts(args)
     _check(args)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from treecrf.config import read_config, to_toml, tomllib
 from treecrf.evalb import COLLINS, Rules, find_rules
+from treecrf.export.card_files import save_card
 from treecrf.export.measurements import measure_model
 from treecrf.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
 from treecrf.export.run_defaults import (
@@ -66,7 +67,7 @@ def pack_model(
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
     )
-    card.save(folder)
+    save_card(card, folder)
     return card
 
 
@@ -85,7 +86,7 @@ def renew_card(
         data=tuple(treebanks[treebank.name] for treebank in card.data),
         **measurements._asdict(),
     )
-    card.save(folder)
+    save_card(card, folder)
     return card
 
 

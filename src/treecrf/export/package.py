@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from treecrf.export.card_files import save_card
 from treecrf.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
 from treecrf.export.package_files import PackageNames, package_files
 from treecrf.export.run_defaults import unstated_purpose
@@ -58,7 +59,7 @@ def copy_model(
         card = replace(card, purpose=purpose)
     if treebanks is not None:
         card = replace(card, data=tuple(treebanks.get(entry.name, entry) for entry in card.data))
-    card.save(folder)
+    save_card(card, folder)
 
 
 def _unscored_card(folder: Path, state: ParserState) -> ModelCard:
