@@ -15,6 +15,7 @@ from server_process import TIMEOUT, ServerProcess, start_server, wait_until
 from toygrammar import toy_trees
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.server.process import listen
 
 SENTENCES = [tree.words for tree in toy_trees(96, seed=4)]
 LONG = [(SENTENCES[0] * 40)[:40]] * 4
@@ -256,3 +257,20 @@ def test_a_server_uses_the_system_s_allocator_unless_another_one_is_chosen(
         assert f"PYTHONMALLOC={expected}".encode() in environment
         assert httpx.post(f"{server.url}/parse", json={"text": "We parse."}).status_code == 200
         assert server.stop() == 0
+
+
+def test_responses_are_not_held_back_for_an_acknowledgment() -> None:
+    async def no_delay() -> int:
+        accepted: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        class Protocol(asyncio.Protocol):
+            def connection_made(self, transport: Any) -> None:
+                option = transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+                accepted.set_result(option)
+
+        with listen("127.0.0.1", 0) as listener:
+            await asyncio.get_running_loop().create_server(Protocol, sock=listener)
+            with socket.create_connection(listener.getsockname()):
+                return await accepted
+
+    assert asyncio.run(no_delay())
