@@ -114,7 +114,7 @@ static int compare_labels(const Kernels *a, const Kernels *b) {
     packed(a, (size + 1) * width, size, table);
     int64_t *lefts = integers(spans, 0, boundaries - 1), *rights = integers(spans, 0, boundaries - 1);
     for (int64_t k = 1; k < spans; k++)
-        if (between(0, 2)) lefts[k] = lefts[k - 1];
+        if (between(0, 2)) rights[k] = rights[k - 1];
     float *one = floats(spans * classes), *other = floats(spans * classes);
     LabelsJob job = {between(1, 3), spans, size, classes, boundaries, size, table, floats(boundaries * size), floats(boundaries * size),
                      lefts, rights, &next, one};

@@ -125,7 +125,7 @@ def random_encode(kernels: Any, random: Random) -> Call:
 def random_score_labels(kernels: Any, random: Random) -> Call:
     spans, size, classes, boundaries = (int(random.integers(1, most)) for most in (250, 30, 40, 20))
     parameters = packed(kernels, random, (size + 1) * (classes + -classes % LANES), size)
-    ends = [np.sort(integers(random, 0, boundaries - 1, spans)), integers(random, 0, boundaries - 1, spans)]
+    ends = [integers(random, 0, boundaries - 1, spans), np.sort(integers(random, 0, boundaries - 1, spans))]
     out = np.zeros((spans, classes), np.float32)
     vectors = [floats(random, boundaries, size), floats(random, boundaries, size)]
     arguments = [spans, size, classes, boundaries, size, table(parameters), *vectors, *ends, counters(), out]

@@ -242,6 +242,23 @@ def test_charts_and_selected_spans_are_close_to_those_of_floats(classes):
         assert relative_error(int8.Chart(*first)(left, right), reference.Chart(*first)(left, right)) < 0.02
 
 
+def test_scorers_with_stored_bytes_differ_from_those_of_floats_by_the_rounding_of_rows():
+    names = ("weight", "left", "right", "bias")
+    for classes, size in ((1, 70), (21, 37)):
+        blocks = [
+            random_array(classes, *shape, seed=3 + n) for n, shape in enumerate([(size, size), (size,), (size,), ()])
+        ]
+        weights = Weights(quantize_weights(dict(zip(names, blocks, strict=True))))
+        stored = [weights[name] for name in names]
+        left, right = random_array(3, 8, size), random_array(3, 8, size, seed=1)
+        boundaries = (np.random.default_rng(seed).integers(0, 24, 100) for seed in range(2))
+        arguments = left, right, *boundaries
+        assert relative_error(int8.Labels(*stored)(*arguments), reference.Labels(*stored)(*arguments)) < 1e-3
+        if classes == 1:
+            first = [block[0] for block in stored]
+            assert relative_error(int8.Chart(*first)(left, right), reference.Chart(*first)(left, right)) < 1e-3
+
+
 @pytest.mark.parametrize("size", [1, 16, 50])
 def test_positions_are_the_means_of_their_pieces_or_zero(size):
     hidden = random_array(3, 7, size)

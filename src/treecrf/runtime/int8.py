@@ -95,12 +95,15 @@ class Chart:
     """
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
-        rows, biases = np.concatenate([weight, right[None]]), np.concatenate([left, bias[None]])
+        # `right` is not stored as bytes: a second row has what the bytes of the first one leave
+        rows = np.concatenate([weight, right[None], (right - _rounded_to_bytes(right))[None]])
+        biases = np.concatenate([left, bias[None], np.zeros(1, np.float32)])
         self._right_product = Linear(Matrix(rows), biases)
 
     def __call__(self, left: Floats, right: Floats) -> Floats:
         """Scores (b, n, n) for boundary vectors (b, n, size)."""
         rows, half = _rows(left), self._right_product(right)
+        half = np.concatenate([half[..., :-2], half[..., -2:].sum(-1, keepdims=True)], -1)
         sentences, boundaries, size = left.shape
         out = np.empty((sentences, boundaries, boundaries), np.float32)
         settings = (sentences, boundaries, size, _stride(rows))
@@ -117,9 +120,10 @@ class Labels:
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
         classes, size, _ = weight.shape
         self._sizes = size, classes
-        # the kernel computes 16 classes at a time, and adds up the bias first
-        weights = np.concatenate([left[None], weight.transpose(2, 0, 1)])  # (size + 1, classes, size)
-        biases = np.concatenate([bias[None], right.T])
+        # The kernel computes 16 classes at a time, and adds up the bias first. The right boundary is multiplied first,
+        # because bytes are stored with one scale for each left dimension.
+        weights = np.concatenate([right[None], weight.swapaxes(0, 1)])  # (size + 1, classes, size)
+        biases = np.concatenate([bias[None], left.T])
         rows = _split_classes(weights).reshape(-1, size)
         self._parameters = _ParameterTable(_pack(Matrix(rows), _split_classes(biases[..., None]).ravel()))
 
@@ -128,12 +132,14 @@ class Labels:
         left_rows, right_rows = _rows(left), _rows(right)
         if _stride(left_rows) != _stride(right_rows):
             left_rows, right_rows = np.ascontiguousarray(left_rows), np.ascontiguousarray(right_rows)
+        order = np.argsort(rights, kind="stable")
         out = np.empty((len(lefts), self._sizes[1]), np.float32)
         settings = (len(out), *self._sizes, len(left_rows), _stride(left_rows))
-        boundaries = left_rows, right_rows, np.ascontiguousarray(lefts), np.ascontiguousarray(rights)
-        arrays = (self._parameters.addresses, *boundaries)
+        arrays = self._parameters.addresses, left_rows, right_rows, lefts[order], rights[order]
         run_kernel(_kernels.score_labels, len(out), *settings, arrays=arrays, out=out)
-        return out
+        scores = np.empty_like(out)
+        scores[order] = out
+        return scores
 
 
 class Lstm:
@@ -272,6 +278,12 @@ def _pack(weight: Matrix, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
         scales[: len(rows)] = weight.scales[:, 0]
         sums[: len(rows)] = rows.sum(1, dtype=np.int32)
     return [tiles, scales, sums, biases]
+
+
+def _rounded_to_bytes(row: Floats) -> Floats:
+    """The numbers that the bytes of a packed row stand for."""
+    scale = max(np.abs(row).max(initial=0) / np.float32(127), np.finfo(np.float32).tiny)
+    return np.rint(row / scale) * scale
 
 
 def _split_classes(x: Floats) -> Floats:

@@ -63,9 +63,9 @@ typedef struct { /* one bidirectional LSTM layer */
 typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
     int64_t threads, spans, size, classes, boundaries;
     int64_t stride;                /* of boundaries */
-    const int64_t *table;          /* of the linear layer from l to [l; 1]' W: see SpanBlock in scorers.h */
+    const int64_t *table;          /* of the linear layer from r to W [r; 1]: see SpanBlock in scorers.h */
     const float *left, *right;     /* (boundaries, size) */
-    const int64_t *lefts, *rights; /* (spans,) boundary ids; spans with the same left boundary are neighbors */
+    const int64_t *lefts, *rights; /* (spans,) boundary ids; spans with the same right boundary are neighbors */
     int64_t *next;                 /* the first span that no thread has taken */
     float *out;                    /* (spans, classes) */
 } LabelsJob;

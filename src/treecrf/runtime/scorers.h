@@ -3,12 +3,12 @@
 #define DOTS 4
 #define SPANS 192
 
-typedef struct { /* spans that a thread scores together; those with the same left boundary are one row */
+typedef struct { /* spans that a thread scores together; those with the same right boundary are one row */
     const LabelsJob *job;
-    Linear half;          /* from l to [l; 1]' W: for each LANES classes, the factors of 1 and of each number of r */
+    Linear half;          /* from r to W [r; 1]: for each LANES classes, the factors of 1 and of each number of l */
     int64_t rows;
     int64_t *first_spans; /* (rows + 1,) */
-    Quantized lefts;      /* (rows, size) */
+    Quantized rights;     /* (rows, size) */
     float *sums;          /* of LANES classes of each span so far */
 } SpanBlock;
 
@@ -16,8 +16,8 @@ static void add_spans(SpanBlock *b, int64_t begin, int64_t end) {
     const LabelsJob *job = b->job;
     b->rows = 0;
     for (int64_t k = begin; k < end; k++) {
-        if (k > begin && job->lefts[k] == job->lefts[k - 1]) continue;
-        quantize_row(job->left + job->lefts[k] * job->stride, job->size, b->lefts, b->rows);
+        if (k > begin && job->rights[k] == job->rights[k - 1]) continue;
+        quantize_row(job->right + job->rights[k] * job->stride, job->size, b->rights, b->rows);
         b->first_spans[b->rows++] = k;
     }
     b->first_spans[b->rows] = end;
@@ -29,15 +29,15 @@ INLINE void add_products_of_row(const SpanBlock *b, int64_t row, int64_t column,
     const int64_t count = minimum(TILE, b->half.outputs - column) / LANES;
     Floats half[TILE / LANES];
     for (int64_t n = 0, c = column; n < count; n++, c += LANES)
-        half[n] = f_fma(dequantize(&b->half, b->lefts, row, c, sums + n * LANES), f_load(b->half.scales + c),
+        half[n] = f_fma(dequantize(&b->half, b->rights, row, c, sums + n * LANES), f_load(b->half.scales + c),
                         f_load(b->half.bias + c));
     for (int64_t span = b->first_spans[row]; span < b->first_spans[row + 1]; span++) {
-        const float *right = job->right + job->rights[span] * job->stride;
+        const float *left = job->left + job->lefts[span] * job->stride;
         float *sum = b->sums + (span - b->first_spans[0]) * LANES;
         int64_t k = column / LANES % (job->size + 1), class = column / LANES / (job->size + 1) * LANES;
         Floats total = f_load(sum);
         for (int64_t n = 0; n < count; n++) {
-            total = k == 0 ? half[n] : f_fma(f_set(right[k - 1]), half[n], total);
+            total = k == 0 ? half[n] : f_fma(f_set(left[k - 1]), half[n], total);
             if (k++ < job->size) continue;
             f_store_first(job->out + span * job->classes + class, job->classes - class, total);
             k = 0, class += LANES;
@@ -50,7 +50,7 @@ static void score_block(const SpanBlock *b) {
     int32_t sums[TILE_ROWS][TILE];
     for (int64_t column = 0; column < b->half.outputs; column += TILE)
         for (int64_t row = 0, tile_end; row < b->rows; row = tile_end) {
-            tile_end = row_sums(&b->half, b->lefts, row, b->rows, column, sums);
+            tile_end = row_sums(&b->half, b->rights, row, b->rows, column, sums);
             for (int64_t r = 0; row + r < tile_end; r++) add_products_of_row(b, row + r, column, sums[r]);
         }
 }
@@ -58,7 +58,7 @@ static void score_block(const SpanBlock *b) {
 /* Threads take SPANS spans at a time, or an equal share of few spans. */
 static int labels_job(const LabelsJob *job) {
     int64_t bytes = 0;
-    QuantizedOffsets lefts = reserve_quantized(&bytes, SPANS, job->size);
+    QuantizedOffsets rights = reserve_quantized(&bytes, SPANS, job->size);
     int64_t first_spans = reserve(&bytes, (SPANS + 1) * (int64_t)sizeof(int64_t));
     int64_t sums = reserve(&bytes, SPANS * LANES * (int64_t)sizeof(float));
     char *start, *memory = allocate(bytes, &start);
@@ -67,7 +67,7 @@ static int labels_job(const LabelsJob *job) {
     b.job = job;
     b.half = linear_at(job->table, job->size, (job->size + 1) * padded(job->classes));
     b.first_spans = (int64_t *)(start + first_spans);
-    b.lefts = quantized_at(start, lefts);
+    b.rights = quantized_at(start, rights);
     b.sums = (float *)(start + sums);
     const int64_t share = minimum((job->spans + job->threads - 1) / job->threads, SPANS);
     for (int64_t begin; (begin = next_block(job->next, share)) < job->spans;) {
