@@ -2,8 +2,8 @@
 # sh recipes/en-lstm.sh
 # Its teachers are those of `en` (recipes/en-teachers.sh).
 #
-# The weights in the package were trained at commit 4426b83 with these settings, packed without temperatures, and then
-# calibrated as in recipes/recalibrate.sh.
+# The weights in the package were trained at commit 4426b83 with these settings, but without recipes/constructions, which
+# did not exist; they were packed without temperatures, and then calibrated as in recipes/recalibrate.sh.
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en-lstm.toml -o runs/en-lstm

@@ -3,15 +3,16 @@
 # data/packages has the archives that recipes/raw_text.py names.
 # Training of the students needs some trees for raw sentences, so the best teacher parses them.
 set -e
+mkdir -p data/constructions data/raw
+cp recipes/constructions/train.mrg recipes/constructions/dev.mrg data/constructions
 treecrf train recipes/en-teacher.toml train.epochs=12 -o runs/en-teacher-ms-marco-minilm-l12
 for encoder in gte-small bge-small-en; do
     treecrf train recipes/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder
 done
 treecrf train recipes/en-teacher-words.toml -o runs/en-teacher-words
 
-mkdir -p data/raw
 python recipes/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz data/redwoods/test.mrg.gz > data/raw/redwoods.txt
 python recipes/raw_text.py data/packages data/masc/*.mrg.gz data/mctb/*.mrg.gz data/ptb_sample/*.mrg.gz data/gum/*.mrg.gz \
-    data/genia/*.mrg.gz data/craft/*.mrg.gz > data/raw/packages.txt
+    data/genia/*.mrg.gz data/craft/*.mrg.gz data/constructions/*.mrg > data/raw/packages.txt
 cat data/raw/redwoods.txt data/raw/packages.txt > data/raw/sentences.txt
 treecrf parse --model runs/en-teacher-ms-marco-minilm-l12 --tokens data/raw/sentences.txt -o data/raw/parsed.mrg.gz

@@ -3,8 +3,8 @@
 # Its teachers are parsers of several kinds, trained on gold trees (recipes/en-teachers.sh, which the other English models
 # share). `en` is trained on gold trees and on sentences without gold trees. Four fifths of the loss are distillation.
 #
-# The weights in the package were trained at commit 4426b83 with these settings, packed without temperatures, and then
-# calibrated as in recipes/recalibrate.sh.
+# The weights in the package were trained at commit 4426b83 with these settings, but without recipes/constructions, which
+# did not exist; they were packed without temperatures, and then calibrated as in recipes/recalibrate.sh.
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en.toml -o runs/en

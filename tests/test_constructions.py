@@ -1,0 +1,66 @@
+"""The treebank of recipes/constructions: its trees are Penn trees as `en` knows them, and no test sentence is in it."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from project_models import model_folder
+from treecrf.export.model_card import ModelCard
+from treecrf.tree import Tree
+from treecrf.treebank import read_trees
+from treecrf.treebank.productions import ProductionCounts
+from treecrf.treebank.well_formed import measure_well_formedness, violations
+
+ROOT = Path(__file__).parent.parent
+CONSTRUCTIONS = ROOT / "recipes" / "constructions"
+PARTS = ["train", "dev"]
+QUALITY = ROOT.parent / "shared" / "quality" / "constituents.tsv"
+
+
+def read_part(part: str) -> list[Tree]:
+    return list(read_trees(CONSTRUCTIONS / f"{part}.mrg"))
+
+
+def sentences(part: str) -> list[str]:
+    return [" ".join(tree.words).lower() for tree in read_part(part)]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_line_is_a_tree_with_labels_and_tags_of_en(part: str) -> None:
+    card = ModelCard.load(model_folder("en"))
+    lines = (CONSTRUCTIONS / f"{part}.mrg").read_text(encoding="utf-8").splitlines()
+    trees = read_part(part)
+    assert [str(tree) for tree in trees] == lines
+    assert {tree.label for tree in trees} == {"TOP"}
+    assert all(len(tree.subtrees) == 1 for tree in trees)
+    labels = {node.label for tree in trees for node in tree.walk() if not node.is_leaf}
+    assert labels - {"TOP"} <= set(card.labels)
+    assert {tag for tree in trees for tag in tree.tags} <= set(card.tags)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_tree_is_ill_formed_and_few_productions_are_new(part: str) -> None:
+    trees = read_part(part)
+    assert not [violation for tree in trees for violation in violations(tree)]
+    known = ProductionCounts((model_folder("en") / "productions.txt").read_text(encoding="utf-8"))
+    assert measure_well_formedness(trees, known).unseen_share < 0.03
+
+
+def test_every_construction_has_enough_trees() -> None:
+    with (CONSTRUCTIONS / "constructions.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert all(int(row["train"]) >= 15 and int(row["dev"]) >= 5 and row["description"] for row in rows)
+    assert [sum(int(row[part]) for row in rows) for part in PARTS] == [len(read_part(part)) for part in PARTS]
+
+
+def test_all_sentences_differ() -> None:
+    all_sentences = [*sentences("train"), *sentences("dev")]
+    assert len(set(all_sentences)) == len(all_sentences)
+
+
+@pytest.mark.skipif(not QUALITY.exists(), reason="the test sentences are not in ../shared/quality")
+def test_no_test_sentence_is_in_the_treebank() -> None:
+    lines = [line for line in QUALITY.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    tests = {line.partition("\t")[0].lower() for line in lines}
+    assert tests and not tests & {*sentences("train"), *sentences("dev")}
