@@ -133,7 +133,8 @@ def test_the_script_of_a_distilled_model_makes_its_encoder_and_teachers(name: st
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_models_of_other_languages_have_the_gold_trees_and_tags_of_their_teachers(name: str) -> None:
     student, lstm, e5 = load(name), load(f"{name}-lstm"), load(f"{name}-e5")
-    assert student.data == lstm.data == e5.data and student.model == e5.model
+    assert student.data == lstm.data == e5.data
+    assert student.model == replace(e5.model, transformer=f"runs/{name}-e5-1")  # some layers of a teacher
     assert student.data.language == name and student.model.tag_head and lstm.model.tag_head
     assert replace(lstm.model, tag_head=False) == ModelConfig()
 
