@@ -56,8 +56,10 @@ def test_regular_expressions_have_the_meaning_of_java(regex, matches, others):
 
 @pytest.mark.parametrize(
     ("regex", "offset"),
-    [("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0), ("^a{b", 2), ("x{,2}", 1)]
-    + [("a(?P<n>b)", 1), ("(?#a)", 0), (r"[a\b]", 2), (r"\08", 0), ("^$(a", 2)],
+    [
+        *[("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0), ("^a{b", 2), ("x{,2}", 1)],
+        *[("a(?P<n>b)", 1), ("(?#a)", 0), (r"[a\b]", 2), (r"\08", 0), ("^$(a", 2)],
+    ],
 )
 def test_wrong_expressions_have_a_reason_and_a_place(regex, offset):
     with pytest.raises(RegexError) as raised:
