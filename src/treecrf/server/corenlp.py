@@ -26,6 +26,7 @@ from treecrf.server.tregex import find_in_process
 from treecrf.text import Token, sentences, tokenize
 from treecrf.tree import Tree
 from treecrf.treebank.escapes import penn_brackets
+from treecrf.treebank.penn_format import penn_format
 
 RunSentences = Callable[[Request, ParseOptions, list[SentenceInput]], Any]
 ReadBody = Callable[[Request, int, Callable[[], Any]], Any]
@@ -169,7 +170,7 @@ def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
             offsets = f"CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}"
             lines.append(f"[Text={token.tree_word} {offsets}{pos}]")
         if tree is not None and "parse" in document.properties.annotator_names:
-            lines += ["", "Constituency parse:", penn_brackets(str(tree))]
+            lines += ["", "Constituency parse: ", penn_format(tree)]
         lines.append("")
     return "\n".join(lines)
 
