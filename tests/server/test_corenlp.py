@@ -185,7 +185,9 @@ def test_a_tregex_pattern_with_too_many_matches_is_an_error(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("properties", "content", "status", "message"),
     [
-        ("{", b"a", 400, "not valid JSON"),
+        ("{", b"a", 400, "properties is not valid JSON"),
+        ("{'a': [1}", b"a", 400, "properties is not valid JSON"),
+        ("[" * 3000, b"a", 400, "properties is nested too deeply"),
         ("[]", b"a", 422, "dictionary"),
         ('{"a": 1, "a": 2}', b"a", 400, "twice"),
         ('{"annotators": "tokenize,ner"}', b"a", 422, "no annotator 'ner'; expected some of tokenize"),

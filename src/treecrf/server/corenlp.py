@@ -89,13 +89,13 @@ def read_properties(text: str) -> Properties:
 
 
 def _parse_properties(text: str) -> Any:
-    """Parses JSON, or the dictionary of simple values in Python's notation that pycorenlp sends."""
+    """Parses JSON, or the dictionary of simple values in Python's notation that pycorenlp and Stanza's client send."""
+    if text.lstrip().startswith("{'"):
+        text = _PYTHON_CONSTANT.sub(lambda match: match[0].lower(), text.replace("'", '"'))
     try:
         return parse_json(text.encode("utf-8", "surrogatepass"))
-    except ApiError:
-        if not text.lstrip().startswith("{'"):
-            raise
-    return parse_json(_PYTHON_CONSTANT.sub(lambda match: match[0].lower(), text.replace("'", '"')).encode())
+    except ApiError as error:
+        raise ApiError(error.status_code, str(error.detail).replace("the body", "properties", 1)) from None
 
 
 def read_document(content: bytes, properties: Properties, language: str) -> Document:
