@@ -13,23 +13,25 @@ with a hyphen, and its own number is printed as well.
 its target. The target of a text's interval is the value of the gold trees of the text. The target of a population's
 interval is the value of all gold trees of the treebank.
 
-`factors` fits the error factors of `treecrf.measures.error_factors` to development sets. For each measure, treebank and
-length of a text, it takes the factor that makes 95 % of the intervals cover the value of the gold trees. The squares of
-a and b are means over the treebanks. The factor b comes from errors that do not average out, which differ from one kind
-of text to the next: it has the quantile of Student's t, and no measure has a smaller b than all measures together,
-because three treebanks tell little about a single measure.
+`factors` fits the factors of `treecrf.measures.error_factors` to gold trees that the model was not trained on. The
+files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation of
+their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The mean
+error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a random-effects
+model. The variance of a measure's mean errors is averaged with that of all measures, because three treebanks tell
+little about a single measure, and the uncertainty of c is added to b.
 """
 
 import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treecrf.measures import MEASURES, Interval, Measure, measure_trees
-from treecrf.measures.intervals import error_factors, measure_counts
+from treecrf.measures.intervals import measure_counts
 from treecrf.measures.structures import INDICES
 from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
 from treecrf.parser import Parser
@@ -39,11 +41,9 @@ from treecrf.treebank import read_trees
 
 TOLERANCE = 1e-9
 L2SCA_WORD = re.compile(r"\([A-Z]+\$? [^()]+\)")
-FITTED_SIZES = (10, 20, 50, 100)  # sentences of a text
+FITTED_SIZES = (20, 50, 100)  # sentences of a text
 LEAST_CONSTANT = 0.7
-# the 97.5 % quantile of Student's t with three degrees of freedom by that of the normal distribution: a variance that
-# comes from three treebanks is uncertain itself
-STUDENT_RATIO = 3.182 / 1.960
+NORMAL_QUANTILE = 1.959964  # of 97.5 %
 OWN_WORDS = "W without hyphens"
 TOTALS = (*STRUCTURES, "nodes")
 
@@ -103,8 +103,8 @@ def covers(interval: Interval | None, value: float) -> bool:
 class CountedTreebank:
     """The counts of a treebank's sentences in gold trees, in a parser's trees and in its samples."""
 
-    def __init__(self, path: str, parser: Parser) -> None:
-        trees = list(read_trees(path))
+    def __init__(self, paths: Sequence[str], parser: Parser) -> None:
+        trees = [tree for path in paths for tree in read_trees(path)]
         samples = list(parser.sample_many([tree.words for tree in trees], 100))
         self.gold = count_trees(Forest(trees))
         self.parsed = count_trees(Forest.parse("\n".join(sentence.best for sentence in samples)))
@@ -124,7 +124,7 @@ class GoldTexts:
 
     def __init__(self, paths: Sequence[str], *, model: str, seed: int) -> None:
         parser = Parser.load(model)
-        self._treebanks = [CountedTreebank(path, parser) for path in paths]
+        self._treebanks = [CountedTreebank([path], parser) for path in paths]
         self._generator = np.random.default_rng(seed)
 
     def measure(self, texts: int, sentences: int) -> Iterator[TextResult]:
@@ -148,44 +148,73 @@ def coverage(gold_texts: GoldTexts, *, texts: int, sentences: int) -> dict[str, 
     return {name: tuple(100 * counts / texts) for name, counts in zip(MEASURES, hits, strict=True)}
 
 
-def needed_factors(gold_texts: GoldTexts, *, texts: int, sentences: int) -> dict[str, float]:
-    """The error factor that makes 95 % of the intervals cover the value of the gold trees, by measure."""
-    ratios: list[list[float]] = [[] for _ in MEASURES]
-    factors = error_factors(sentences).tolist()
-    for result in gold_texts.measure(texts, sentences):
-        for measure, gold, factor, values in zip(result.measures, result.gold, factors, ratios, strict=True):
-            half = measure.interval.high - measure.value if measure.interval else 0.0
-            error = abs(measure.value - gold)
-            values.append(0.0 if error < TOLERANCE else factor * error / max(half, TOLERANCE))
-    return {name: float(np.quantile(values, 0.95)) for name, values in zip(MEASURES, ratios, strict=True)}
+class TreebankErrors(NamedTuple):
+    """The errors of a parser in texts of one treebank, for each measure.
+
+    `bias` is the error of the whole treebank, and `deviation` that of texts around it; both are in standard deviations
+    of the samples, for a text of one sentence.
+    """
+
+    sentences: int
+    bias: np.ndarray
+    deviation: np.ndarray
+
+
+def treebank_errors(treebank: CountedTreebank, *, texts: int, generator: np.random.Generator) -> TreebankErrors:
+    sentences = len(treebank.gold)
+    bias = relative_errors(treebank, np.arange(sentences)) / np.sqrt(sentences)
+    variances = []
+    for size in FITTED_SIZES:
+        indices = [generator.choice(sentences, size, replace=False) for _ in range(texts)]
+        errors = np.array([relative_errors(treebank, text) for text in indices]) - bias * np.sqrt(size)
+        quantiles = np.quantile(np.abs(errors), 0.95, axis=0) / NORMAL_QUANTILE
+        variances.append(quantiles**2 / (1 - size / sentences))  # the sentences are drawn without replacement
+    return TreebankErrors(sentences, bias, np.sqrt(np.mean(variances, axis=0)))
+
+
+def relative_errors(treebank: CountedTreebank, indices: np.ndarray) -> np.ndarray:
+    """The value of the gold trees of a text minus that of its parsed trees, in standard deviations of its samples."""
+    values = compute_measures(treebank.parsed[indices].sum(axis=0))
+    deviations = compute_measures(treebank.sampled[indices].sum(axis=0)).std(axis=0)
+    errors = compute_measures(treebank.gold[indices].sum(axis=0)) - values
+    return np.where(np.abs(errors) < TOLERANCE, 0.0, errors / np.maximum(deviations, TOLERANCE))
+
+
+def fit_factors(errors: Sequence[TreebankErrors]) -> np.ndarray:
+    """The a, b and c of each measure, (3, measures), by a random-effects model of the treebanks."""
+    biases = np.array([treebank.bias for treebank in errors])  # (treebanks, measures)
+    constants = np.sqrt(np.mean([treebank.deviation**2 for treebank in errors], axis=0)).clip(LEAST_CONSTANT)
+    noise = constants**2 / np.array([[treebank.sentences] for treebank in errors])
+    own = np.array([between_variance(*columns) for columns in zip(biases.T, noise.T, strict=True)])
+    shared = np.mean([variance for name, variance in zip(MEASURES, own, strict=True) if name not in TOTALS])
+    between = (own + shared) / 2  # three treebanks tell little about a single measure
+    weights = 1 / (between + noise)
+    means = np.sum(weights * biases, axis=0) / np.sum(weights, axis=0)
+    return np.stack([constants, np.sqrt(between + 1 / np.sum(weights, axis=0)), means])
+
+
+def between_variance(biases: np.ndarray, noise: np.ndarray) -> float:
+    """The variance of the biases of treebanks without their noise, by the method of Paule and Mandel (1982)."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        weights = 1 / (middle + noise)
+        mean = np.sum(weights * biases) / np.sum(weights)
+        is_too_small = np.sum(weights * (biases - mean) ** 2) > len(biases) - 1
+        low, high = (middle, high) if is_too_small else (low, middle)
+    return low
 
 
 def print_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) -> None:
-    """Prints a and b of each measure, with least values."""
-    treebanks = [GoldTexts([path], model=model, seed=seed) for path in paths]
-    factors = [
-        [needed_factors(gold_texts, texts=texts, sentences=size) for size in FITTED_SIZES] for gold_texts in treebanks
-    ]
-    fits = np.array(
-        [[fit_factors(np.array([needed[name] for needed in by_size])) for by_size in factors] for name in MEASURES]
-    )  # (measures, treebanks, 2)
-    shared = np.mean([fits[number, :, 1] ** 2 for number, name in enumerate(MEASURES) if name not in TOTALS])
-    for name, fit in zip(MEASURES, fits, strict=True):
-        constant = max(LEAST_CONSTANT, np.sqrt(np.mean(fit[:, 0] ** 2)))
-        growing = STUDENT_RATIO * np.sqrt(max(shared, np.mean(fit[:, 1] ** 2)))
-        print(f'    "{name}": ({constant:.2f}, {growing:.3f}),  # by treebank: {fit.round(2).tolist()}')
-
-
-def fit_factors(needed: np.ndarray) -> tuple[float, float]:
-    """The a and b of the least squares fit of the root of a^2 + b^2 n to the factors of the fitted sizes."""
-    sizes = np.array(FITTED_SIZES, np.float64)
-    fits = []
-    for growing in np.arange(0, 0.5, 0.005):
-        constant = np.sqrt(max(0.0, np.mean(needed**2 - growing**2 * sizes)))
-        error = np.sum((np.hypot(constant, growing * np.sqrt(sizes)) - needed) ** 2)
-        fits.append((float(error), float(constant), float(growing)))
-    _, constant, growing = min(fits)
-    return constant, growing
+    """Prints a, b and c of each measure. The files of a folder are one treebank."""
+    parser = Parser.load(model)
+    generator = np.random.default_rng(seed)
+    folders = dict.fromkeys(Path(path).parent for path in paths)
+    treebanks = [CountedTreebank([path for path in paths if Path(path).parent == folder], parser) for folder in folders]
+    errors = [treebank_errors(treebank, texts=texts, generator=generator) for treebank in treebanks]
+    for number, (name, (a, b, c)) in enumerate(zip(MEASURES, fit_factors(errors).T, strict=True)):
+        biases = [round(float(treebank.bias[number]), 2) for treebank in errors]
+        print(f'    "{name}": ({a:.2f}, {b:.3f}, {c:.3f}),  # c by treebank: {biases}')
 
 
 def print_coverage(paths: Sequence[str], *, texts: int, sentences: int, model: str, seed: int) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf.measures import MEASURES, Interval, measure_samples, measure_text, measure_trees, measure_words
-from treecrf.measures.intervals import error_factors
+from treecrf.measures.intervals import parser_errors
 from treecrf.measures.structures import PATTERNS
 from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
 from treecrf.search import Forest, Pattern
@@ -105,18 +105,25 @@ def test_the_population_interval_covers_the_value_of_the_population():
     assert sum(hits.values()) > 440
 
 
-def test_the_interval_is_the_widened_deviation_of_sampled_texts(parser):
+def test_the_interval_follows_from_the_deviation_of_sampled_texts(parser):
     sentences = [tree.words for tree in TREES[:4]]
     samples = list(parser.sample_many(sentences, 50))
     measures = measure_samples(samples)
     totals = sum(count_trees(sample.forest)[sample.draws] for sample in samples)
     deviations = compute_measures(totals).std(axis=0)
     best = compute_measures(count_trees(Forest(list(parser.parse_many(sentences)))).sum(axis=0))
-    for index, measure in enumerate(measures.values()):
-        half = 1.959964 * error_factors(4)[index] * deviations[index]
-        assert measure.value == pytest.approx(best[index])
-        assert measure.interval == pytest.approx((max(0, best[index] - half), best[index] + half))
+    errors = parser_errors(deviations, 4)
+    halves = 1.959964 * errors.deviations
+    for measure, value, center, half in zip(measures.values(), best, best + errors.means, halves, strict=True):
+        assert measure.value == pytest.approx(value)
+        assert measure.interval == pytest.approx((max(0, center - half), center + half))
         assert measure.population is not None and measure.population.high >= measure.interval.high
+
+
+@pytest.mark.parametrize("sentences", [1, 10, 1000, 10**6])
+def test_the_interval_contains_the_value_of_the_parsed_trees(sentences):
+    errors = parser_errors(np.ones(len(MEASURES)), sentences)
+    assert np.all(np.abs(errors.means) <= 1.959964 * errors.deviations)
 
 
 def test_a_text_without_sentences_has_only_zeros(parser):

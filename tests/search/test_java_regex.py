@@ -32,7 +32,16 @@ from treecrf.search.labels import basic_category
         (r"^\x{41}\x42$", ["AB"], ["ab"]),
         (r"^a(?=b)b(?!c)", ["ab"], ["abc"]),
         (r"^(?:a)++b$", ["aab"], ["b"]),
-        ("^" + "".join(["a"] * 3) + "$", ["aaa"], ["aa"]),
+        (r"^a{2}$", ["aa"], ["a"]),
+        (r"^a{1}{3}$", ["a"], ["aaa"]),  # the second repetition is of the empty string
+        (r"^(a)\1$|\2", ["aa"], ["a"]),  # a group that does not exist matches nothing
+        (r"^(a)\11$", ["aa1"], ["aa"]),  # with one group, this is \1 and a 1
+        (r"^*\bNP$*", ["x-NP"], ["xNP"]),
+        (r"^(?i)(?s)np$", ["NP"], ["VP"]),
+        (r"(?x)^N P$ # comment", ["NP"], ["N P"]),
+        (r"^\0101\cJ$", ["A\n"], ["A"]),
+        (r"^\H\h[\H]$", ["a b"], ["abc"]),
+        (r"^\p{IsLatin}\P{IsHan}$", ["éx"], ["жx", "a树"]),
     ],
 )
 def test_regular_expressions_have_the_meaning_of_java(regex, matches, others):
@@ -45,7 +54,13 @@ def test_regular_expressions_have_the_meaning_of_java(regex, matches, others):
     assert not any(pattern.search(text) for text in others)
 
 
-@pytest.mark.parametrize(("regex", "offset"), [("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0)])
+@pytest.mark.parametrize(
+    ("regex", "offset"),
+    [
+        *[("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0), ("^a{b", 2), ("x{,2}", 1)],
+        *[("a(?P<n>b)", 1), ("(?#a)", 0), (r"[a\b]", 2), (r"\08", 0), ("^$(a", 2)],
+    ],
+)
 def test_wrong_expressions_have_a_reason_and_a_place(regex, offset):
     with pytest.raises(RegexError) as raised:
         compile_regex(regex)

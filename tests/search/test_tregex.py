@@ -87,6 +87,24 @@ def test_cases_that_the_definition_of_tregex_decides(text, matches):
 
 
 @pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        (r"/^1\/2$/", 1),
+        (r"/^1\\\/2$/", 0),
+        ("*", 1),
+        (r"/^\*$/", 1),
+        (r"/\//", 1),
+        (r"/^(.)\/2$/#1%x", 1),
+        ("/^*$/", 1),
+    ],
+)
+def test_escaped_slashes_and_stars_are_read_without_their_backslash(text, matches):
+    tree = Tree.parse(r"(TOP (NP (CD 1\/2)) (NP (SYM \*)))")
+    assert Pattern(text).count(tree).matches == matches
+    assert [match.node for match in tree.search("/^1/")] == [r"1\/2"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "NP <<< NN",  # newer than Tregex 4.2

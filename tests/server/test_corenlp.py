@@ -14,9 +14,11 @@ from nltk.parse.corenlp import CoreNLPParser
 from server_process import TIMEOUT, ServerProcess, start_server
 from treecrf.parser import Parser
 from treecrf.server.app import create_app
+from treecrf.server.corenlp import with_root
 from treecrf.server.tregex import find_pattern
 from treecrf.text import sentences, tokenize
 from treecrf.tree import Tree
+from treecrf.treebank.penn_format import penn_format
 
 TEXT = "The old cat sees a garden. Does she (often) sing?"
 PARSE = {"annotators": "tokenize,ssplit,pos,parse", "outputFormat": "json"}
@@ -55,6 +57,37 @@ def test_nltk_s_parser_works_unchanged(corenlp_server: ServerProcess, parser: Pa
     tagged = nltk_parser.tag(["What", "is", "the", "airspeed", "of", "an", "unladen", "swallow", "?"])
     assert [word for word, _ in tagged] == ["What", "is", "the", "airspeed", "of", "an", "unladen", "swallow", "?"]
     assert [tag for _, tag in tagged] == parser.parse([word for word, _ in tagged]).tags
+
+
+def test_the_examples_of_nltk_s_documentation_have_its_trees() -> None:
+    with start_server(Path("en"), "--corenlp") as server:
+        nltk_parser = CoreNLPParser(url=server.url)
+        (fox,), (wolf,) = nltk_parser.raw_parse_sents(
+            ["The quick brown fox jumps over the lazy dog.", "The quick grey wolf jumps over the lazy fox."]
+        )
+        (dog,), (friends,) = nltk_parser.parse_sents(
+            [["I", "'m", "a", "dog"], ["This", "is", "my", "friends", "'", "cat", "(", "the", "tabby", ")"]]
+        )
+        john, mary = nltk_parser.parse_text("John loves Mary. Mary walks.")
+        muffins = "Good muffins cost $3.88\nin New York.  Please buy me\ntwo of them.\nThanks."
+        tokens = list(nltk_parser.tokenize(muffins))
+        assert " ".join(tokens) == "Good muffins cost $ 3.88 in New York . Please buy me two of them . Thanks ."
+        server.stop()
+    animal = "(ROOT (S (NP The quick {} {}) (VP jumps (PP over (NP the lazy {}))) .))"
+    assert without_tags(fox) == animal.format("brown", "fox", "dog")
+    assert without_tags(wolf) == animal.format("grey", "wolf", "fox")
+    assert without_tags(dog) == "(ROOT (S (NP I) (VP 'm (NP a dog))))"
+    cat = "(NP (NP (NP my friends ') cat) -LRB- (NP the tabby) -RRB-)"
+    assert without_tags(friends) == f"(ROOT (S (NP This) (VP is {cat})))"
+    assert without_tags(john) == "(ROOT (S (NP John) (VP loves (NP Mary)) .))"
+    assert without_tags(mary) == "(ROOT (S (NP Mary) (VP walks) .))"
+
+
+def without_tags(tree: Any) -> str:
+    """The brackets of an NLTK tree without its tags, which depend on the model."""
+    if tree.height() == 2:
+        return str(tree[0])
+    return f"({tree.label()} {' '.join(map(without_tags, tree))})"
 
 
 def test_64_clients_at_once_get_their_own_answers(corenlp_server: ServerProcess, parser: Parser) -> None:
@@ -118,7 +151,7 @@ def test_tokens_have_offsets_tags_and_lemmas(client: TestClient, parser: Parser)
 def test_the_text_format_has_the_tree(client: TestClient) -> None:
     properties = json.dumps({**PARSE, "outputFormat": "text"})
     text = client.post("/", params={"properties": properties}, content=b"We sing.").text
-    assert "Sentence #1 (3 tokens):" in text and "Constituency parse:\n(ROOT " in text
+    assert "Sentence #1 (3 tokens):" in text and "Constituency parse: \n(ROOT" in text
 
 
 def test_tregex_finds_nodes(client: TestClient, parser: Parser) -> None:
@@ -127,6 +160,10 @@ def test_tregex_finds_nodes(client: TestClient, parser: Parser) -> None:
     assert [match["match"] for match in matches.values()] == ["We\n", "sing\n", ".\n"]
     leaves = Tree.parse(str(parser.parse("We sing."))).leaves()
     assert [match["namedNodes"][1] for match in matches.values()] == [{"tag": f"{leaf}\n"} for leaf in leaves]
+    response = client.post("/tregex", params={"pattern": "ROOT=r"}, content=b"We sing.")
+    (matches,) = response.json()["sentences"]
+    tree = with_root(parser.parse("We sing."))
+    assert matches["0"]["match"] == f"{penn_format(tree)}\n" == matches["0"]["namedNodes"][0]["r"]
     response = client.post("/tregex", params={"pattern": "NP < ("}, content=b"We sing.")
     assert response.status_code == 422 and "pattern: " in response.json()["detail"]
 
@@ -148,7 +185,9 @@ def test_a_tregex_pattern_with_too_many_matches_is_an_error(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("properties", "content", "status", "message"),
     [
-        ("{", b"a", 400, "not valid JSON"),
+        ("{", b"a", 400, "properties is not valid JSON"),
+        ("{'a': [1}", b"a", 400, "properties is not valid JSON"),
+        ("[" * 3000, b"a", 400, "properties is nested too deeply"),
         ("[]", b"a", 422, "dictionary"),
         ('{"a": 1, "a": 2}', b"a", 400, "twice"),
         ('{"annotators": "tokenize,ner"}', b"a", 422, "no annotator 'ner'; expected some of tokenize"),

@@ -1,8 +1,10 @@
 r"""Regular expressions with Java's meaning, translated for Python's `re`.
 
 `\w`, `\d`, `\s`, `\b` and case-insensitive matches mean ASCII characters, as in Java. The translation covers what
-Python writes differently or lacks: flags in the middle, `\Q...\E`, `\p{...}`, named groups, `\z`, and unions and
-intersections of character classes. Possessive quantifiers and atomic groups need Python 3.11.
+Python writes differently or lacks: flags in the middle, `\Q...\E`, `\p{...}`, named groups, `\z`, octal numbers,
+repeated anchors, references to groups that do not exist, and unions and intersections of character classes. What only
+Python allows is an error: comments, `(?P<name>...)`, and a brace that is no repetition. Possessive quantifiers and
+atomic groups need Python 3.11.
 """
 
 import re
@@ -33,7 +35,26 @@ _NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")
 _REFERENCE = re.compile(r"\\k<([a-zA-Z][a-zA-Z0-9]*)>")
 _PROPERTY = re.compile(r"\\([pP])(?:\{(\^?)([A-Za-z_=]+)\}|([A-Z]))")
 _HEX = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
-_SPECIAL = {"z": r"\Z", "Z": r"(?=\n?\Z)", "R": r"(?:\r\n|[\n-\r\x85\u2028\u2029])", "h": r"[ \t\xa0]", "e": r"\x1b"}
+_CONTROL = re.compile(r"\\c(.)", re.DOTALL)
+_OCTAL = re.compile(r"\\0([0-3][0-7][0-7]|[0-7][0-7]?)")
+_DIGITS = re.compile(r"\\([1-9][0-9]*)")
+_REPETITION = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
+# Python's own groups, which Java does not know
+_UNKNOWN_GROUP = re.compile(r"\(\?(?![:=!>]|<[=!a-zA-Z]|[imsxudU-]*[):])")
+_NO_MEMBERS = (r"\A", r"\b", r"\B", r"\G", r"\R", r"\X", r"\z", r"\Z", *(rf"\{digit}" for digit in range(1, 10)))
+_HORIZONTAL = r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"
+_VERTICAL = r"\n-\r\x85\u2028\u2029"
+# \G is the end of the match before this one; a label is searched once
+_ANCHORS = {"A": r"\A", "b": r"\b", "B": r"\B", "G": r"\A", "z": r"\Z", "Z": r"(?=\n?\Z)"}
+_SPECIAL = {
+    "R": rf"(?:\r\n|[{_VERTICAL}])",
+    "X": r"(?s:.)",
+    "h": f"[{_HORIZONTAL}]",
+    "H": f"[^{_HORIZONTAL}]",
+    "v": f"[{_VERTICAL}]",
+    "V": f"[^{_VERTICAL}]",
+    "e": r"\x1b",
+}
 
 
 class RegexError(ValueError):
@@ -65,15 +86,21 @@ class _Translator:
         self.text = text
         self.offset = 0
         self.scopes = [""]  # flags that were set in each open group
+        self.open_groups: list[int] = []  # the number of each open group; 0 if it does not capture
+        self.group_count = 0  # of groups that capture
+        self.is_atom = False  # whether the last piece can be repeated
 
     def translate(self) -> str:
         pieces = []
         while self.offset < len(self.text):
+            first = self.offset
             pieces.append(self.piece())
-        return "".join(pieces) + self.close_scope()
+            self.is_atom = self.text[first] not in "*+?{|("
+        end = "\n" if "x" in self.scopes[-1] else ""  # ends a comment of the flag x
+        return "".join(pieces) + end + self.close_scope()
 
     def close_scope(self) -> str:
-        return ")" if self.scopes[-1] else ""
+        return ")" * self.scopes[-1].count("(")
 
     def piece(self) -> str:
         character = self.text[self.offset]
@@ -83,35 +110,53 @@ class _Translator:
             return self.character_class()
         if character == "(":
             return self.group()
+        if character == "{":
+            return self.repetition()
         self.offset += 1
+        if character in "^$":
+            return self.anchor(character)
         if character == ")":
             closing = self.close_scope()
-            if len(self.scopes) > 1:
+            if self.open_groups:
                 self.scopes.pop()
+                self.open_groups.pop()
             return closing + character
-        if character == "|" and self.scopes[-1]:
-            return f")|{self.scopes[-1]}"  # flags in the middle also hold in the next alternatives
+        if character == "|":
+            return f"{self.close_scope()}|{self.scopes[-1]}"  # flags in the middle also hold in the next alternatives
         return character
 
+    def repetition(self) -> str:
+        match = _REPETITION.match(self.text, self.offset)
+        if match is None:
+            raise RegexError("a repetition is {2}, {2,} or {2,3}; a brace as a character is \\{", self.offset)
+        self.offset = match.end()
+        return match[0] if self.is_atom else f"(?:){match[0]}"  # without an atom, Java repeats the empty string
+
     def group(self) -> str:
+        if _UNKNOWN_GROUP.match(self.text, self.offset):
+            raise RegexError("a group that Java does not know", self.offset)
         if named := _NAMED_GROUP.match(self.text, self.offset):
             self.offset = named.end()
-            self.scopes.append("")
+            self.open_group(captures=True)
             return f"(?P<{named[1]}>"
         flags = _FLAGS.match(self.text, self.offset)
         if flags is None or flags[0] == "(?:":
             self.offset += 1
-            self.scopes.append("")
+            self.open_group(captures=not self.text.startswith("?", self.offset))
             return "("
         self.offset = flags.end()
         minus = (flags[2] or "").translate(_PYTHON_FLAGS)
         opening = f"(?{flags[1].translate(_PYTHON_FLAGS)}{'-' if minus else ''}{minus}:"
         if flags[3] == ":":
-            self.scopes.append("")
+            self.open_group(captures=False)
             return opening
-        closing = self.close_scope()
-        self.scopes[-1] = opening
-        return closing + opening
+        self.scopes[-1] += opening
+        return opening
+
+    def open_group(self, *, captures: bool) -> None:
+        self.group_count += captures
+        self.scopes.append("")
+        self.open_groups.append(self.group_count if captures else 0)
 
     def escape(self) -> str:
         if self.text.startswith(r"\Q", self.offset):
@@ -122,19 +167,44 @@ class _Translator:
         if reference := _REFERENCE.match(self.text, self.offset):
             self.offset = reference.end()
             return f"(?P={reference[1]})"
+        if digits := _DIGITS.match(self.text, self.offset):
+            return self.back_reference(digits[1])
         if _PROPERTY.match(self.text, self.offset):
             return f"[{self.property_()}]"
         return self.character_escape()
+
+    def back_reference(self, digits: str) -> str:
+        """A group by its number: as many digits as there are groups; a group that has no text yet matches nothing."""
+        while len(digits) > 1 and int(digits) > self.group_count:
+            digits = digits[:-1]
+        self.offset += 1 + len(digits)
+        is_closed = int(digits) <= self.group_count and int(digits) not in self.open_groups
+        return f"(?:\\{digits})" if is_closed else "(?!)"
 
     def character_escape(self) -> str:
         if hexadecimal := _HEX.match(self.text, self.offset):
             self.offset = hexadecimal.end()
             return re.escape(chr(min(int(hexadecimal[1], 16), sys.maxunicode)))
+        if control := _CONTROL.match(self.text, self.offset):
+            self.offset = control.end()
+            return re.escape(chr(ord(control[1]) ^ 64))
         if self.offset + 1 == len(self.text):
             raise RegexError("a backslash at the end", self.offset)
+        if octal := _OCTAL.match(self.text, self.offset):
+            self.offset = octal.end()
+            return re.escape(chr(int(octal[1], 8)))
         letter = self.text[self.offset + 1]
+        if letter == "0":
+            raise RegexError("an octal number is \\0 and one to three digits from 0 to 7", self.offset)
         self.offset += 2
+        if letter in _ANCHORS:
+            return self.anchor(_ANCHORS[letter])
         return _SPECIAL.get(letter, "\\" + letter)
+
+    def anchor(self, text: str) -> str:
+        """An anchor; in a group if it is repeated, which Python allows only for groups."""
+        is_repeated = self.offset < len(self.text) and self.text[self.offset] in "*+?{"
+        return f"(?:{text})" if is_repeated else text
 
     def property_(self) -> str:
         r"""Reads `\p{...}` and returns the inside of a character class."""
@@ -147,7 +217,8 @@ class _Translator:
         elif name in _ASCII_CLASSES:
             ranges = _complement(f"[{_ASCII_CLASSES[name]}]")
         else:
-            ranges = _category_ranges(_UNICODE_NAMES.get(name, name.removeprefix("Is")), is_negated)
+            category = _UNICODE_NAMES.get(name, name.removeprefix("Is"))
+            ranges = _category_ranges(category, is_negated) or _script_ranges(category, is_negated)
         if not ranges:
             raise RegexError(f"the property {match[0]} is not known", self.offset)
         self.offset = match.end()
@@ -184,7 +255,11 @@ class _Translator:
     def class_escape(self) -> str:
         if _PROPERTY.match(self.text, self.offset):
             return self.property_()
+        if self.text.startswith(_NO_MEMBERS, self.offset):
+            raise RegexError("an escape that is no character", self.offset)
         escaped = self.escape()
+        if escaped.startswith("[^"):
+            return _complement(f"[{escaped[2:]}")
         return escaped[1:-1] if escaped.startswith("[") else escaped
 
 
@@ -217,6 +292,16 @@ def _categories() -> list[str]:
 def _category_ranges(name: str, is_negated: bool) -> str:
     """The characters of a Unicode category such as L or Lu, as the inside of a character class; "" if it is unknown."""
     codes = [code for code, category in enumerate(_categories()) if category.startswith(name)]
+    if not codes or not is_negated:
+        return _ranges(codes)
+    return _ranges(sorted(set(range(sys.maxunicode + 1)).difference(codes)))
+
+
+@lru_cache(maxsize=16)
+def _script_ranges(name: str, is_negated: bool) -> str:
+    """The letters of a script such as Latin, by the first word of their names; "" if it is unknown."""
+    first_words = ("CJK UNIFIED ", "CJK COMPATIBILITY ") if name == "Han" else (f"{name.upper()} ",)
+    codes = [code for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "").startswith(first_words)]
     if not codes or not is_negated:
         return _ranges(codes)
     return _ranges(sorted(set(range(sys.maxunicode + 1)).difference(codes)))

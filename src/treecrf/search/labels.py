@@ -5,7 +5,7 @@ are part of its meaning: `/^NN|VB/` is a prefix NN or a prefix VB, and `/^.$/` i
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -50,8 +50,11 @@ class LabelTest:
 
     @property
     def plain_literals(self) -> frozenset[str] | None:
-        """The only strings that match, or None if the test is not a set of strings."""
-        return None if self.ignores_case else self.literals
+        """The only labels that match, or None if the test is not a set of labels."""
+        if self.ignores_case or self.literals is None:
+            return None
+        has_escape = any("/" in literal or "*" in literal for literal in self.literals)  # see tested_string
+        return None if has_escape else self.literals
 
     def matches(self, value: str) -> bool:
         if self.literals is not None:
@@ -135,11 +138,21 @@ def basic_category(label: str) -> str:
 def matching_labels(label: Label, strings: Sequence[str]) -> list[bool]:
     """Whether each string matches a label, with its negation and its basic category."""
     matches = label_test(label).matches
-    values: Iterable[str] = map(basic_category, strings) if label.is_basic else strings
-    return [matches(value) != label.is_negated for value in values]
+    return [matches(tested_string(label, value)) != label.is_negated for value in strings]
+
+
+def tested_string(label: Label, value: str) -> str:
+    r"""The string that a label is tested on: a slash or a star is without its backslash, as after Tregex's reader.
+
+    >>> tested_string(Label("regex", "^1/2$"), r"1\/2")
+    '1/2'
+    """
+    if "\\" in value:
+        value = value.replace("\\/", "/").replace("\\*", "*")
+    return basic_category(value) if label.is_basic else value
 
 
 def group_texts(label: Label, number: int) -> Callable[[str], str | None]:
     """A function from a matching string to the text of one of its groups."""
     test = label_test(label)
-    return lambda value: test.group(basic_category(value) if label.is_basic else value, number)
+    return lambda value: test.group(tested_string(label, value), number)

@@ -26,6 +26,7 @@ from treecrf.server.tregex import find_in_process
 from treecrf.text import Token, sentences, tokenize
 from treecrf.tree import Tree
 from treecrf.treebank.escapes import penn_brackets
+from treecrf.treebank.penn_format import penn_format
 
 RunSentences = Callable[[Request, ParseOptions, list[SentenceInput]], Any]
 ReadBody = Callable[[Request, int, Callable[[], Any]], Any]
@@ -88,13 +89,13 @@ def read_properties(text: str) -> Properties:
 
 
 def _parse_properties(text: str) -> Any:
-    """Parses JSON, or the dictionary of simple values in Python's notation that pycorenlp sends."""
+    """Parses JSON, or the dictionary of simple values in Python's notation that pycorenlp and Stanza's client send."""
+    if text.lstrip().startswith("{'"):
+        text = _PYTHON_CONSTANT.sub(lambda match: match[0].lower(), text.replace("'", '"'))
     try:
         return parse_json(text.encode("utf-8", "surrogatepass"))
-    except ApiError:
-        if not text.lstrip().startswith("{'"):
-            raise
-    return parse_json(_PYTHON_CONSTANT.sub(lambda match: match[0].lower(), text.replace("'", '"')).encode())
+    except ApiError as error:
+        raise ApiError(error.status_code, str(error.detail).replace("the body", "properties", 1)) from None
 
 
 def read_document(content: bytes, properties: Properties, language: str) -> Document:
@@ -169,7 +170,7 @@ def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
             offsets = f"CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}"
             lines.append(f"[Text={token.tree_word} {offsets}{pos}]")
         if tree is not None and "parse" in document.properties.annotator_names:
-            lines += ["", "Constituency parse:", penn_brackets(str(tree))]
+            lines += ["", "Constituency parse: ", penn_format(tree)]
         lines.append("")
     return "\n".join(lines)
 

@@ -14,7 +14,7 @@ from typing import Any
 from treecrf.search import Match, Pattern, PatternError
 from treecrf.server.errors import ApiError
 from treecrf.tree import Tree
-from treecrf.treebank.escapes import penn_brackets
+from treecrf.treebank.penn_format import penn_format
 
 _SECONDS = 10.0
 _PATTERN_CHARACTERS = 1000
@@ -76,7 +76,7 @@ def _match_fields(match: Match) -> dict[str, Any]:
 
 
 def _node_text(node: Tree | str) -> str:
-    return (penn_brackets(str(node)) if isinstance(node, Tree) else node) + "\n"
+    return (penn_format(node) if isinstance(node, Tree) else node) + "\n"
 
 
 def _limit_memory() -> None:
