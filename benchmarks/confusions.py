@@ -20,7 +20,7 @@ Test = Callable[[Tree, Ancestors], bool]
 
 
 def labels(node: Tree) -> list[str]:
-    return [child.label for child in node.subtrees]
+    return [child.label for child in node.child_trees]
 
 
 def first_word(node: Tree) -> str:
@@ -54,7 +54,7 @@ def is_fragment(node: Tree, ancestors: Ancestors) -> bool:
 
 
 def is_imperative(node: Tree, ancestors: Ancestors) -> bool:
-    children = [child for child in node.subtrees if child.label not in (",", "``", "''", ":", "INTJ", "ADVP")]
+    children = [child for child in node.child_trees if child.label not in (",", "``", "''", ":", "INTJ", "ADVP")]
     is_vp_first = bool(children) and children[0].label == "VP" and labels(children[0])[:1] == ["VB"]
     return len(ancestors) == 1 and node.label == "S" and is_vp_first
 
@@ -93,7 +93,7 @@ def constituents(tree: Tree) -> Iterator[tuple[Tree, Ancestors, Span]]:
         node, ancestors = stack.pop()
         if not node.is_leaf:
             yield node, ancestors, next(spans)
-            stack.extend((child, (*ancestors, node)) for child in reversed(node.subtrees))
+            stack.extend((child, (*ancestors, node)) for child in reversed(node.child_trees))
 
 
 def main() -> None:

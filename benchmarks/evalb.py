@@ -32,8 +32,8 @@ def corrupt(tree: Tree, generator: random.Random, rate: float = 0.05) -> Tree:
     if tree.is_leaf:
         return tree
     children: list[Tree] = []
-    for child in (corrupt(child, generator, rate) for child in tree.subtrees):
-        children += child.subtrees if not child.is_leaf and generator.random() < rate else (child,)
+    for child in (corrupt(child, generator, rate) for child in tree.child_trees):
+        children += child.child_trees if not child.is_leaf and generator.random() < rate else (child,)
     if len(children) > 2 and generator.random() < rate:
         start = generator.randrange(len(children) - 1)
         children[start : start + 2] = [Tree(generator.choice(LABELS), tuple(children[start : start + 2]))]

@@ -30,7 +30,7 @@ def add_punctuation(clauses: list[Tree], *, seed: int = 1) -> Iterator[Tree]:
             continue
         children: list[Tree] = []
         for clause in group:
-            children += [COMMA] * bool(children) + list(clause.subtrees)
+            children += [COMMA] * bool(children) + list(clause.child_trees)
         yield Tree(group[0].label, (*children, *generator.choices(ENDS, PROBABILITIES)))
 
 

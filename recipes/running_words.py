@@ -45,7 +45,7 @@ def _replace_words(tree: Tree, words: Iterator[str | None]) -> Tree | None:
     if tree.is_leaf:
         word = next(words)
         return None if word is None else Tree(tree.label, (word,))
-    children = [child for subtree in tree.subtrees if (child := _replace_words(subtree, words))]
+    children = [child for subtree in tree.child_trees if (child := _replace_words(subtree, words))]
     return Tree(tree.label, tuple(children)) if children else None
 
 

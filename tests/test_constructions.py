@@ -33,7 +33,7 @@ def test_every_line_is_a_tree_with_labels_and_tags_of_en(part: str) -> None:
     trees = read_part(part)
     assert [str(tree) for tree in trees] == lines
     assert {tree.label for tree in trees} == {"TOP"}
-    assert all(len(tree.subtrees) == 1 for tree in trees)
+    assert all(len(tree.child_trees) == 1 for tree in trees)
     labels = {node.label for tree in trees for node in tree.walk() if not node.is_leaf}
     assert labels - {"TOP"} <= set(card.labels)
     assert {tag for tree in trees for tag in tree.tags} <= set(card.tags)

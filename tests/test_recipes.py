@@ -167,8 +167,8 @@ def test_clauses_are_joined_with_punctuation_and_all_are_used(tmp_path: Path) ->
     subprocess.run(script, check=True)
     joined = list(read_trees(tmp_path / "marked.mrg.gz"))
     marks = ("COMMACATEGORY", "PERIODCATEGORY", "QUESTIONCATEGORY", "EXCLAMATIONCATEGORY")
-    clauses = [child for tree in joined for child in tree.subtrees if child.label not in marks]
-    assert clauses == [child for tree in trees for child in tree.subtrees]
+    clauses = [child for tree in joined for child in tree.child_trees if child.label not in marks]
+    assert clauses == [child for tree in trees for child in tree.child_trees]
     is_marked = [tree.tags[-1] in marks for tree in joined]
     assert 0 < sum(is_marked) < len(is_marked)
     assert all(tree in trees for tree, marked in zip(joined, is_marked, strict=True) if not marked)

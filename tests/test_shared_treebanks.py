@@ -64,7 +64,7 @@ def test_sizes_equal_those_in_the_readme(name: str) -> None:
         sentences += 1
         tokens += len(tree.words)
         labels.update(span.label for span in tree.spans()[1:])
-        if not tree.subtrees[0].is_leaf or len(tree.subtrees) > 1:  # not in the README's count
+        if not tree.child_trees[0].is_leaf or len(tree.child_trees) > 1:  # not in the README's count
             binarized.update(span.label for span in to_spans(tree))
     assert re.search(r"\| all \| (\d+) \| (\d+) ", readme).groups() == (str(sentences), str(tokens))  # type: ignore[union-attr]
     stated = re.search(r"Labels: (\d+) .* left binarization (\d+)\.", readme)

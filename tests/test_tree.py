@@ -29,12 +29,12 @@ def same(one: Tree, other: Tree) -> bool:
         return False
     if one.is_leaf:
         return one.children == other.children
-    return all(same(a, b) for a, b in zip(one.subtrees, other.subtrees, strict=True))
+    return all(same(a, b) for a, b in zip(one.child_trees, other.child_trees, strict=True))
 
 
 def spans_by_recursion(tree: Tree, start: int = 0) -> list[Span]:
     spans = [] if tree.is_leaf else [Span(start, start + len(tree.words), tree.label)]
-    for child in tree.subtrees:
+    for child in tree.child_trees:
         spans += spans_by_recursion(child, start)
         start += len(child.words)
     return spans
@@ -294,10 +294,11 @@ def test_long_words_and_labels_are_not_remembered() -> None:
     assert memory_bytes < 2_000_000
 
 
-def test_nodes_have_one_of_the_labels():
+def test_subtrees_have_one_of_the_labels():
     tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NN c))))")
-    assert [str(node) for node in tree.nodes("NP", "VB")] == ["(NP (NN a))", "(VB b)", "(NP (NN c))"]
-    assert tree.nodes("X") == tree.nodes() == []
+    assert tree.subtrees == tree.child_trees == tree.children  # as in version 0.1
+    assert [str(node) for node in tree.subtrees("NP", "VB")] == ["(NP (NN a))", "(VB b)", "(NP (NN c))"]
+    assert tree.subtrees("X") == tree.subtrees() == []
 
 
 def test_pruned_trees_keep_their_words_and_their_upper_constituents():
@@ -305,6 +306,6 @@ def test_pruned_trees_keep_their_words_and_their_upper_constituents():
     assert str(tree.prune(0)) == "(S (NN a) (VB b) (NN c) (IN d) (NN e))"
     assert str(tree.prune(2)) == "(S (NP (NN a)) (VP (VB b) (NP (NN c) (IN d) (NN e))))"
     assert tree.prune(3) == tree.prune(99) == tree
-    assert tree.subtrees[0].subtrees[0].prune(0) == Tree("NN", ("a",))
+    assert tree.child_trees[0].child_trees[0].prune(0) == Tree("NN", ("a",))
     with pytest.raises(ValueError, match="depth is -1"):
         tree.prune(-1)

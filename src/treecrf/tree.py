@@ -90,7 +90,7 @@ class Tree:
         return isinstance(self.children[0], str)
 
     @property
-    def subtrees(self) -> "tuple[Tree, ...]":
+    def child_trees(self) -> "tuple[Tree, ...]":
         """The children of a constituent; none for a preterminal."""
         return () if self.is_leaf else cast("tuple[Tree, ...]", self.children)
 
@@ -122,16 +122,17 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.subtrees))
+            stack.extend(reversed(node.child_trees))
 
-    def nodes(self, *labels: str) -> "list[Tree]":
-        """The nodes with one of these labels, parents before children, left to right.
+    @property
+    def subtrees(self) -> "Subtrees":
+        """`tree.subtrees(*labels)` lists the nodes with one of these labels, parents before children, left to right.
 
         >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
-        >>> [str(node) for node in tree.nodes("NP")]
+        >>> [str(node) for node in tree.subtrees("NP")]
         ['(NP (PRP We))', '(NP (NNS trees))']
         """
-        return [node for node in self.walk() if node.label in labels]
+        return Subtrees(self)
 
     def prune(self, depth: int) -> "Tree":
         """The tree without the constituents that are more than `depth` levels below this node.
@@ -158,7 +159,7 @@ class Tree:
             else:
                 stack.append(node.label)
                 siblings.append([])
-                stack += [(child, level + 1) for child in reversed(node.subtrees)]
+                stack += [(child, level + 1) for child in reversed(node.child_trees)]
         return siblings[0][0]
 
     def spans(self) -> list[Span]:
@@ -227,10 +228,10 @@ class Tree:
             node, prefix, child_prefix = stack.pop()
             text = f"{node.label} {node.children[0]}" if node.is_leaf else node.label
             lines.append(prefix + _UNPRINTABLE.sub(escape_match, text))
-            last = len(node.subtrees) - 1
+            last = len(node.child_trees) - 1
             for number in range(last, -1, -1):
                 branch, trunk = ("└── ", "    ") if number == last else ("├── ", "│   ")
-                stack.append((node.subtrees[number], child_prefix + branch, child_prefix + trunk))
+                stack.append((node.child_trees[number], child_prefix + branch, child_prefix + trunk))
         return "\n".join(lines)
 
     def search(self, pattern: "str | Pattern") -> "Iterator[Match]":
@@ -270,10 +271,10 @@ class Tree:
         stack = [(self, root)]
         while stack:
             node, copy = stack.pop()
-            copy.extend(nltk.Tree(child.label, []) for child in node.subtrees)
+            copy.extend(nltk.Tree(child.label, []) for child in node.child_trees)
             if node.is_leaf:
                 copy.append(node.children[0])
-            stack.extend(zip(node.subtrees, copy, strict=False))  # a leaf has no subtrees, its copy has a word
+            stack.extend(zip(node.child_trees, copy, strict=False))  # a leaf has no subtrees, its copy has a word
         return root
 
     @staticmethod
@@ -296,6 +297,21 @@ class Tree:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node))
         return trees[0]
+
+
+class Subtrees(tuple[Tree, ...]):
+    """What `Tree.subtrees` gives. It is also the tuple of children, which `tree.subtrees` was in version 0.1."""
+
+    _tree: Tree
+
+    def __new__(cls, tree: Tree) -> "Subtrees":
+        children = super().__new__(cls, tree.child_trees)
+        children._tree = tree
+        return children
+
+    def __call__(self, *labels: str) -> list[Tree]:
+        """The nodes of the tree with one of these labels, parents before children, left to right."""
+        return [node for node in self._tree.walk() if node.label in labels]
 
 
 def escape(text: str) -> str:

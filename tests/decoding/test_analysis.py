@@ -198,8 +198,8 @@ def test_excluded_labels_are_in_no_alternative() -> None:
 
 
 def is_repeating(tree: Tree) -> bool:
-    nodes = [node for node in tree.walk() if len(node.subtrees) == 1]
-    return any(node.label == node.subtrees[0].label for node in nodes)
+    nodes = [node for node in tree.walk() if len(node.child_trees) == 1]
+    return any(node.label == node.child_trees[0].label for node in nodes)
 
 
 def test_a_search_that_is_stopped_gives_a_beam() -> None:

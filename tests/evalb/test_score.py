@@ -150,10 +150,10 @@ def flatten(tree, generator):
     if tree.is_leaf:
         return tree
     children = []
-    for child in tree.subtrees:
+    for child in tree.child_trees:
         child = flatten(child, generator)
         dissolved = not child.is_leaf and generator.random() < 0.1
-        children += child.subtrees if dissolved else [child]
+        children += child.child_trees if dissolved else [child]
     label = generator.choice(["NP", "VP", "PP"]) if generator.random() < 0.1 else tree.label
     return Tree(label, tuple(children))
 

@@ -103,7 +103,7 @@ def test_the_probability_of_a_unary_chain_is_that_of_its_least_probable_label() 
 @pytest.mark.parametrize("tree", toy_trees(30, seed=5), ids=str)
 def test_constituents_children_and_parents_agree(tree: Tree) -> None:
     sent = document(tree)[:]
-    top = tree.subtrees[0]
+    top = tree.child_trees[0]
     assert [node._.tree for node in sent._.constituents] == [
         node for node, above in zip(top.walk(), [None, *top.walk()], strict=False) if not only_child(node, above)
     ]
@@ -116,7 +116,7 @@ def test_constituents_children_and_parents_agree(tree: Tree) -> None:
 
 
 def only_child(node: Tree, before: Tree | None) -> bool:
-    return before is not None and before.subtrees == (node,)
+    return before is not None and before.child_trees == (node,)
 
 
 def test_a_span_that_is_not_a_constituent_is_an_error(doc: Doc, sent: Span) -> None:

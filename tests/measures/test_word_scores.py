@@ -30,7 +30,7 @@ trees = st.builds(lambda node: Tree("TOP", (node,)), nodes)
 def without_punctuation(tree: Tree) -> Tree | None:
     if tree.is_leaf:
         return tree if is_word_tag(tree.label) else None
-    children = [child for child in map(without_punctuation, tree.subtrees) if child is not None]
+    children = [child for child in map(without_punctuation, tree.child_trees) if child is not None]
     return Tree(tree.label, tuple(children)) if children else None
 
 
@@ -38,11 +38,11 @@ def paths(tree: Tree, above: tuple[Tree, ...] = ()) -> list[tuple[Tree, ...]]:
     """For each word, the nodes from the root to its preterminal."""
     if tree.is_leaf:
         return [(*above, tree)]
-    return [path for child in tree.subtrees for path in paths(child, (*above, tree))]
+    return [path for child in tree.child_trees for path in paths(child, (*above, tree))]
 
 
 def height(node: Tree) -> int:
-    return 0 if node.is_leaf else 1 + max(map(height, node.subtrees))
+    return 0 if node.is_leaf else 1 + max(map(height, node.child_trees))
 
 
 def starts_with(node: Tree, leaf: Tree) -> bool:
@@ -51,7 +51,7 @@ def starts_with(node: Tree, leaf: Tree) -> bool:
 
 def distinct_leaves(tree: Tree) -> Tree:
     """A copy whose nodes are all different objects."""
-    return Tree(tree.label, tree.children if tree.is_leaf else tuple(map(distinct_leaves, tree.subtrees)))
+    return Tree(tree.label, tree.children if tree.is_leaf else tuple(map(distinct_leaves, tree.child_trees)))
 
 
 @given(st.lists(trees, min_size=1, max_size=3))
@@ -64,7 +64,7 @@ def test_scores_equal_their_definitions(forest_trees):
         for number, path in enumerate(word_paths):
             leaf, constituents = path[-1], path[1:-1]
             right_sisters = [
-                len(parent.subtrees) - 1 - [child is node for child in parent.subtrees].index(True)
+                len(parent.child_trees) - 1 - [child is node for child in parent.child_trees].index(True)
                 for parent, node in pairwise(path)
             ]
             opened = [node for node in constituents if starts_with(node, leaf)]

@@ -116,4 +116,4 @@ def test_alternatives_repeat_a_label_over_the_same_words_only_if_the_parser_allo
 
 
 def is_repeating(tree: Tree) -> bool:
-    return any([child.label for child in node.subtrees] == [node.label] for node in tree.walk())
+    return any([child.label for child in node.child_trees] == [node.label] for node in tree.walk())

@@ -28,8 +28,8 @@ from treecrf.tree import Tree
 )
 def test_heads_follow_the_rules_of_collins(text, head):
     tree = Tree.parse(text)
-    labels = [child.label for child in tree.subtrees]
-    assert COLLINS.head_child(tree.label, labels, [child.is_leaf for child in tree.subtrees]) == head
+    labels = [child.label for child in tree.child_trees]
+    assert COLLINS.head_child(tree.label, labels, [child.is_leaf for child in tree.child_trees]) == head
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def binary_by_nltk(tree: Tree, side: Side) -> list[tuple[int, int, str]]:
     def wrap(node: Tree) -> nltk.Tree:
         if node.is_leaf:
             return nltk.Tree(node.label, [node.children[0]])
-        children = [wrap(child) for child in node.subtrees]
+        children = [wrap(child) for child in node.child_trees]
         if len(children) > 1:
             children = [nltk.Tree(f"{node.label}|<>", [c]) if isinstance(c[0], str) else c for c in children]
         return nltk.Tree(node.label, children)

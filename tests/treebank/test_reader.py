@@ -44,7 +44,7 @@ def indented(tree: Tree, depth: int = 0) -> str:
     if tree.is_leaf:
         return "  " * depth + str(tree)
     label = str(Tree(tree.label, (Tree("", ("",)),))).removesuffix(r" (\u{} \u{}))")
-    return "\n".join(["  " * depth + label, *(indented(child, depth + 1) for child in tree.subtrees)]) + ")"
+    return "\n".join(["  " * depth + label, *(indented(child, depth + 1) for child in tree.child_trees)]) + ")"
 
 
 def damaged(line: str, damage: str, chance: random.Random) -> str:
@@ -73,7 +73,7 @@ def test_trees_over_many_lines_are_read(forest: list[Tree]) -> None:
 
 @given(forests)
 def test_trees_without_indentation_are_read(forest: list[Tree]) -> None:
-    assume(not any(node.label in ROOTS for tree in forest for child in tree.subtrees for node in child.walk()))
+    assume(not any(node.label in ROOTS for tree in forest for child in tree.child_trees for node in child.walk()))
     lines = "\n".join(map(indented, forest)).split("\n")
     assert read("\n".join(line.lstrip(" ") for line in lines)) == (forest, 0)
 

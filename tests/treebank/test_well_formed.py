@@ -41,7 +41,7 @@ FINITE, AUXILIARY, OPENER, TWO_PPS = VIOLATION_NAMES
 def test_a_violation_is_found_where_it_is(brackets, names):
     tree = Tree.parse(f"(TOP {brackets})")
     assert [violation.name for violation in violations(tree)] == names
-    assert all(violation.node == tree.subtrees[0] for violation in violations(tree))
+    assert all(violation.node == tree.child_trees[0] for violation in violations(tree))
 
 
 def test_productions_are_those_of_the_constituents():

@@ -85,7 +85,7 @@ class Grammar:
     def log_prob(self, tree: Tree) -> float:
         """The log-probability of a tree's productions."""
         return sum(
-            self.children_log_prob(node.label, [child.label for child in node.subtrees])
+            self.children_log_prob(node.label, [child.label for child in node.child_trees])
             for node in tree.walk()
             if not node.is_leaf
         )

@@ -72,7 +72,7 @@ def _constituents(tree: Tree) -> list[int]:
         node, parent = stack.pop()
         if node.is_leaf:
             numbers.append(parent)
-        stack += [(child, count) for child in reversed(node.subtrees)]
+        stack += [(child, count) for child in reversed(node.child_trees)]
         count += 1
     return numbers
 

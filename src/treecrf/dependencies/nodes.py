@@ -98,7 +98,7 @@ def build_nodes(tree: Tree) -> Node:
             text = unescape_brackets(node.words[0]).lower().translate(_APOSTROPHES)
             finished.append(Node(basic_category(node.label), [], head=word, text=text or "_"))
         else:
-            finished.append(Node(basic_category(node.label), [finished.pop() for _ in node.subtrees]))
+            finished.append(Node(basic_category(node.label), [finished.pop() for _ in node.child_trees]))
     return finished[0]
 
 

@@ -214,8 +214,8 @@ def _nodes(brackets: str) -> _Nodes:
     """The nodes of a tree, without its root if the root has one child."""
     tree = Tree.parse(brackets)
     index = 0
-    if len(tree.subtrees) == 1:
-        tree, index = tree.subtrees[0], 1
+    if len(tree.child_trees) == 1:
+        tree, index = tree.child_trees[0], 1
     nodes: _Nodes = {}
     spans = iter(tree.spans())
     word = 0

@@ -81,8 +81,8 @@ def to_edit_nodes(tree: Tree) -> list[EditNode]:
         if node.is_leaf:
             copy.set_children([EditNode(cast(str, node.children[0]), [], is_word=True)])
         else:
-            copy.set_children([EditNode(child.label, []) for child in node.subtrees])
-            stack += zip(node.subtrees, copy.children, strict=True)
+            copy.set_children([EditNode(child.label, []) for child in node.child_trees])
+            stack += zip(node.child_trees, copy.children, strict=True)
     return list(root.walk())
 
 

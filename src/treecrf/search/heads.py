@@ -106,7 +106,7 @@ def head_positions(tree: Tree, rules: "HeadRules | None" = None) -> list[int]:
             word -= 1
             positions[index] = word
         else:
-            children = [finished.pop() for _ in node.subtrees]
+            children = [finished.pop() for _ in node.child_trees]
             labels = [nodes[child].label for child in children]
             head = rules.head_child(node.label, labels, [nodes[child].is_leaf for child in children])
             positions[index] = positions[children[head]]

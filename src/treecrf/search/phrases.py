@@ -163,7 +163,7 @@ def _main_verb(clause: Tree) -> Tree | None:
     node: Tree | None = clause
     while node is not None:
         phrase = None
-        for child in node.subtrees:
+        for child in node.child_trees:
             if child.label in ("CC", "CONJP"):
                 break
             if child.is_leaf and child.label.startswith(("VB", "MD")):

@@ -223,8 +223,8 @@ def _has_same_label_unaries(trees: Iterable[Tree]) -> bool:
     Exceptions remain where a trace was removed: they are less than one constituent in a hundred.
     """
     nodes = [node for tree in trees for node in tree.walk() if not node.is_leaf]
-    unaries = [node for node in nodes if len(node.subtrees) == 1 and not node.subtrees[0].is_leaf]
-    repeated = [node for node in unaries if node.label == node.subtrees[0].label]
+    unaries = [node for node in nodes if len(node.child_trees) == 1 and not node.child_trees[0].is_leaf]
+    repeated = [node for node in unaries if node.label == node.child_trees[0].label]
     return len(repeated) > _MAX_EXCEPTIONS * len(nodes)
 
 

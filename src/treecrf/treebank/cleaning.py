@@ -39,7 +39,7 @@ def clean(tree: Tree, *, keep_labels: bool = False, dissolve: frozenset[str] = f
             siblings[-1].append(build_unchecked(tag, node.children))
     children = siblings[0]
     while len(children) == 1 and not children[0].is_leaf and children[0].label in ROOTS:
-        children = list(children[0].subtrees)
+        children = list(children[0].child_trees)
     return Tree("TOP", tuple(children)) if children else None
 
 

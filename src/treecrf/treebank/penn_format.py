@@ -36,7 +36,7 @@ def penn_format(tree: Tree) -> str:
 def _children(node: Tree, depth: int) -> list[tuple[Tree | None, int, bool]]:
     children: list[tuple[Tree | None, int, bool]] = []
     follows_word = True
-    for number, child in enumerate(node.subtrees):
+    for number, child in enumerate(node.child_trees):
         is_conjunction = child.label.startswith("CC")
         stays_on_line = child.is_leaf and (number == 0 or (follows_word and not is_conjunction))
         children.append((child, depth, stays_on_line))

@@ -16,7 +16,7 @@ def productions(tree: Tree) -> Iterator[Production]:
     """
     for node in tree.walk():
         if not node.is_leaf:
-            yield (node.label, *(child.label for child in node.subtrees))
+            yield (node.label, *(child.label for child in node.child_trees))
 
 
 def productions_to_text(counts: Mapping[Production, int]) -> str:

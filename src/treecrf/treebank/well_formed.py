@@ -41,7 +41,7 @@ def violations(tree: Tree) -> list[Violation]:
 
 def _has_finite_verb_without_vp(node: Tree) -> bool:
     """Whether a finite verb is a child of S, NP or PP; its place is in a VP."""
-    return node.label in ("S", "NP", "PP") and any(child.label in FINITE_VERBS for child in node.subtrees)
+    return node.label in ("S", "NP", "PP") and any(child.label in FINITE_VERBS for child in node.child_trees)
 
 
 def _has_auxiliary_beside_verb(node: Tree) -> bool:
@@ -49,7 +49,7 @@ def _has_auxiliary_beside_verb(node: Tree) -> bool:
     if node.label != "VP":
         return False
     verbs: list[Tree] = []
-    for child in node.subtrees:
+    for child in node.child_trees:
         if child.label in _COORDINATORS:
             verbs = []
         elif child.label in _VERBS or child.label == "TO":
@@ -68,12 +68,12 @@ def _is_auxiliary_of(first: Tree, verb: Tree) -> bool:
 
 def _has_clause_opener_under_s(node: Tree) -> bool:
     """Whether a preposition or complementizer (IN) or a WHNP is a child of S; its place is in a PP or an SBAR."""
-    return node.label == "S" and any(child.label in ("IN", "WHNP") for child in node.subtrees)
+    return node.label == "S" and any(child.label in ("IN", "WHNP") for child in node.child_trees)
 
 
 def _is_pp_of_two_pps(node: Tree) -> bool:
     """Whether a PP consists of two PPs without a coordinator."""
-    return node.label == "PP" and [child.label for child in node.subtrees] == ["PP", "PP"]
+    return node.label == "PP" and [child.label for child in node.child_trees] == ["PP", "PP"]
 
 
 _CHECKS: dict[str, Callable[[Tree], bool]] = {

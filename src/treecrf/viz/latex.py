@@ -70,7 +70,7 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
         else:
             lines.append(indent + _opening(node.label, next(numbers), package))
             stack.append((None, depth))
-            stack += [(child, depth + 1) for child in reversed(node.subtrees)]
+            stack += [(child, depth + 1) for child in reversed(node.child_trees)]
     return _color_definitions(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
 
 

@@ -35,7 +35,7 @@ def list_nodes(tree: Tree) -> list[Node]:
             continue
         nodes.append(Node(node.label, "label", parent, depth, spans))
         spans += 1
-        stack += [(child, number, depth + 1) for child in reversed(node.subtrees)]
+        stack += [(child, number, depth + 1) for child in reversed(node.child_trees)]
     return nodes
 
 
