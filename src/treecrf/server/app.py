@@ -12,7 +12,7 @@ A request to parse takes one path, from top to bottom:
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -31,6 +31,7 @@ from treecrf.server.auth import AuthMiddleware
 from treecrf.server.batcher import Batcher, QueueFullError, StoppedError
 from treecrf.server.client import client_name
 from treecrf.server.connections import Connections
+from treecrf.server.disconnection import await_connected
 from treecrf.server.errors import ApiError, handle_http_error
 from treecrf.server.fair_threads import FairThreads
 from treecrf.server.head_method import HeadMethod
@@ -171,8 +172,10 @@ def _corenlp_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Lim
 
 
 async def _read(readers: FairThreads, request: Request, size: int, read: Callable[[], T]) -> T:
-    """Reads a body: a large one in a thread, fairly shared between clients."""
-    return await readers.run(client_name(request.scope), size, read) if size > _LOOP_BYTES else read()
+    """Reads a body or writes a response of this size: a large one in a thread, fairly shared between clients."""
+    if size <= _LOOP_BYTES:
+        return read()
+    return await await_connected(request, readers.run(client_name(request.scope), size, read))
 
 
 async def _run_job(
@@ -187,7 +190,7 @@ async def _run_job(
     }
     try:
         job = Job(options, sentences, client=client_name(request.scope))
-        results = iter(await _await_connected(request, batcher.run(job)))
+        results = iter(await await_connected(request, batcher.run(job)))
     except QueueFullError as error:
         raise ApiError(
             503,
@@ -203,25 +206,6 @@ async def _run_job(
         options.formatter.join(list(_raise_errors(islice(results, len(group)), prefix)))
         for group, prefix in zip(groups, prefixes, strict=True)
     ]
-
-
-async def _await_connected(request: Request, work: Coroutine[Any, Any, list[SentenceResult]]) -> list[SentenceResult]:
-    """Awaits work, and cancels it if the client disconnects."""
-    task = asyncio.ensure_future(work)
-    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
-    try:
-        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ApiError(499, "the client disconnected before the response")
-        return task.result()
-    finally:
-        task.cancel()
-        disconnect.cancel()
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _raise_errors(results: Iterator[SentenceResult], prefix: str) -> Iterator[str]:
