@@ -40,7 +40,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     folder, trees = tmp_path_factory.mktemp("model") / request.param, toy_trees(40, seed=2)
     if request.param != "bert":
         random_parser(trees, tag_head=True).save(folder)
-        save_parser_state(folder, load_parser_state(folder), small=request.param == "bytes")
+        save_parser_state(folder, load_parser_state(folder), weight_bits=8 if request.param == "bytes" else None)
         return folder
     tokenizer = SubwordTokenizer.load(request.getfixturevalue("minilm"))
     config = replace(
