@@ -166,11 +166,15 @@ class ServerProtocol(HttpToolsProtocol):
     def _reject(self, error: RejectedRequest) -> None:
         """Ends the connection, after an error response if no other response is due."""
         self._is_rejected = True
-        if self.cycle is not None and not self.cycle.response_complete:
+        if not self._has_no_request:
             self.cycle.keep_alive = False  # the connection is closed after the responses to earlier requests
-            if self.cycle.more_body:
+            if not self.cycle.more_body:
+                return
+            if self.pipeline or self.cycle.response_started:
                 self.transport.abort()
-            return
+                return
+            self.cycle.disconnected = True  # the error response replaces that of the app
+            self.cycle.message_event.set()
         response = error_response(uuid.uuid4().hex, error.status, str(error), {"connection": "close"})
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
@@ -196,6 +200,7 @@ class ServerProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._check_host()
+        self._check_body_headers()
         super().on_headers_complete()
         self._cycles = [cycle for cycle in self._cycles if not cycle.response_complete] + [self.cycle]
 
@@ -213,6 +218,17 @@ class ServerProtocol(HttpToolsProtocol):
         authority = self.url.partition(b"://")[2].partition(b"/")[0].partition(b"?")[0]
         if b"://" not in self.url or [authority.lower()] != [host.lower() for host in hosts]:
             raise RejectedRequest(400, "the request's target is on another host than its Host header")
+
+    def _check_body_headers(self) -> None:
+        """Rejects a request whose body the parser and a proxy might delimit in different ways."""
+        encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if encodings and encodings != [b"chunked"]:
+            raise RejectedRequest(400, "the request has another Transfer-Encoding than chunked")
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        if self.parser.should_upgrade() and (encodings or lengths not in ([], [b"0"])):
+            raise RejectedRequest(
+                400, "the request has a body and asks for another protocol; remove its Upgrade header"
+            )
 
 
 def _invalid_request(reason: str = "") -> RejectedRequest:
