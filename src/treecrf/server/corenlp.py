@@ -209,19 +209,19 @@ def corenlp_routes(parsers: Mapping[str, Parser], limits: Limits, *, run: RunSen
     @routes.post("/")
     async def annotate_text(request: Request, properties: str = "") -> Response:
         document, brackets = await annotate(request, read_properties(properties))
-        size = sum(map(len, document.sentences)) + sum(map(len, brackets))
-        response: Response = await read(request, size, lambda: respond(document, brackets))
+        words = sum(map(len, document.sentences))
+        response: Response = await read(request, words, lambda: respond(document, brackets))
         return response
 
     @routes.post("/tregex")
     async def search(request: Request, pattern: str = "", properties: str = "") -> Response:
         settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
-        _, brackets = await annotate(request, settings)
-        size = sum(map(len, brackets))
-        trees = await read(request, size, lambda: [str(with_root(Tree.parse(line))) for line in brackets])
+        document, brackets = await annotate(request, settings)
+        words = sum(map(len, document.sentences))
+        trees = await read(request, words, lambda: [str(with_root(Tree.parse(line))) for line in brackets])
 
         async def find() -> bytes:
-            async with searchers.place(client_name(request.scope), size):
+            async with searchers.place(client_name(request.scope), words):
                 return await find_in_process(pattern, trees)
 
         return Response(await await_connected(request, find()), media_type="application/json")
