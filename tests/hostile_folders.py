@@ -339,7 +339,8 @@ def header_trap(folder: Path, generator: random.Random) -> None:
         if kind == 0:
             entry["shape"] = generator.choice([[*shape, 1], [10**9, 10**9], [-1], [1.5], ["1"], 3, [1] * 40, []])
         elif kind == 1:
-            entry["dtype"] = generator.choice([value for value in ("F64", "I64", "BOOL", "U8", "I8", 5, "F4", "X")])
+            types: list[Any] = ["F64", "I64", "BOOL", "U8", "I8", 5, "F4", "X"]
+            entry["dtype"] = generator.choice([one for one in types if one != entry["dtype"]])
         elif kind == 2:
             entry["data_offsets"] = generator.choice([[0, 4], [4, 0], [-4, 0], [0, 1 << 60], [], "x"])
         elif kind == 3:

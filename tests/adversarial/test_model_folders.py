@@ -1,4 +1,7 @@
-"""Model folders from strangers: refused with one line, or harmless. `make soak` tries more (TREECRF_SOAK=1)."""
+"""Model folders from strangers: refused with one line, or harmless.
+
+`make soak` tries more (TREECRF_SOAK=1), and TREECRF_SEED=N tries other ones.
+"""
 
 import json
 import os
@@ -31,6 +34,7 @@ from treecrf.treebank.productions import productions
 EMBEDDED = find_folder("en-lstm")
 IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))
 ROUNDS, SHARE = (2, 1) if IS_SOAK else (1, 4)  # how often each mutation is tried, and every how many-th of them
+FIRST_SEED = int(os.environ.get("TREECRF_SEED", "0"))
 WORDS = [["the", "cat", "sleeps", "."], ["a" * 3000, "dogs-" * 50, "see", "cats"]]
 
 
@@ -97,7 +101,7 @@ def test_a_hostile_folder_is_refused_or_harmless(
 ) -> None:
     expected = parse(runner, model, text)
     assert expected.status == 0, expected.messages
-    for seed in range(ROUNDS):
+    for seed in range(FIRST_SEED, FIRST_SEED + ROUNDS):
         first = zlib.crc32(f"{model.name} {runner.precision}".encode()) % SHARE
         for name, mutation, is_refused in [*hostile_folders.mutations(model)][first::SHARE]:
             with subtests.test(name, seed=seed):
