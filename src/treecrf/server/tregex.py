@@ -19,6 +19,7 @@ from treecrf.treebank.escapes import penn_brackets
 _SECONDS = 10.0
 _PATTERN_CHARACTERS = 1000
 _MEMORY_BYTES = 1 << 30
+_NICENESS = 10
 _ANSWER_CHARACTERS = 10_000_000
 
 
@@ -91,18 +92,19 @@ def _node_text(node: Tree | str) -> str:
     return (penn_brackets(str(node)) if isinstance(node, Tree) else node) + "\n"
 
 
-def _limit_memory() -> None:
-    """Limits the memory of this process, where the system can."""
+def _limit_process() -> None:
+    """Limits the memory of this process, and lets the server go first on a busy processor, where the system can."""
     try:
         import resource
     except ImportError:  # on Windows
         return
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(_NICENESS)
 
 
 if __name__ == "__main__":
-    _limit_memory()
+    _limit_process()
     request = json.load(sys.stdin)
     try:
         answer = json.dumps(find_pattern(request["pattern"], request["brackets"]))
