@@ -204,7 +204,9 @@ def corenlp_routes(parsers: Mapping[str, Parser], limits: Limits, *, run: RunSen
         trees = trees or [None] * len(document.sentences)
         if document.properties.output_format == "text":
             return Response(to_text(document, trees), media_type="text/plain")
-        return Response(json.dumps(to_json(document, trees)), media_type="application/json")
+        # one by one: the encoder blocks all other threads
+        fields = ", ".join(map(json.dumps, to_json(document, trees)["sentences"]))
+        return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
 
     @routes.post("/")
     async def annotate_text(request: Request, properties: str = "") -> Response:
