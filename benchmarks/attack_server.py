@@ -20,6 +20,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,7 @@ class Server:
 
     def __init__(self, model: str, *options: str) -> None:
         command = [sys.executable, "-m", "treecrf", "serve", "--model", model, "--port", "0", "--device", "cpu"]
+        command += ["--corenlp"]
         self.process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -58,16 +60,16 @@ class Server:
             return self.process.wait()
 
 
-def post(port: int, path: str, body: bytes, *, address: str = ATTACKER) -> str:
+def post(port: int, path: str, body: bytes, *, address: str = ATTACKER, kind: str = "application/json") -> str:
     """Sends one request, and returns the status of its response, or the name of the error."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT, source_address=(address, 0))
     try:
-        headers = {"Content-Type": "application/json", "Connection": "close"}
+        headers = {"Content-Type": kind, "Connection": "close"}
         connection.request("POST" if body else "GET", path, body or None, headers)
         response = connection.getresponse()
         response.read()
         return str(response.status)
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         return type(error).__name__
     finally:
         connection.close()
@@ -145,15 +147,54 @@ def attack_many_kbest(port: int) -> object:
     return send_and_leave(port, kbest_body(), connections=30)
 
 
+def attack_short_kbest(port: int) -> object:
+    """Requests for 20 trees of each of 1,000 sentences of one word, from 4 connections at once, for ten seconds."""
+    body = json.dumps({"inputs": [{"tokens": ["w" * 900]}] * 1000, "k": 20}).encode()
+    return send_and_leave(port, body, connections=4)
+
+
 def attack_long_sentences(port: int) -> object:
     """Requests for 500 sentences of 300 words from 4 connections at once, for ten seconds."""
     body = json.dumps({"inputs": [{"tokens": ["a"] * 300}] * 500}).encode()
     return send_and_leave(port, body, connections=4)
 
 
-def send_and_leave(port: int, body: bytes, *, connections: int) -> str:
-    head = "POST /parse/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    head += f"Content-Length: {len(body)}"
+def attack_corenlp(port: int) -> object:
+    """A request of CoreNLP's protocol with 1,000 sentences of 96 words, and with all annotators."""
+    properties = {"annotators": "tokenize,ssplit,pos,lemma,parse", "ssplit.eolonly": True, "tokenize.whitespace": True}
+    query = urllib.parse.urlencode({"properties": json.dumps(properties)})
+    return post(port, f"/?{query}", (b"the cat sees a dog . " * 16 + b"\n") * 1000, kind="text/plain")
+
+
+def attack_tregex(port: int) -> object:
+    """Slow Tregex patterns over 300 sentences on 20 connections; then the attacker disconnects."""
+    query = urllib.parse.urlencode({"pattern": "/^(a+)+$/", "properties": '{"ssplit.eolonly": true}'})
+    body = b"a" * 40 + b"b " + (b"the cat sees a dog . " * 3 + b"\n") * 300
+    return send_and_leave(port, body, connections=20, target=f"/tregex?{query}", kind="text/plain")
+
+
+def attack_unread_responses(port: int) -> object:
+    """Requests with responses of 7 MB that are not read, each with a second request, on 20 connections."""
+    body = json.dumps({"text": "ab " * 330_000}).encode()
+    head = b"POST /sentences HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: %d\r\n\r\n" % len(body)
+    sockets = []
+    for _ in range(20):
+        one = socket.socket()
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect(("127.0.0.1", port))
+        one.sendall(head + body + b"GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        sockets.append(one)
+    time.sleep(4 * ATTACK_SECONDS)
+    for one in sockets:
+        one.close()
+    return "left"
+
+
+def send_and_leave(
+    port: int, body: bytes, *, connections: int, target: str = "/parse/batch", kind: str = "application/json"
+) -> str:
+    head = f"POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}"
     sockets = [connect(port) for _ in range(connections)]
     for one in sockets:
         one.sendall(f"{head}\r\n\r\n".encode() + body)

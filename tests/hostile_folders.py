@@ -1,7 +1,7 @@
 """Generator of hostile model folders: a saved parser with one thing changed, and with the checksums of the change.
 
-`mutations(folder)` has the changes. Loading must refuse those of `TRAPS` and `BERT_TRAPS`; after the others, a parser
-may have other trees.
+`mutations(folder)` has the changes. Loading must refuse those in tables of traps; after the others, a parser may have
+other trees.
 """
 
 import base64
@@ -20,6 +20,7 @@ from typing import Any
 
 MANIFEST, CONFIG, VOCABULARY, WEIGHTS = "model.json", "config.toml", "vocabulary.json", "model.safetensors"
 ENCODER, TOKENIZER, SETTINGS = "config.json", "tokenizer.json", "tokenizer_config.json"
+PRODUCTIONS = "productions.txt"
 DEEP = b"[" * 100_000
 ODD_NUMBERS = [0, -1, 1, 2, -7, 3, 10**9, 2**31, 2**63, 10**30, 1.5, -0.0, math.nan, math.inf, 1e308]
 ODD_VALUES: list[Any] = [
@@ -287,6 +288,22 @@ def long_words(folder: Path, generator: random.Random) -> None:
     edit_json(folder, TOKENIZER, lambda value: value["model"].update(max_input_chars_per_word=10**9))
 
 
+# productions
+
+
+def production_trap(folder: Path, generator: random.Random) -> None:
+    symbols = "".join(f"1 A{number} B{number}\n" for number in range(50_000))
+    lines = ["\n", "NP NN\n", "3 NP\n", "-3 NP NN\n", "1 NP  NN\n", "x NP NN\n", f"{'9' * 5000} NP NN\n", symbols]
+    (folder / PRODUCTIONS).write_text(generator.choice(lines))
+
+
+def change_productions(folder: Path, generator: random.Random) -> None:
+    """Productions that are slow to read or odd, but that a parser can use."""
+    lines = ["0 NP NN\n", f"{'9' * 300} NP NN\n", "1 NP NN\r\n", "1 NP\0 NN\n", "1 NP \\u{110000}\n"]
+    long = [f"1 NP {'NP ' * 500_000}NN\n", "1 NP NN\n" * (1 << 19)]
+    (folder / PRODUCTIONS).write_text(generator.choice(lines + long), newline="")
+
+
 # weights
 
 
@@ -322,7 +339,8 @@ def header_trap(folder: Path, generator: random.Random) -> None:
         if kind == 0:
             entry["shape"] = generator.choice([[*shape, 1], [10**9, 10**9], [-1], [1.5], ["1"], 3, [1] * 40, []])
         elif kind == 1:
-            entry["dtype"] = generator.choice([value for value in ("F64", "I64", "BOOL", "U8", "I8", 5, "F4", "X")])
+            types: list[Any] = ["F64", "I64", "BOOL", "U8", "I8", 5, "F4", "X"]
+            entry["dtype"] = generator.choice([one for one in types if one != entry["dtype"]])
         elif kind == 2:
             entry["data_offsets"] = generator.choice([[0, 4], [4, 0], [-4, 0], [0, 1 << 60], [], "x"])
         elif kind == 3:
@@ -434,6 +452,8 @@ CHANGES: dict[str, Mutation] = {
     "bytes": change_bytes,
     "numbers that overflow": large_numbers,
 }
+PRODUCTION_TRAPS: dict[str, Mutation] = {"productions": production_trap}
+PRODUCTION_CHANGES: dict[str, Mutation] = {"odd productions": change_productions}
 BERT_CHANGES: dict[str, Mutation] = {
     "a value of the encoder": change_json_value(ENCODER),
     "a value of the tokenizer": change_json_value(TOKENIZER),
@@ -444,10 +464,13 @@ BERT_CHANGES: dict[str, Mutation] = {
 
 def mutations(folder: Path) -> Iterator[tuple[str, Mutation, bool]]:
     """The mutations of a folder, with their names, and whether loading must refuse them."""
-    is_bert = (folder / ENCODER).exists()
-    for group, is_refused in ((TRAPS, True), (BERT_TRAPS, True), (CHANGES, False), (BERT_CHANGES, False)):
-        if is_bert or group in (TRAPS, CHANGES):
-            yield from ((name, mutation, is_refused) for name, mutation in group.items())
+    groups = [(TRAPS, True), (CHANGES, False)]
+    if (folder / ENCODER).exists():
+        groups += [(BERT_TRAPS, True), (BERT_CHANGES, False)]
+    if (folder / PRODUCTIONS).exists():
+        groups += [(PRODUCTION_TRAPS, True), (PRODUCTION_CHANGES, False)]
+    for group, is_refused in groups:
+        yield from ((name, mutation, is_refused) for name, mutation in group.items())
 
 
 def apply_mutation(folder: Path, mutation: Mutation, generator: random.Random) -> None:

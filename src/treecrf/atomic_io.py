@@ -41,6 +41,11 @@ class LockedError(OSError):
     """Another process writes the same output."""
 
 
+def real_path(path: str | Path) -> Path:
+    """The absolute path without links; only a link to itself stays."""
+    return Path(os.path.realpath(path))  # before Python 3.13, Path.resolve has a RuntimeError for a link to itself
+
+
 def lock_file(path: Path) -> AbstractContextManager[None]:
     """Locks an output file against other processes; an error names the process that has the lock."""
     return _hold_lock(path.with_name(f".{path.name}.lock"), path)

@@ -173,6 +173,25 @@ def test_nothing_to_do_is_an_error(
     assert message in str(parse(model, argument, "-o", "out"))
 
 
+def test_a_link_to_itself_is_no_input_and_can_be_replaced(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_lines(tmp_path / "in.txt", 2, 1)
+    (tmp_path / "loop").symlink_to("loop")
+    assert "loop is a broken link" in str(parse(model, tmp_path / "loop"))
+    (tmp_path / "out").mkdir()
+    assert not parse(model, tmp_path, "-o", tmp_path / "out")
+    assert f"skipped {tmp_path}/loop: it is a broken link" in capsys.readouterr().err
+    assert not parse(model, path, "-o", tmp_path / "loop")
+    assert (tmp_path / "loop").read_bytes().count(b"\n") == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_one_line_with_the_name_of_the_file(model: Path, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "in.txt", 2, 1)
+    assert "No space left on device: '/dev/full'" in str(parse(model, path, "-o", "/dev/full"))
+
+
 # encodings and records
 
 

@@ -1,10 +1,14 @@
-"""Model folders from strangers: refused with one line, or harmless. `make soak` tries more (TREECRF_SOAK=1)."""
+"""Model folders from strangers: refused with one line, or harmless.
+
+`make soak` tries more (TREECRF_SOAK=1), and TREECRF_SEED=N tries other ones.
+"""
 
 import json
 import os
 import random
 import shutil
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -16,15 +20,21 @@ import hostile_folders
 from folder_runner import MEMORY_BYTES, FolderRunner, Result
 from small import MODEL, random_parser, randomize
 from toygrammar import toy_trees
+from treecrf.cli import main
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
+from treecrf.export.model_card import ModelCard
+from treecrf.models import find_folder
 from treecrf.nn import BertConfig, SpanModel
 from treecrf.nn.bert import Bert
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.treebank.productions import productions
 
+EMBEDDED = find_folder("en-lstm")
 IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))
 ROUNDS, SHARE = (2, 1) if IS_SOAK else (1, 4)  # how often each mutation is tried, and every how many-th of them
+FIRST_SEED = int(os.environ.get("TREECRF_SEED", "0"))
 WORDS = [["the", "cat", "sleeps", "."], ["a" * 3000, "dogs-" * 50, "see", "cats"]]
 
 
@@ -39,8 +49,11 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder, trees = tmp_path_factory.mktemp("model") / request.param, toy_trees(40, seed=2)
     if request.param != "bert":
-        random_parser(trees, tag_head=True).save(folder)
-        save_parser_state(folder, load_parser_state(folder), small=request.param == "bytes")
+        parser = random_parser(trees, tag_head=True)
+        parser.productions = Counter(production for tree in trees for production in productions(tree))
+        parser.f1_threshold = 0.3  # decoding uses the productions
+        parser.save(folder)
+        save_parser_state(folder, load_parser_state(folder), weight_bits=8 if request.param == "bytes" else None)
         return folder
     tokenizer = SubwordTokenizer.load(request.getfixturevalue("minilm"))
     config = replace(
@@ -88,7 +101,7 @@ def test_a_hostile_folder_is_refused_or_harmless(
 ) -> None:
     expected = parse(runner, model, text)
     assert expected.status == 0, expected.messages
-    for seed in range(ROUNDS):
+    for seed in range(FIRST_SEED, FIRST_SEED + ROUNDS):
         first = zlib.crc32(f"{model.name} {runner.precision}".encode()) % SHARE
         for name, mutation, is_refused in [*hostile_folders.mutations(model)][first::SHARE]:
             with subtests.test(name, seed=seed):
@@ -97,3 +110,26 @@ def test_a_hostile_folder_is_refused_or_harmless(
                 hostile_folders.apply_mutation(folder, mutation, random.Random(f"{seed} {name}"))
                 check(parse(runner, folder, text), expected, is_refused=is_refused)
                 shutil.rmtree(folder.parent)
+
+
+@pytest.mark.parametrize("value", ["x", None, 10**400, [], {}, -1, "\x1b[2J\n", "A" * 300_000, [[1]]])
+@pytest.mark.parametrize("path", ["size", "scores", "scores 0 f1", "scores 0 name", "purpose licence", "labels 0"])
+def test_a_hostile_card_is_refused_or_harmless(
+    tmp_path: Path, path: str, value: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = part = json.loads((EMBEDDED / "card.json").read_text())
+    *names, last = [int(name) if name.isdecimal() else name for name in path.split()]
+    for name in names:
+        part = part[name]
+    part[last] = value
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    (tmp_path / "model.json").write_bytes((EMBEDDED / "model.json").read_bytes())
+    with pytest.raises(SystemExit) as ended:
+        main(["models", str(tmp_path), "--labels"])
+    messages = f"{ended.value.code}"
+    assert ended.value.code is None or (messages.isprintable() and len(messages) < 1000), messages
+    assert capsys.readouterr().out.replace("\n", "").isprintable()
+    try:
+        assert ModelCard.load(tmp_path).purpose.licence.isprintable()
+    except ValueError as error:
+        assert "card.json is not a model card" in str(error)

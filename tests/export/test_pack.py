@@ -15,7 +15,7 @@ from treecrf import models
 from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
-from treecrf.export.card_files import to_markdown
+from treecrf.export.card_files import save_card, to_markdown
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
 from treecrf.export.pack import pack_model, renew_card
 from treecrf.parser import Parser
@@ -281,7 +281,7 @@ def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_
     model = Path(shutil.copytree(packed, tmp_path / "model"))
     card = ModelCard.load(packed)
     wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),))
-    wrong.save(model)
+    save_card(wrong, model)
     renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
     assert renewed.speed is not None and card.speed is not None and renewed.speed.parser == card.speed.parser
     expected = replace(card, purpose=replace(PURPOSE, uses="Play again."))

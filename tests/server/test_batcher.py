@@ -248,6 +248,18 @@ def test_close_finishes_queued_jobs() -> None:
     run_with_batcher(stub, test)
 
 
+def test_a_batch_after_slow_ones_has_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.server.lane._BATCH_SECONDS", 0.0)  # every batch is slow
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        assert await batcher.run(job("a")) == ["a"]
+        assert await batcher.run(job(*"b" * 250)) == ["b"] * 250
+
+    run_with_batcher(stub, test)
+    assert list(map(len, stub.batches)) == [1, 100, 100, 50]
+
+
 def test_batches_are_counted() -> None:
     async def test(batcher: Batcher) -> None:
         await batcher.run(job("a", "b", "c"))

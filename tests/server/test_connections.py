@@ -1,6 +1,3 @@
-import pytest
-
-from treecrf.server import connections
 from treecrf.server.connections import Connections
 
 
@@ -16,64 +13,66 @@ class StubConnection:
         self.is_aborted = True
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    seconds = [0.0]
-    monkeypatch.setattr(connections.time, "monotonic", lambda: seconds[0])
-    return seconds
+def fill(table: Connections, count: int, *, client: str = "a") -> list[StubConnection]:
+    stubs = [StubConnection(client) for _ in range(count)]
+    for stub in stubs:
+        table.add(stub)
+    return stubs
 
 
-def test_connections_within_the_limit_stay(clock: list[float]) -> None:
+def test_connections_within_the_limit_stay() -> None:
     table = Connections(limit=3)
-    stubs = [StubConnection("a") for _ in range(3)]
-    assert all(table.add(stub) for stub in stubs)
+    stubs = fill(table, 3)
+    assert all(table.make_room(stub) for stub in stubs)
     assert not any(stub.is_aborted for stub in stubs)
 
 
-def test_a_client_with_fewer_connections_takes_the_place_of_one_with_more(clock: list[float]) -> None:
+def test_a_request_takes_the_place_of_an_idle_connection_of_the_client_with_most() -> None:
     table = Connections(limit=3)
-    stubs = [StubConnection("a") for _ in range(3)]
-    for stub in stubs:
-        table.add(stub)
-    assert table.add(StubConnection("b"))
-    assert [stub.is_aborted for stub in stubs] == [True, False, False]
+    stubs = fill(table, 3)
+    (other,) = fill(table, 1, client="b")
+    assert table.make_room(other)
+    assert [stub.is_aborted for stub in (*stubs, other)] == [True, False, False, False]
 
 
-def test_the_longest_wait_ends_first_after_a_second(clock: list[float]) -> None:
+def test_a_request_takes_the_place_of_an_idle_connection_of_the_same_client() -> None:
     table = Connections(limit=3)
-    stubs = [StubConnection("a") for _ in range(3)]
-    for stub in stubs:
-        table.add(stub)
-    assert not table.add(StubConnection("a"))
-    clock[0] = 1.5
+    stubs = fill(table, 4)
     table.restart_wait(stubs[0])
-    assert table.add(StubConnection("a"))
-    assert [stub.is_aborted for stub in stubs] == [False, True, False]
+    assert table.make_room(stubs[3])
+    assert [stub.is_aborted for stub in stubs] == [False, True, False, False]
 
 
-def test_a_connection_with_a_request_in_work_is_never_closed(clock: list[float]) -> None:
+def test_a_connection_with_a_request_in_work_is_never_closed() -> None:
     table = Connections(limit=2)
-    stubs = [StubConnection("a") for _ in range(2)]
+    stubs = fill(table, 3)
     for stub in stubs:
-        table.add(stub)
         stub.is_waiting_for_client = False
-    clock[0] = 100.0
-    assert not table.add(StubConnection("b"))
+    assert not table.make_room(stubs[2])
     assert not any(stub.is_aborted for stub in stubs)
 
 
-def test_the_number_of_connections_above_the_limit_is_bounded(clock: list[float]) -> None:
+def test_a_client_with_fewer_connections_is_answered_beside_requests_in_work() -> None:
     table = Connections(limit=3)
-    stubs = [StubConnection("a") for _ in range(500)]
-    for stub in stubs:
-        table.add(stub)
+    for stub in fill(table, 3):
+        stub.is_waiting_for_client = False
+    (other,) = fill(table, 1, client="b")
+    assert table.make_room(other)
+    others = [fill(table, 1, client=str(number))[0] for number in range(200)]
+    for stub in others:
+        stub.is_waiting_for_client = False
+    assert not table.make_room(others[-1])
+
+
+def test_the_number_of_connections_above_the_limit_is_bounded() -> None:
+    stubs = fill(Connections(limit=3), 500)
     assert sum(not stub.is_aborted for stub in stubs) == 103
 
 
-def test_closed_connections_make_room(clock: list[float]) -> None:
+def test_closed_connections_make_room() -> None:
     table = Connections(limit=1)
-    first = StubConnection("a")
-    table.add(first)
+    (first,) = fill(table, 1)
     table.discard(first)
     table.discard(first)
-    assert table.add(StubConnection("a"))
+    (second,) = fill(table, 1)
+    assert table.make_room(second) and not second.is_aborted

@@ -41,3 +41,26 @@ def test_a_cancelled_function_does_not_run_and_frees_its_place() -> None:
         return await asyncio.gather(*(threads.run("a", 1, lambda: 7) for _ in range(3)))
 
     assert asyncio.run(run()) == [7, 7, 7]
+
+
+def test_a_cancelled_function_that_runs_keeps_its_place_to_its_end() -> None:
+    async def run() -> list[str]:
+        threads, order = FairThreads(1), []
+        is_running, may_finish = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            is_running.set()
+            may_finish.wait(TIMEOUT)
+            order.append("first")
+            raise ValueError
+
+        first = asyncio.ensure_future(threads.run("a", 1, wait))
+        await asyncio.to_thread(is_running.wait, TIMEOUT)
+        first.cancel()
+        second = asyncio.ensure_future(threads.run("a", 1, lambda: order.append("second")))
+        await asyncio.sleep(0.05)
+        may_finish.set()
+        await second
+        return order
+
+    assert asyncio.run(run()) == ["first", "second"]

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from treecrf.atomic_io import real_path
 from treecrf.bulk.inputs import STDIN, InputFile
 
 _SHOWN_PATHS = 5
@@ -60,8 +61,8 @@ class _FolderSearch:
         self._base = base
         self._warn = warn
         self._output: Path | None = None  # a folder inside `base`, with the outputs of earlier runs
-        if output is not None and output.is_dir() and base.resolve() in output.resolve().parents:
-            self._output = output.resolve()
+        if output is not None and output.is_dir() and real_path(base) in real_path(output).parents:
+            self._output = real_path(output)
         self._hidden: list[str] = []
 
     def find(self, paths: Sequence[Path]) -> Iterator[InputFile]:
@@ -77,7 +78,7 @@ class _FolderSearch:
     def _files(self, path: Path) -> Iterator[Path]:
         if any(part.startswith(".") for part in path.relative_to(self._base).parts):
             self._hidden.append(str(path))
-        elif self._output is not None and self._output in (resolved := path.resolve(), *resolved.parents):
+        elif self._output is not None and self._output in (resolved := real_path(path), *resolved.parents):
             if self._output == resolved:
                 self._warn(f"skipped {path}: it is the output folder")
         elif path.is_dir() and path.is_symlink() and path != self._base:

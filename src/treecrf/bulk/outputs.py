@@ -10,6 +10,7 @@ has the size of the partial file after each block. The partial file of a Parquet
 end.
 """
 
+import errno
 import gzip
 import os
 import re
@@ -21,7 +22,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from treecrf.atomic_io import lock_file, rename_file, sync_stream
+from treecrf.atomic_io import lock_file, real_path, rename_file, sync_stream
 from treecrf.bulk.input_search import find_inputs
 from treecrf.bulk.inputs import STDIN, InputFile
 from treecrf.bulk.output_record import OutputRecord
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from treecrf.tables import RowKind
 
 STDOUT = "-"
+_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _BLUE_LABEL = "\\1\x1b[34m\\2\x1b[0m"
 _LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 
@@ -56,7 +58,7 @@ def match_outputs(
 def _check_targets(files: Sequence[InputFile], targets: Sequence[Path]) -> None:
     counts = Counter(targets)
     for file, target in zip(files, targets, strict=True):
-        if file.path != STDIN and target.resolve() == Path(file.path).resolve():
+        if file.path != STDIN and real_path(target) == real_path(file.path):
             raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
         if counts[target] > 1:
             raise ValueError(f"several inputs would be written to {target}; parse them one by one")
@@ -141,7 +143,7 @@ def partial_size(output: Path) -> int | None:
     A partial file is unfinished work, also beside an older complete output. No line is written before the record, so
     the record beside an empty partial file may be that of the older output.
     """
-    partial = _partial_path(output.resolve())
+    partial = _partial_path(real_path(output))
     return partial.stat().st_size if partial.exists() else None
 
 
@@ -156,7 +158,7 @@ def open_file(path: Path, record: OutputRecord | None, kind: OutputFile, *, resu
 
     With `resume`, a partial file is continued if its record is the same.
     """
-    path = path.resolve()
+    path = real_path(path)
     partial, is_compressed = _partial_path(path), path.suffix == ".gz"
     _check_parquet(path, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -171,12 +173,23 @@ def open_file(path: Path, record: OutputRecord | None, kind: OutputFile, *, resu
             _index_path(partial).unlink(missing_ok=True)
         if record is not None:
             record.write(path)
-        with partial.open("ab") as stream, _open_index(partial, kind) as index:
+        with _name_full_disk(partial), partial.open("ab") as stream, _open_index(partial, kind) as index:
             sink = (GzipSink if is_compressed else Sink)(stream, lines_written=lines, index=index)
             yield sink
             sink.end_block()
             sync_stream(stream)
         _finish(partial, path, kind)
+
+
+@contextmanager
+def _name_full_disk(path: Path) -> Iterator[None]:
+    """Adds the name of the output to the error of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _open_index(partial: Path, kind: OutputFile) -> AbstractContextManager[IO[bytes] | None]:
@@ -220,7 +233,7 @@ def open_sink(
     elif target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; expected a file to write")
     elif target.exists() and not target.is_file():
-        with target.open("wb") as stream:
+        with _name_full_disk(target), target.open("wb") as stream:
             yield Sink(stream)
     else:
         with open_file(target, record, kind, resume=resume) as sink:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from treecrf.atomic_io import lock_folder
+from treecrf.atomic_io import lock_folder, real_path
 from treecrf.bulk.inputs import InputFile
 from treecrf.bulk.line_parser import LineOptions, LineParser
 from treecrf.bulk.outputs import STDOUT, match_outputs, partial_size
@@ -64,7 +64,7 @@ def _is_unfinished(line_parser: LineParser, file: InputFile, target: Path | None
         raise ValueError(f"--resume reads its inputs again, and {file.name} is not a file; name a file")
     size, is_complete = partial_size(target), target.is_file() and partial_size(target) is None
     if size or is_complete:
-        line_parser.output_record(file).check(target.resolve())
+        line_parser.output_record(file).check(real_path(target))
     return not is_complete
 
 

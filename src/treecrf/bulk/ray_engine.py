@@ -14,7 +14,7 @@ from typing import Any
 
 import ray
 
-from treecrf.atomic_io import lock_folder
+from treecrf.atomic_io import lock_folder, real_path
 from treecrf.bulk.cluster_options import ClusterOptions
 from treecrf.bulk.inputs import STDIN
 from treecrf.bulk.interrupts import defer_interrupts
@@ -38,12 +38,12 @@ def parse_shards(
     """Parses every shard that has no output file yet. Returns the exit status, which is 1 if a shard failed."""
     if not inputs or STDIN in inputs or output == STDOUT:
         raise ValueError("--engine ray reads files and writes to a folder: name both, INPUT... -o FOLDER")
-    folder = Path(output).resolve()
+    folder = real_path(output)
     jobs = match_outputs(inputs, f"{folder}{os.sep}", SUFFIXES[options.format], report)
     options = options.with_absolute_model()
     settings = options.output_settings()
     settings |= {"shard_lines": cluster.shard_lines} if cluster.shard_lines else {}
-    paths = [str(Path(file.path).resolve()) for file, _ in jobs]
+    paths = [str(real_path(file.path)) for file, _ in jobs]
     targets = [target.relative_to(folder) for _, target in jobs if target is not None]
     for file, _ in jobs:
         if not file.is_regular:

@@ -4,9 +4,8 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
-from treecrf.atomic_io import write_file
+from treecrf.atomic_io import real_path, write_file
 from treecrf.viz import use_fonts
 from treecrf.viz.colors import THEMES
 from treecrf.viz.render import (
@@ -85,7 +84,7 @@ def _render_options(args: argparse.Namespace) -> RenderOptions:
         raise ValueError("--tokens needs a parser; add --model M")
     if args.width is not None and args.width < 1:
         raise ValueError(f"--width is {args.width}; expected 1 or more")
-    if args.output != _STDIO != args.input and Path(args.output).resolve() == Path(args.input).resolve():
+    if args.output != _STDIO != args.input and real_path(args.output) == real_path(args.input):
         raise ValueError(f"{args.output} is the input and would be overwritten; choose another -o")
     return RenderOptions(
         format=format_,
@@ -118,7 +117,7 @@ def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:
 def _write(files: Sequence[bytes], output: str) -> None:
     if output != _STDIO:
         for name, data in zip(file_names(output, len(files)), files, strict=True):
-            write_file(Path(name).resolve(), data)
+            write_file(real_path(name), data)
         return
     if len(files) > 1:
         raise ValueError(f"{len(files)} pictures do not fit on standard output; name a file with -o")

@@ -74,11 +74,12 @@ def run(args: argparse.Namespace) -> None:
 
 def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
     """The files that the arguments name, without the table of an earlier run."""
+    from treecrf.atomic_io import real_path
     from treecrf.bulk.input_search import find_inputs
 
     files = []
     for file in find_inputs(arguments, _print_message):
-        if output != _STDIO and Path(file.path).resolve() == Path(output).resolve():
+        if output != _STDIO and real_path(file.path) == real_path(output):
             _print_message(f"skipped {file.name}: it is the output")
         else:
             files.append(file)

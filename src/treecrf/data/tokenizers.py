@@ -120,7 +120,14 @@ def load_saved_tokenizer(files: Mapping[str, bytes], folder: Path) -> Tokenizer:
     with tempfile.TemporaryDirectory() as temporary:  # transformers would follow the links of a folder
         for name, data in files.items():
             Path(temporary, name).write_bytes(data)
-        return _load_with_transformers(temporary, vocabulary_size)
+        try:
+            return _load_with_transformers(temporary, vocabulary_size)
+        except ImportError:
+            raise
+        except Exception as error:  # transformers does not check the types of settings
+            raise DamagedFileError(
+                f"{folder} does not contain a tokenizer: {' '.join(str(error).split()):.300}"
+            ) from None
 
 
 def max_length(settings: Mapping[str, Any], config: Mapping[str, Any]) -> int:

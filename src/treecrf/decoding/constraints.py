@@ -28,7 +28,7 @@ class Bracket(NamedTuple):
     label: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.label or 'a constituent'} over words[{self.start}:{self.end}]"
+        return f"{self.label or 'a constituent':.80} over words[{self.start}:{self.end}]"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
 
 NOT_STATED = "not stated"
 LONG = 6  # words; shorter sentences, such as headings, occur in many texts
+_MAX_TEXT = 1000  # characters of a name, a label or the license
+_MAX_NUMBER = 10**15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,11 +138,21 @@ class ModelCard:
             fields["well_formedness"] = tuple(TreebankWellFormedness(**entry) for entry in forms)
             fields["calibration"] = tuple(TreebankCalibration(**entry) for entry in fields.get("calibration", ()))
             fields["speed"] = ModelSpeed(**fields["speed"]) if fields.get("speed") else None
-            if not all(isinstance(label, str) for name in ("labels", "tags") for label in fields[name]):
-                raise ValueError("its labels or tags are not strings")
-            return ModelCard(**fields)
+            card = ModelCard(**fields)
+            card.check_types()
+            return card
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"{path} is not a model card: {error!s:.200}") from None
+
+    def check_types(self) -> None:
+        """Checks the texts and numbers that commands and the server show: the card may be a stranger's."""
+        shown_texts = (self.purpose.language, self.purpose.licence, *(score.name for score in self.scores))
+        for text in (*shown_texts, *self.labels, *self.tags):
+            if not isinstance(text, str) or not text.isprintable() or len(text) > _MAX_TEXT:
+                raise ValueError(f"{text!r:.80} is not a printable text of at most {_MAX_TEXT:,} characters")
+        for number in (self.size, *(number for score in self.scores for number in (score.f1, *score.interval))):
+            if not isinstance(number, int | float) or not 0 <= number < _MAX_NUMBER:
+                raise ValueError(f"{number!r:.80} is not a number from 0 to {_MAX_NUMBER:,}")
 
 
 def read_treebanks(path: Path) -> dict[str, TreebankInfo]:

@@ -395,7 +395,10 @@ class Parser(TreeSampling, OldParserNames):
 
     @cached_property
     def _grammar(self) -> Grammar:
-        return Grammar(self.productions)
+        try:
+            return Grammar(self.productions)
+        except ValueError as error:
+            raise ValueError(f"{self.folder or 'the parser'}: {error}; copy the folder again") from None
 
     @property
     def batch_scorer(self) -> BatchScorer:

@@ -88,7 +88,7 @@ def load_parser_state(source: str | Path) -> ParserState:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
-    productions = _read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS, b""))
+    productions = _read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS))
     if not config.model.transformer:
         shapes = weight_shapes(config.model, vocabulary.sizes, None)
         weights = load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
@@ -158,9 +158,11 @@ def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
         raise DamagedFileError(f"{path} is not a vocabulary: {error!s:.300}") from None
 
 
-def _read_productions(path: Path, data: bytes) -> ProductionCounts:
+def _read_productions(path: Path, data: bytes | None) -> ProductionCounts:
+    if data == b"":
+        raise DamagedFileError(f"{path} is empty; expected the productions of the training trees")
     try:
-        return ProductionCounts(data.decode())
+        return ProductionCounts((data or b"").decode())
     except ValueError as error:
         raise DamagedFileError(f"{path} does not contain productions: {error}") from None
 

@@ -12,7 +12,7 @@ A request to parse takes one path, from top to bottom:
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
@@ -31,6 +31,7 @@ from treecrf.server.auth import AuthMiddleware
 from treecrf.server.batcher import Batcher, QueueFullError, StoppedError
 from treecrf.server.client import client_name
 from treecrf.server.connections import Connections
+from treecrf.server.disconnection import await_connected
 from treecrf.server.errors import ApiError, handle_http_error
 from treecrf.server.fair_threads import FairThreads
 from treecrf.server.head_method import HeadMethod
@@ -49,7 +50,8 @@ from treecrf.treebank.binarize import LabelSet
 
 T = TypeVar("T")
 
-_LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop is not blocked
+_LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop is not blocked,
+_LOOP_CHARACTERS = 1_000_000  # and longer responses are joined in a thread
 _READER_THREADS = 2
 _PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _AUTH_ERRORS = (401, 421)
@@ -115,10 +117,18 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
         parsed = await _read(readers, request, len(content), read)
         return parsed, await _run_job(request, batcher, parsed.options, parsed.groups)
 
-    def respond(parsed: ParsedRequest[Body], lines: Sequence[str], json_end: str) -> Response:
+    def write(parsed: ParsedRequest[Body], lines: Sequence[str], *, is_batch: bool) -> Response:
         if parsed.options.formatter.format != "json":
             return Response("".join(f"{line}\n" for line in lines), media_type="text/plain")
-        return Response(f'{{"model": {json.dumps(parsed.options.model)}, {json_end}', media_type="application/json")
+        results = _add_warnings(lines, parsed.warnings)
+        end = f'"results": [{", ".join(results)}]}}' if is_batch else results[0][1:]
+        return Response(f'{{"model": {json.dumps(parsed.options.model)}, {end}', media_type="application/json")
+
+    async def respond(
+        request: Request, parsed: ParsedRequest[Body], lines: Sequence[str], *, is_batch: bool
+    ) -> Response:
+        size, work = sum(map(len, lines)), partial(write, parsed, lines, is_batch=is_batch)
+        return await _run(readers, request, size, work) if size > _LOOP_CHARACTERS else work()
 
     @routes.post(
         "/parse",
@@ -128,7 +138,7 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
     async def parse(request: Request) -> Response:
         """Parse a text, or the words of a sentence."""
         parsed, lines = await run(request, schema.ParseRequest)
-        return respond(parsed, lines, "".join(_add_warnings(lines, parsed.warnings))[1:])
+        return await respond(request, parsed, lines, is_batch=False)
 
     @routes.post(
         "/parse/batch",
@@ -138,7 +148,7 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
     async def parse_batch(request: Request) -> Response:
         """Parse several texts or sentences."""
         parsed, lines = await run(request, schema.BatchRequest)
-        return respond(parsed, lines, f'"results": [{", ".join(_add_warnings(lines, parsed.warnings))}]}}')
+        return await respond(request, parsed, lines, is_batch=True)
 
     @routes.post(
         "/sentences",
@@ -148,10 +158,13 @@ def _parse_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Limit
     async def split(request: Request) -> Response:
         """Split a text into sentences and words, without parsing them."""
         content = await receive_body(request, limits)
-        read = partial(read_split_request, content, parsers, limits)
-        answer = await _read(readers, request, len(content), read)
-        request.scope["log_fields"] = {"model": answer.model, "sentences": len(answer.sentences)}
-        return Response(answer.model_dump_json(), media_type="application/json")
+
+        def split_text() -> Response:
+            answer = read_split_request(content, parsers, limits)
+            request.scope["log_fields"] = {"model": answer.model, "sentences": len(answer.sentences)}
+            return Response(answer.model_dump_json(), media_type="application/json")
+
+        return await _read(readers, request, len(content), split_text)
 
     return routes
 
@@ -172,7 +185,12 @@ def _corenlp_routes(parsers: Mapping[str, Parser], batcher: Batcher, limits: Lim
 
 async def _read(readers: FairThreads, request: Request, size: int, read: Callable[[], T]) -> T:
     """Reads a body: a large one in a thread, fairly shared between clients."""
-    return await readers.run(client_name(request.scope), size, read) if size > _LOOP_BYTES else read()
+    return await _run(readers, request, size, read) if size > _LOOP_BYTES else read()
+
+
+async def _run(threads: FairThreads, request: Request, size: int, function: Callable[[], T]) -> T:
+    """Runs a function in a thread, in the order of the clients' shares, unless the client disconnects before."""
+    return await await_connected(request, threads.run(client_name(request.scope), size, function))
 
 
 async def _run_job(
@@ -187,7 +205,7 @@ async def _run_job(
     }
     try:
         job = Job(options, sentences, client=client_name(request.scope))
-        results = iter(await _await_connected(request, batcher.run(job)))
+        results = iter(await await_connected(request, batcher.run(job)))
     except QueueFullError as error:
         raise ApiError(
             503,
@@ -203,25 +221,6 @@ async def _run_job(
         options.formatter.join(list(_raise_errors(islice(results, len(group)), prefix)))
         for group, prefix in zip(groups, prefixes, strict=True)
     ]
-
-
-async def _await_connected(request: Request, work: Coroutine[Any, Any, list[SentenceResult]]) -> list[SentenceResult]:
-    """Awaits work, and cancels it if the client disconnects."""
-    task = asyncio.ensure_future(work)
-    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
-    try:
-        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ApiError(499, "the client disconnected before the response")
-        return task.result()
-    finally:
-        task.cancel()
-        disconnect.cancel()
-
-
-async def _wait_for_disconnect(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _raise_errors(results: Iterator[SentenceResult], prefix: str) -> Iterator[str]:

@@ -1,10 +1,8 @@
 """The open connections by client, and which of them is closed when there are too many."""
 
-import time
 from typing import Protocol
 
-_EVICTION_SECONDS = 1.0  # above the limit, a connection that has waited this long for its client may be closed
-_EXTRA_CONNECTIONS = 100  # connections above the limit, which get an error response or the health check
+_EXTRA_CONNECTIONS = 100  # connections above the limit: for health checks, and for clients with few connections
 
 
 class Connection(Protocol):
@@ -14,54 +12,64 @@ class Connection(Protocol):
 
     @property
     def is_waiting_for_client(self) -> bool:
-        """Whether no complete request is being answered."""
+        """Whether no complete request is being answered, or the client does not read its response."""
 
     def abort(self) -> None:
         """Closes the connection at once."""
 
 
 class Connections:
-    """The connections of each client, in the order in which they began to wait for the client."""
+    """The connections of each client, in the order in which they began to wait for the client.
+
+    Above the limit, a request is answered in place of a connection that waits: the one that has waited longest of the
+    client with most connections. So idle connections make way for requests, also for those of the same client. If no
+    connection of that client waits, the requests of other clients are answered in addition, and its own are not.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._count = 0
-        self._clients: dict[str, dict[Connection, float]] = {}  # client to connection to time
+        self._clients: dict[str, dict[Connection, None]] = {}  # client to connections, the longest wait first
 
-    def add(self, connection: Connection) -> bool:
-        """Adds a new connection; returns False if there are too many, and none can be closed for this one."""
-        self._clients.setdefault(connection.client_name, {})[connection] = time.monotonic()
+    def add(self, connection: Connection) -> None:
+        """Adds a new connection; far above the limit, another one is closed."""
+        self._clients.setdefault(connection.client_name, {})[connection] = None
         self._count += 1
-        return self._count <= self._limit or self._evict(connection)
+        if self._count > self._limit + _EXTRA_CONNECTIONS:
+            self._close_idle(connection)
+
+    def make_room(self, connection: Connection) -> bool:
+        """Makes room for a request of a connection; returns False if too many connections have requests in work."""
+        if self._count <= self._limit or self._close_idle(connection):
+            return True
+        is_smaller_client = len(self._clients.get(connection.client_name, ())) < len(self._largest_client())
+        return is_smaller_client and self._count <= self._limit + _EXTRA_CONNECTIONS
 
     def restart_wait(self, connection: Connection) -> None:
         """Notes that a connection begins to wait for its client now."""
         connections = self._clients.get(connection.client_name, {})
-        if connections.pop(connection, None) is not None:
-            connections[connection] = time.monotonic()
+        if connection in connections:
+            del connections[connection]
+            connections[connection] = None
 
     def discard(self, connection: Connection) -> None:
         """Removes a connection, if it is there."""
         connections = self._clients.get(connection.client_name, {})
-        if connections.pop(connection, None) is not None:
+        if connection in connections:
+            del connections[connection]
             self._count -= 1
         if not connections:
             self._clients.pop(connection.client_name, None)
 
-    def _evict(self, newcomer: Connection) -> bool:
-        """Closes a connection of the client that has most.
-
-        A client with fewer connections takes the place at once. Otherwise, the connection must have waited for some
-        time; if there are too many above the limit, it is closed all the same, but leaves no place.
-        """
-        client = max(self._clients, key=lambda name: len(self._clients[name]))
-        connections = self._clients[client]
-        oldest = next((one for one in connections if one is not newcomer and one.is_waiting_for_client), None)
+    def _close_idle(self, newcomer: Connection) -> bool:
+        """Closes the connection that has waited longest of the client that has most connections, if one waits."""
+        waiting = (one for one in self._largest_client() if one is not newcomer and one.is_waiting_for_client)
+        oldest = next(waiting, None)
         if oldest is None:
             return False
-        is_smaller_client = len(self._clients[newcomer.client_name]) < len(connections)
-        is_overdue = time.monotonic() - connections[oldest] > _EVICTION_SECONDS
-        if is_smaller_client or is_overdue or self._count > self._limit + _EXTRA_CONNECTIONS:
-            self.discard(oldest)
-            oldest.abort()
-        return is_smaller_client or is_overdue
+        self.discard(oldest)
+        oldest.abort()
+        return True
+
+    def _largest_client(self) -> dict[Connection, None]:
+        return max(self._clients.values(), key=len)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.server.client import client_name
+from treecrf.server.disconnection import await_connected
 from treecrf.server.errors import ApiError, validation_error
 from treecrf.server.fair_threads import FairThreads
 from treecrf.server.limits import Limits
@@ -187,33 +188,46 @@ def corenlp_routes(parsers: Mapping[str, Parser], limits: Limits, *, run: RunSen
     options = ParseOptions(model=name, formatter=Formatter(exact=True))
     searchers = FairThreads(_SEARCH_THREADS)
 
-    async def annotate(request: Request, properties: Properties) -> tuple[Document, list[Tree | None]]:
-        content = await receive_body(request, limits, media_types=_MEDIA_TYPES)
-        document: Document = await read(
-            request, len(content), lambda: read_document(content, properties, parser.language)
-        )
+    def read_inputs(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:
+        document = read_document(content, properties, parser.language)
         inputs = [SentenceInput(tokens, [(one.start, one.end) for one in tokens]) for tokens in document.sentences]
         check_sentences(inputs, options, parser, limits)
-        if not document.needs_trees:
-            return document, [None] * len(inputs)
-        lines: list[str] = await run(request, options, inputs)
-        return document, [with_root(Tree.parse(line)) for line in lines]
+        return document, inputs
+
+    async def annotate(request: Request, properties: Properties) -> tuple[Document, list[str]]:
+        """The sentences of a request, and the brackets of their trees, if the properties ask for trees."""
+        content = await receive_body(request, limits, media_types=_MEDIA_TYPES)
+        document, inputs = await read(request, len(content), lambda: read_inputs(content, properties))
+        return document, await run(request, options, inputs) if document.needs_trees else []
+
+    def respond(document: Document, brackets: Sequence[str]) -> Response:
+        trees: list[Tree | None] = [with_root(Tree.parse(line)) for line in brackets]
+        trees = trees or [None] * len(document.sentences)
+        if document.properties.output_format == "text":
+            return Response(to_text(document, trees), media_type="text/plain")
+        # one by one: the encoder blocks all other threads
+        fields = ", ".join(map(json.dumps, to_json(document, trees)["sentences"]))
+        return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
 
     @routes.post("/")
     async def annotate_text(request: Request, properties: str = "") -> Response:
-        document, trees = await annotate(request, read_properties(properties))
-        if document.properties.output_format == "text":
-            return Response(to_text(document, trees), media_type="text/plain")
-        return Response(json.dumps(to_json(document, trees)), media_type="application/json")
+        document, brackets = await annotate(request, read_properties(properties))
+        words = sum(map(len, document.sentences))
+        response: Response = await read(request, words, lambda: respond(document, brackets))
+        return response
 
     @routes.post("/tregex")
     async def search(request: Request, pattern: str = "", properties: str = "") -> Response:
         settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
-        _, trees = await annotate(request, settings)
-        brackets = [str(tree) for tree in trees]
-        work = sum(map(len, brackets))
-        found = await searchers.run(client_name(request.scope), work, lambda: find_in_process(pattern, brackets))
-        return Response(found, media_type="application/json")
+        document, brackets = await annotate(request, settings)
+        words = sum(map(len, document.sentences))
+        trees = await read(request, words, lambda: [str(with_root(Tree.parse(line))) for line in brackets])
+
+        async def find() -> bytes:
+            async with searchers.place(client_name(request.scope), words):
+                return await find_in_process(pattern, trees)
+
+        return Response(await await_connected(request, find()), media_type="application/json")
 
     for path in ("/ping", "/ready", "/live"):
         routes.add_api_route(path, _status(path[1:]))

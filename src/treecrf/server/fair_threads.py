@@ -1,7 +1,8 @@
 """Runs functions in a few threads, and shares the threads fairly between clients."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from treecrf.server.fair_queue import FairQueue
@@ -17,12 +18,28 @@ class FairThreads:
         self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
 
     async def run(self, client: str, cost: float, function: Callable[[], T]) -> T:
-        """Runs a function in a thread, once it is its turn, and returns its result."""
+        """Runs a function in a thread, once it is its turn, and returns its result.
+
+        Cancellation removes a function that waits. One that runs keeps its place to its end, as its thread does.
+        """
+        await self._acquire(client, cost)
+        work = asyncio.ensure_future(asyncio.to_thread(function))
+        work.add_done_callback(self._finish)
+        return await asyncio.shield(work)
+
+    @asynccontextmanager
+    async def place(self, client: str, cost: float) -> AsyncIterator[None]:
+        """Waits like a function, and takes the place of one for the block."""
         await self._acquire(client, cost)
         try:
-            return await asyncio.to_thread(function)
+            yield
         finally:
             self._release()
+
+    def _finish(self, work: "asyncio.Future[T]") -> None:
+        self._release()
+        if not work.cancelled():
+            work.exception()  # nobody may wait for it
 
     async def _acquire(self, client: str, cost: float) -> None:
         if self._free_threads:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from dataclasses import dataclass
 from treecrf.server.fair_queue import FairQueue
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, SentenceResult
 from treecrf.server.work import sentence_work
+
+_BATCH_SECONDS = 0.25  # a batch has no more work than takes about this long: other requests wait for its end
+_MIN_BATCH_WORK = 100  # also if it takes longer; it may be that the machine was busy
+_DECAY = 0.8  # weight of earlier batches in the estimate of how long work takes
 
 
 class Job:
@@ -74,6 +79,7 @@ class Lane:
         self._queue: FairQueue[BatchEntry] = FairQueue()
         self._job_entries: Counter[Job] = Counter()  # queued sentences by job
         self._last_batch_jobs = 0
+        self._past_seconds = self._past_work = 0.0  # of earlier batches, the last ones with most weight
         self._is_closed = False
         self.thread = threading.Thread(target=self._run_thread, name=name, daemon=True)
 
@@ -95,7 +101,10 @@ class Lane:
 
     def _run_thread(self) -> None:
         while batch := self._next_batch():
+            start = time.perf_counter()
             self._run_batch(batch)
+            self._past_seconds = _DECAY * self._past_seconds + time.perf_counter() - start
+            self._past_work = _DECAY * self._past_work + sum(entry.work for entry in batch)
             self._last_batch_jobs = len({entry.job for entry in batch})
             del batch  # the jobs of a large request are not kept until the next one
 
@@ -113,8 +122,10 @@ class Lane:
 
     def _take_batch(self) -> list[BatchEntry]:
         batch: list[BatchEntry] = []
-        batch_work = 0.0
-        while self._queue and batch_work < self._batch_work:
+        batch_work, limit = 0.0, self._batch_work
+        if self._past_seconds:
+            limit = min(limit, max(_MIN_BATCH_WORK, _BATCH_SECONDS * self._past_work / self._past_seconds))
+        while self._queue and batch_work < limit:
             entry = self._queue.pop()
             batch.append(entry)
             batch_work += entry.work

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httptools
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from treecrf.server.auth import PUBLIC_PATH
@@ -18,6 +18,7 @@ _PIECE_BYTES = 4096  # data is parsed in pieces of this size, so that an endless
 _CHUNK_OVERHEAD = 8  # bytes that a chunked body may have beside each byte of content
 _PIPELINED_REQUESTS = 20  # per connection; more of them end the connection
 _HALF_CLOSED_SECONDS = 4.0  # a client that sends no more may read its response within this time
+_UNREAD_SHARE = 7 / 8  # of a response: a client that leaves more unread between two checks does not read it
 _REJECTED_SECONDS = 2.0  # a client that still sends data may read its error response within this time
 
 
@@ -33,7 +34,8 @@ class ServerProtocol(HttpToolsProtocol):
     """Uvicorn's protocol with limits on request heads and connections, and with timeouts.
 
     Uvicorn has no timeout for the head of a request, or for a client that does not read its response. Here both have
-    the timeout of a body; since it is checked periodically, closing the connection may take twice as long.
+    the timeout of a body; since it is checked periodically, closing the connection may take twice as long. A client
+    that reads a long response slowly has more time, as long as it reads an eighth of the rest within the timeout.
     """
 
     @property
@@ -55,10 +57,12 @@ class ServerProtocol(HttpToolsProtocol):
         self._framing_bytes = 0  # bytes of the current request that are not content of its body
         self._body_bytes = 0
         self._cycles: list[RequestResponseCycle] = []  # requests without a complete response
-        self._idle_cycle: Any = None  # the request cycle of the last check, in a tuple, if it was idle
+        self._events = 0  # beginnings of requests and ends of responses
+        self._checked_events = -1  # at the last check of whether the connection is idle
+        self._unread_bytes = 0  # of responses, at the last check
         self._check_idle()
-        if not self._connections.add(self):
-            self.app = _too_many_connections(self.app)
+        self._connections.add(self)
+        self.app = self._answer
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._idle_timer.cancel()
@@ -70,21 +74,31 @@ class ServerProtocol(HttpToolsProtocol):
 
     @property
     def is_waiting_for_client(self) -> bool:
-        """Whether no complete request is being answered."""
-        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+        """Whether no complete request is being answered, or the client does not read its response."""
+        return self._has_no_request or self.cycle.more_body or self.flow.write_paused
+
+    @property
+    def _has_no_request(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
 
     def abort(self) -> None:
         """Closes the connection at once."""
         self.transport.abort()
 
     def _check_idle(self) -> None:
-        is_idle = self.cycle is None or self.cycle.response_complete
-        if self.transport.is_closing():
-            self.transport.abort()  # the client does not read the rest of its response
-        elif is_idle and self._idle_cycle == (self.cycle,):
-            self.transport.close()
-        self._idle_cycle = (self.cycle,) if is_idle else None
+        """Closes the connection if its client has sent no request and read no response since the last check."""
+        unread_bytes = self.transport.get_write_buffer_size()
+        if self._events == self._checked_events:
+            if unread_bytes > _UNREAD_SHARE * self._unread_bytes > 0:
+                self.transport.abort()
+            elif self._has_no_request and not unread_bytes:
+                self.transport.close()
+        self._checked_events, self._unread_bytes = self._events, unread_bytes
         self._idle_timer = self.loop.call_later(self._limits.body_seconds, self._check_idle)
+
+    def _note_event(self) -> None:
+        self._events += 1
+        self._connections.restart_wait(self)
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Keeps the connection open for the response if the client has only ended its own side of the connection.
@@ -98,8 +112,16 @@ class ServerProtocol(HttpToolsProtocol):
         return True
 
     def on_response_complete(self) -> None:
-        self._connections.restart_wait(self)
+        self._note_event()
         super().on_response_complete()
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request; with too many connections, only the health check."""
+        app: ASGIApp = self.config.loaded_app
+        if scope["path"] != PUBLIC_PATH and not self._connections.make_room(self):
+            headers = {"retry-after": "1", "connection": "close"}
+            app = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
+        await app(scope, receive, send)
 
     # data
 
@@ -144,11 +166,15 @@ class ServerProtocol(HttpToolsProtocol):
     def _reject(self, error: RejectedRequest) -> None:
         """Ends the connection, after an error response if no other response is due."""
         self._is_rejected = True
-        if self.cycle is not None and not self.cycle.response_complete:
+        if not self._has_no_request:
             self.cycle.keep_alive = False  # the connection is closed after the responses to earlier requests
-            if self.cycle.more_body:
+            if not self.cycle.more_body:
+                return
+            if self.pipeline or self.cycle.response_started:
                 self.transport.abort()
-            return
+                return
+            self.cycle.disconnected = True  # the error response replaces that of the app
+            self.cycle.message_event.set()
         response = error_response(uuid.uuid4().hex, error.status, str(error), {"connection": "close"})
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
@@ -160,7 +186,7 @@ class ServerProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._connections.restart_wait(self)
+        self._note_event()
         self._framing_bytes = self._body_bytes = 0
         if len(self.pipeline) >= _PIPELINED_REQUESTS:
             raise RejectedRequest(400, "too many requests on this connection wait for their responses")
@@ -174,6 +200,7 @@ class ServerProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._check_host()
+        self._check_body_headers()
         super().on_headers_complete()
         self._cycles = [cycle for cycle in self._cycles if not cycle.response_complete] + [self.cycle]
 
@@ -192,6 +219,17 @@ class ServerProtocol(HttpToolsProtocol):
         if b"://" not in self.url or [authority.lower()] != [host.lower() for host in hosts]:
             raise RejectedRequest(400, "the request's target is on another host than its Host header")
 
+    def _check_body_headers(self) -> None:
+        """Rejects a request whose body the parser and a proxy might delimit in different ways."""
+        encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if encodings and encodings != [b"chunked"]:
+            raise RejectedRequest(400, "the request has another Transfer-Encoding than chunked")
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        if self.parser.should_upgrade() and (encodings or lengths not in ([], [b"0"])):
+            raise RejectedRequest(
+                400, "the request has a body and asks for another protocol; remove its Upgrade header"
+            )
+
 
 def _invalid_request(reason: str = "") -> RejectedRequest:
     return RejectedRequest(400, f"the request is not valid HTTP{reason}")
@@ -203,17 +241,3 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         return
     for start in range(0, len(data), _PIECE_BYTES):
         yield data[start : start + _PIECE_BYTES]
-
-
-def _too_many_connections(app: Any) -> Any:
-    """An app that answers only the health check, and other requests with status 503."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == PUBLIC_PATH:
-            await app(scope, receive, send)
-            return
-        headers = {"retry-after": "1", "connection": "close"}
-        response = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
-        await response(scope, receive, send)
-
-    return answer

@@ -4,9 +4,9 @@ A pattern may have a regular expression that takes exponential time, and Python 
 killed when it takes too long.
 """
 
+import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -19,30 +19,43 @@ from treecrf.treebank.penn_format import penn_format
 _SECONDS = 10.0
 _PATTERN_CHARACTERS = 1000
 _MEMORY_BYTES = 1 << 30
+_NICENESS = 10
 _ANSWER_CHARACTERS = 10_000_000
 
 
-def find_in_process(pattern: str, brackets: Sequence[str]) -> str:
+async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:
     """CoreNLP's JSON for the matches of a pattern, searched in another process."""
     if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
         raise ApiError(
             422, f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {_PATTERN_CHARACTERS:,}"
         )
+    request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
     try:
-        process = subprocess.run(
-            [sys.executable, "-m", "treecrf.server.tregex"],
-            input=json.dumps({"pattern": pattern, "brackets": brackets}).encode(),
-            stdout=subprocess.PIPE,
-            timeout=_SECONDS,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
+        status, answer = await asyncio.wait_for(_run_process(request), _SECONDS)
+    except asyncio.TimeoutError:
         raise ApiError(422, f"the search took more than {_SECONDS:.0f} seconds; expected a simpler pattern") from None
-    answer = json.loads(process.stdout)
-    if "error" in answer:
-        raise ApiError(422, f"pattern: {answer['error']}")
-    return process.stdout.decode()
+    if status:
+        raise ApiError(422, "pattern: the search failed; expected a simpler pattern")
+    if answer.startswith(b'{"error"'):
+        raise ApiError(422, f"pattern: {json.loads(answer)['error']}")
+    return answer
+
+
+async def _run_process(request: bytes) -> tuple[int | None, bytes]:
+    """The exit status and the output of the process, which is killed if this coroutine is cancelled."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "treecrf.server.tregex"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
+    )
+    try:
+        answer, _ = await process.communicate(request)
+        return process.returncode, answer
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
 
 
 def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
@@ -79,18 +92,19 @@ def _node_text(node: Tree | str) -> str:
     return (penn_format(node) if isinstance(node, Tree) else node) + "\n"
 
 
-def _limit_memory() -> None:
-    """Limits the memory of this process, where the system can."""
+def _limit_process() -> None:
+    """Limits the memory of this process, and lets the server go first on a busy processor, where the system can."""
     try:
         import resource
     except ImportError:  # on Windows
         return
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(_NICENESS)
 
 
 if __name__ == "__main__":
-    _limit_memory()
+    _limit_process()
     request = json.load(sys.stdin)
     try:
         answer = json.dumps(find_pattern(request["pattern"], request["brackets"]))
