@@ -18,6 +18,7 @@ from runtime.layers import (  # noqa: F401  # int8_support is a fixture
     without_padding,
 )
 from treecrf.runtime import _kernels, int8, reference
+from treecrf.runtime.packed_weights import pack
 from treecrf.runtime.weights import Matrix, Weights, quantize_weights
 
 pytestmark = pytest.mark.usefixtures("int8_support")
@@ -58,7 +59,7 @@ def test_stored_bytes_are_packed_like_the_floats_that_they_stand_for(outputs, in
     weights = Weights(quantize_weights({"weight": random_array(outputs, inputs)}))
     stored, floats = weights.matrix("weight"), Matrix(weights["weight"])
     assert stored.scales is not None
-    for bytes_part, float_part in zip(int8._pack(stored), int8._pack(floats), strict=True):
+    for bytes_part, float_part in zip(pack(stored), pack(floats), strict=True):
         np.testing.assert_allclose(bytes_part, float_part, rtol=1e-6)
 
 

@@ -18,6 +18,15 @@ from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.data.batch import Ints
 from treecrf.data.model_config import BertConfig
 from treecrf.data.scores import Floats
+from treecrf.runtime.packed_weights import (
+    LANES,
+    TILE_COLUMNS,
+    address_of,
+    pack,
+    rounded_to_bytes,
+    split_classes,
+    tile_gates,
+)
 from treecrf.runtime.weights import Matrix, Weights
 
 try:
@@ -27,8 +36,6 @@ except ImportError:  # installed on a machine without a C compiler
 else:
     is_compiled = True
 
-_LANES = 16  # LANES, TILE in kernels.h
-_TILE_COLUMNS = 64
 _JOB_COUNTERS = 3  # JOB_COUNTERS in kernels.h
 _TILE_ROWS = 12  # a multiple of TILE_ROWS in simd_*.h
 _LSTM_BLOCK = 36  # the most sequences that an LSTM advances at once: their states stay in the cache
@@ -62,10 +69,10 @@ def why_unsupported(encoder: BertConfig | None = None) -> str | None:
     if encoder is None:
         return None
     head_size = encoder.hidden_size // encoder.num_attention_heads
-    if encoder.hidden_size % _TILE_COLUMNS or encoder.intermediate_size % _TILE_COLUMNS or head_size % _LANES:
+    if encoder.hidden_size % TILE_COLUMNS or encoder.intermediate_size % TILE_COLUMNS or head_size % LANES:
         return (
             f"the encoder has hidden size {encoder.hidden_size}, intermediate size {encoder.intermediate_size} and "
-            f"head size {head_size}; expected multiples of {_TILE_COLUMNS}, {_TILE_COLUMNS} and {_LANES}"
+            f"head size {head_size}; expected multiples of {TILE_COLUMNS}, {TILE_COLUMNS} and {LANES}"
         )
     return None
 
@@ -77,7 +84,7 @@ class Linear:
         outputs, inputs = weight.rows.shape
         self._sizes = inputs, outputs
         self._slope = slope
-        self._parameters = _ParameterTable(_pack(weight, bias))
+        self._parameters = _ParameterTable(pack(weight, bias))
 
     def __call__(self, x: Floats) -> Floats:
         """Outputs (..., outputs) for inputs (..., inputs)."""
@@ -96,7 +103,7 @@ class Chart:
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
         # `right` is not stored as bytes: a second row has what the bytes of the first one leave
-        rows = np.concatenate([weight, right[None], (right - _rounded_to_bytes(right))[None]])
+        rows = np.concatenate([weight, right[None], (right - rounded_to_bytes(right))[None]])
         biases = np.concatenate([left, bias[None], np.zeros(1, np.float32)])
         self._right_product = Linear(Matrix(rows), biases)
 
@@ -124,8 +131,8 @@ class Labels:
         # because bytes are stored with one scale for each left dimension.
         weights = np.concatenate([right[None], weight.swapaxes(0, 1)])  # (size + 1, classes, size)
         biases = np.concatenate([bias[None], left.T])
-        rows = _split_classes(weights).reshape(-1, size)
-        self._parameters = _ParameterTable(_pack(Matrix(rows), _split_classes(biases[..., None]).ravel()))
+        rows = split_classes(weights).reshape(-1, size)
+        self._parameters = _ParameterTable(pack(Matrix(rows), split_classes(biases[..., None]).ravel()))
 
     def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
         """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
@@ -150,8 +157,8 @@ class Lstm:
         packed: list[npt.NDArray[Any]] = []
         for direction in range(2):
             select = itemgetter(direction)
-            packed += _pack(inputs.map(select).map(_tile_gates), _tile_gates(bias[direction][:, None])[:, 0])
-            packed += _pack(hidden.map(select).map(_tile_gates))
+            packed += pack(inputs.map(select).map(tile_gates), tile_gates(bias[direction][:, None])[:, 0])
+            packed += pack(hidden.map(select).map(tile_gates))
         self._parameters = _ParameterTable(packed)
 
     def __call__(self, x: Floats, lengths: Ints) -> Floats:
@@ -189,7 +196,7 @@ class Bert:
             attention = layer.below("attention")
             qkv = [attention.below(f"self.{name}") for name in ("query", "key", "value")]
             weight = Matrix.concatenate([linear.matrix("weight") for linear in qkv])
-            parameters += _pack(weight, np.concatenate([linear["bias"] for linear in qkv]))
+            parameters += pack(weight, np.concatenate([linear["bias"] for linear in qkv]))
             parameters += _linear(attention.below("output.dense")) + _norm(attention.below("output.LayerNorm"))
             parameters += _linear(layer.below("intermediate.dense"))
             parameters += _linear(layer.below("output.dense")) + _norm(layer.below("output.LayerNorm"))
@@ -207,7 +214,7 @@ class Bert:
         distinct, rows = np.unique(pieces, return_inverse=True)
         vectors = np.ascontiguousarray(self._words[distinct])
         parameters = self._parameters.addresses.copy()
-        parameters[0] = _address(vectors)
+        parameters[0] = address_of(vectors)
         arrays = rows.reshape(pieces.shape), np.ascontiguousarray(lengths), layer_weights, inputs
         out = np.empty((*pieces.shape, self._sizes[1]), np.float32)
         settings = (*pieces.shape, *self._sizes, len(vectors), self._positions, self._epsilon)
@@ -224,7 +231,7 @@ def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, si
     out = np.empty((size, hidden.shape[-1]), np.float32)
     sizes = len(rows), hidden.shape[-1], size, hidden.shape[0] * hidden.shape[1]
     arrays = [np.ascontiguousarray(array) for array in (hidden, rows, positions, counts)]
-    _kernels.mean_pool(*sizes, *map(_address, (*arrays, out)))
+    _kernels.mean_pool(*sizes, *map(address_of, (*arrays, out)))
     return out
 
 
@@ -234,7 +241,7 @@ def run_kernel(
     """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
     counter = np.zeros(_JOB_COUNTERS, np.int64)  # of the items that threads have claimed
-    addresses = [0 if array is None else _address(array) for array in (*arrays, counter, out)]
+    addresses = [0 if array is None else address_of(array) for array in (*arrays, counter, out)]
     run_on_threads(kernel, threads, *settings, *addresses)
 
 
@@ -243,11 +250,7 @@ class _ParameterTable:
 
     def __init__(self, parameters: Arrays) -> None:
         self._parameters = [np.ascontiguousarray(parameter) for parameter in parameters]
-        self.addresses = np.array(list(map(_address, self._parameters)), np.int64)
-
-
-def _address(array: npt.NDArray[Any]) -> int:
-    return int(array.__array_interface__["data"][0])
+        self.addresses = np.array(list(map(address_of, self._parameters)), np.int64)
 
 
 def _rows(x: Floats) -> Floats:
@@ -261,52 +264,14 @@ def _stride(rows: Floats) -> int:
     return int(rows.strides[0] // rows.itemsize) if len(rows) > 1 else int(rows.shape[1])
 
 
-def _pack(weight: Matrix, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
-    """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
-    rows = weight.rows
-    outputs, inputs = len(rows) + -len(rows) % _TILE_COLUMNS, rows.shape[1] + -rows.shape[1] % _LANES
-    scales, sums, biases = np.zeros((3, outputs), np.float32)
-    if bias is not None:
-        biases[: len(bias)] = bias
-    if weight.scales is None:
-        rows = np.ascontiguousarray(rows, np.float32)
-        tiles = np.zeros((outputs // _LANES, inputs // 4, _LANES, 4), np.int8)
-        _kernels.pack(*rows.shape, *map(_address, (rows, tiles, scales, sums)))
-    else:
-        padded = np.pad(rows, ((0, outputs - len(rows)), (0, inputs - rows.shape[1])))
-        tiles = np.ascontiguousarray(padded.reshape(-1, _LANES, inputs // 4, 4).swapaxes(1, 2))
-        scales[: len(rows)] = weight.scales[:, 0]
-        sums[: len(rows)] = rows.sum(1, dtype=np.int32)
-    return [tiles, scales, sums, biases]
-
-
-def _rounded_to_bytes(row: Floats) -> Floats:
-    """The numbers that the bytes of a packed row stand for."""
-    scale = max(np.abs(row).max(initial=0) / np.float32(127), np.finfo(np.float32).tiny)
-    return np.rint(row / scale) * scale
-
-
-def _split_classes(x: Floats) -> Floats:
-    """Reorders numbers (k, classes, d) for scorers.h to (classes / 16, k, 16, d), padded with zeros."""
-    padded = np.pad(x, ((0, 0), (0, -x.shape[1] % _LANES), (0, 0)))
-    return padded.reshape(len(x), -1, _LANES, x.shape[2]).swapaxes(0, 1)
-
-
 def _lstm_block(sequences: int) -> int:
     """How many sequences an LSTM advances at once: few if threads share them, else blocks of equal size."""
     blocks = max(1, -(-sequences // _LSTM_BLOCK))
     return _TILE_ROWS if num_threads() > 1 else max(_TILE_ROWS, -(-sequences // blocks))
 
 
-def _tile_gates(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Reorders weights (4 * size, inputs) for lstm.h: the four gates of each 16 units, padded with zeros."""
-    gates = weight.reshape(4, -1, weight.shape[1])
-    padded = np.pad(gates, ((0, 0), (0, -gates.shape[1] % _LANES), (0, 0))).reshape(4, -1, _LANES, weight.shape[1])
-    return padded.transpose(1, 0, 2, 3).reshape(-1, weight.shape[1])
-
-
 def _linear(weights: Weights) -> list[npt.NDArray[Any]]:
-    return _pack(weights.matrix("weight"), weights["bias"])
+    return pack(weights.matrix("weight"), weights["bias"])
 
 
 def _norm(weights: Weights) -> list[Floats]:
