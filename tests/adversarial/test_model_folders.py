@@ -53,7 +53,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         parser.productions = Counter(production for tree in trees for production in productions(tree))
         parser.f1_threshold = 0.3  # decoding uses the productions
         parser.save(folder)
-        save_parser_state(folder, load_parser_state(folder), weight_bits=8 if request.param == "bytes" else None)
+        save_parser_state(folder, load_parser_state(folder), weight_step=0.0 if request.param == "bytes" else None)
         return folder
     tokenizer = SubwordTokenizer.load(request.getfixturevalue("minilm"))
     config = replace(
@@ -63,7 +63,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     vocabulary = Vocabulary.build(trees)
     network = randomize(SpanModel(config, vocabulary.sizes, encoder=Bert(bert)))
     Parser(network, vocabulary, subwords=tokenizer).save(folder)
-    save_parser_state(folder, load_parser_state(folder), weight_bits=8)
+    save_parser_state(folder, load_parser_state(folder), weight_step=0.0)
     return folder
 
 

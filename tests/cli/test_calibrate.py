@@ -52,7 +52,7 @@ def test_an_unknown_plot_format_is_an_error(tmp_path):
 
 def test_a_packed_model_keeps_its_weights(tmp_path, capsys):
     random_parser(TREES, lstm_size=64).save(tmp_path / "raw")
-    save_parser_state(tmp_path / "packed", load_parser_state(tmp_path / "raw"), weight_bits=8)
+    save_parser_state(tmp_path / "packed", load_parser_state(tmp_path / "raw"), weight_step=0.0)
     weights = (tmp_path / "packed" / "model.safetensors").read_bytes()
     assert not run(tmp_path / "packed", FIFTY, "--keep-weights", "-o", tmp_path / "packed", "--device", "cpu")
     assert (tmp_path / "packed" / "model.safetensors").read_bytes() == weights

@@ -96,7 +96,7 @@ def test_names_of_packages_are_checked(name: str, model: Path, tmp_path: Path) -
         (["--package", "treecrf-en"], "'en', which is the name of an embedded model"),
         (["--package", "treecrf-toy", "--package-version", "new"], "the version of the package is 'new'"),
         (["--package", "treecrf-toy", "--vectors", "3"], "--vectors is for a training run"),
-        (["--package", "treecrf-toy", "--weight-bits", "3"], "--weight-bits is 3; expected 4 to 8"),
+        (["--package", "treecrf-toy", "--weight-step", "3"], "--weight-step is 3; expected 0 to 1"),
         (["--package-version", "1.0"], "--package-version is the version of a package; add --package"),
     ],
 )

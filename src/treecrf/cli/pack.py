@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
 _PACKAGE_VERSION = "0.1.0"
-_FEWEST_BITS, _MOST_BITS = 4, 8
+_LARGEST_STEP = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of pretrained vectors to keep for words that are not in the training data",
     )
     add(
-        "--weight-bits",
-        type=int,
-        metavar="N",
-        help=f"bits of a weight, {_FEWEST_BITS} to {_MOST_BITS}; with fewer, the wheel is smaller and the model less "
-        f"accurate (default: {_MOST_BITS})",
+        "--weight-step",
+        type=float,
+        metavar="S",
+        help="round weights to multiples of S times the root mean square of their row; larger steps, such as 0.3, make "
+        "the wheel smaller and the model less accurate (default: 0, which keeps 8 bits)",
     )
     add("--commit", metavar="ID", help="the commit that trained the model (default: that of the checkout)")
     add("--device", metavar="D", help="device for the scoring: cpu, cuda or cuda:N (default: cuda if available)")
@@ -99,14 +99,14 @@ def _check(args: argparse.Namespace) -> None:
         raise FileNotFoundError(f"there is no training run in {args.run_folder}; expected a folder with {_RECIPE}")
     if args.vectors is not None and args.vectors < 0:
         raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
-    if args.weight_bits is not None and not _FEWEST_BITS <= args.weight_bits <= _MOST_BITS:
-        raise ValueError(f"--weight-bits is {args.weight_bits}; expected {_FEWEST_BITS} to {_MOST_BITS}")
-    if args.out is None and any(value is not None for value in (args.vectors, args.weight_bits, args.commit)):
-        raise ValueError("--vectors, --weight-bits and --commit are for a model that is packed; name its folder OUT")
+    if args.weight_step is not None and not 0 <= args.weight_step <= _LARGEST_STEP:
+        raise ValueError(f"--weight-step is {args.weight_step:g}; expected 0 to {_LARGEST_STEP:g}")
+    if args.out is None and any(value is not None for value in (args.vectors, args.weight_step, args.commit)):
+        raise ValueError("--vectors, --weight-step and --commit are for a model that is packed; name its folder OUT")
     if args.package is not None and not is_run:
         options = {
             "--vectors": args.vectors,
-            "--weight-bits": args.weight_bits,
+            "--weight-step": args.weight_step,
             "--commit": args.commit,
             "--data": args.data,
             "--device": args.device,
@@ -134,7 +134,7 @@ def _pack(
         treebanks,
         data=_DATA if args.data is None and args.card is not None else args.data,
         vectors=args.vectors,
-        weight_bits=args.weight_bits or _MOST_BITS,
+        weight_step=args.weight_step or 0.0,
         commit=args.commit,
         device=args.device,
     )

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml, tomllib
+from treecrf.data.batch import SPECIAL
 from treecrf.evalb import COLLINS, Rules, find_rules
 from treecrf.export.card_files import save_card
 from treecrf.export.measurements import measure_model
@@ -24,6 +25,8 @@ from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.treebank.binarize import constituent_labels
 
+_TRAINED, _PRETRAINED = "inputs.words.trained.weight", "inputs.words.pretrained.weight"  # tables of word vectors
+
 
 def pack_model(
     run: Path,
@@ -33,7 +36,7 @@ def pack_model(
     *,
     data: Path | None = None,
     vectors: int | None = None,
-    weight_bits: int = 8,
+    weight_step: float = 0.0,
     commit: str | None = None,
     device: str | None = None,
 ) -> ModelCard:
@@ -52,7 +55,7 @@ def pack_model(
     if unknown:
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
-    save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), weight_bits=weight_bits)
+    save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
     card = ModelCard(
@@ -117,14 +120,21 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
 
 
 def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
-    """The state without vocabulary that the network never reads, and without rare pretrained vectors."""
+    """The state without vocabulary that the network never reads, and without rare pretrained vectors.
+
+    The network adds the trained and the pretrained vector of a known word. Their sum replaces the trained vector, and
+    the pretrained one becomes zero, which archives compress well.
+    """
     vocabulary, weights = state.vocabulary, state.weights
     if not state.config.model.reads_words:
         vocabulary = replace(vocabulary, words=(), chars=())
     elif vectors is not None and vocabulary.vectors is not None:
         vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
-        table = "inputs.words.pretrained.weight"
-        weights = {**weights, table: weights[table][: vocabulary.sizes.vectors]}
+        trained, pretrained = weights[_TRAINED].copy(), weights[_PRETRAINED][: vocabulary.sizes.vectors].copy()
+        known = slice(len(SPECIAL), len(trained))
+        trained[known] += pretrained[known]
+        pretrained[known] = 0
+        weights = {**weights, _TRAINED: trained, _PRETRAINED: pretrained}
     return replace(state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights)
 
 

@@ -53,7 +53,7 @@ def copy_model(
                 shutil.copyfile(path, folder / path.name)
         card = replace(ModelCard.load(source), name=folder.name)
     else:
-        save_parser_state(folder, state, weight_bits=8)
+        save_parser_state(folder, state, weight_step=0.0)
         card = _unscored_card(folder, state)
     if purpose is not None:
         card = replace(card, purpose=purpose)

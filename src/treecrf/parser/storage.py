@@ -122,9 +122,9 @@ def _shapes(
         raise DamagedFileError(f"{folder} is not a parser: {error}") from None
 
 
-def save_parser_state(folder: str | Path, state: ParserState, *, weight_bits: int | None = None) -> None:
-    """Writes what `load_parser_state` reads; with `weight_bits`, large matrices are bytes, a quarter of the size."""
-    weights = state.weights if weight_bits is None else quantize_weights(state.weights, weight_bits)
+def save_parser_state(folder: str | Path, state: ParserState, *, weight_step: float | None = None) -> None:
+    """Writes what `load_parser_state` reads; with `weight_step`, large matrices are bytes, a quarter of the size."""
+    weights = state.weights if weight_step is None else quantize_weights(state.weights, weight_step)
     files = {
         CONFIG: to_toml(state.config).encode(),
         VOCABULARY: json.dumps(state.vocabulary.to_dict(), ensure_ascii=False).encode(),

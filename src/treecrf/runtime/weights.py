@@ -83,22 +83,29 @@ class EmbeddingTable:
         return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
 
 
-def quantize_weights(weights: Mapping[str, Array], bits: int = 8) -> dict[str, Array]:
+def quantize_weights(weights: Mapping[str, Array], step: float = 0.0) -> dict[str, Array]:
     """The weights with large matrices as bytes, for `dequantize_weights`.
 
-    With fewer than 8 bits, the bytes have fewer different values, and archives compress them better.
+    A weight is rounded to a multiple of `step` times the root mean square of its row, or of 1/127 of the largest weight
+    of its row if that is more. With larger steps, most bytes are small, and archives compress them better.
     """
-    largest = np.float32(2 ** (bits - 1) - 1)
     quantized: dict[str, Array] = {}
     for name, weight in weights.items():
         if weight.dtype.kind != "f" or weight.ndim < 2 or weight.size < _MIN_SIZE:
             quantized[name] = weight
             continue
         weight = weight.astype(np.float32)
-        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / largest, np.finfo(np.float32).tiny)
+        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
+        scale = np.maximum(scale, np.float32(step) * _root_mean_square(weight))
         quantized[name] = np.rint(weight / scale).astype(np.int8)
         quantized[SCALE_PREFIX + name] = scale
     return quantized
+
+
+def _root_mean_square(rows: Floats) -> Floats:
+    largest = np.maximum(np.abs(rows).max(-1, keepdims=True), np.finfo(np.float32).tiny)  # its square could overflow
+    root: Floats = largest * np.sqrt(np.square(rows / largest).mean(-1, keepdims=True))
+    return root
 
 
 def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
