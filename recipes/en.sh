@@ -7,6 +7,7 @@
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en.toml -o runs/en
-treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
-    data/craft/dev.mrg.gz --limit 600 -o runs/en-calibrated
-treecrf pack runs/en-calibrated src/treecrf/models/en --card recipes/cards/en.toml --vectors 20000 --weight-step 0.2
+treecrf pack runs/en src/treecrf/models/en --card recipes/cards/en.toml --vectors 20000 --weight-step 0.2
+treecrf calibrate src/treecrf/models/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz \
+    data/genia/dev.mrg.gz data/craft/dev.mrg.gz --limit 600 --keep-weights -o src/treecrf/models/en
+treecrf pack src/treecrf/models/en --card recipes/cards/en.toml

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import treecrf
-from project_models import EXPLAINED_MODELS, PROJECT_MODELS, model_folder
+from project_models import EXPLAINED_MODELS, model_folder
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -98,17 +98,6 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_other_servers(
 def test_the_reference_lists_every_public_name():
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     assert [name for name in treecrf.__all__ if f"::: treecrf.{name}\n" not in text] == []
-
-
-def test_the_readme_has_the_scores_of_the_model_cards():
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    header = next(line for line in lines if line.startswith("| model |"))
-    treebanks = [cell.strip().lower().replace(" ", "_") for cell in header.split("|")]
-    for name in PROJECT_MODELS:
-        row = next(line for line in lines if line.startswith(f"| `{name}`")).split("|")
-        scores = {score["name"]: f"{score['f1']:.1f}" for score in read_card(name)["scores"]}
-        cells = {treebank: cell.strip() for treebank, cell in zip(treebanks, row, strict=True) if treebank in scores}
-        assert cells and cells == {treebank: scores[treebank] for treebank in cells}
 
 
 def test_the_labels_page_explains_every_english_and_chinese_label_and_tag():

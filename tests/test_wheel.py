@@ -29,6 +29,10 @@ INSTALL = "pip install .\n"
 MAX_WHEEL_BYTES = 75e6
 SENTENCES = {  # by the model of a package
     "en-large": ["Dr. Smith didn't reply to Mr. Jones.", "She had left at 5 p.m., hadn't she?"],
+    "es": ["El señor García no llegó al congreso.", "¿Quién vendría a las 5 de la tarde?"],
+    "id": ["Presiden tiba di Jakarta pada hari Senin.", "Apakah mereka membaca bukunya?"],
+    "is": ["Jón Sigurðsson kom ekki til landsins.", "Hvenær fer hún heim?"],
+    "pt": ["O Sr. Silva não foi ao congresso.", "Quem chegou às 5 da tarde?"],
     "zh": ["我們昨天去了圖書館。", "他在學校學習中文，也喜歡音樂！"],
 }
 HAS_COMPILED_PARTS = any(PACKAGE.rglob("*.so"))

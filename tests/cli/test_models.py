@@ -61,16 +61,17 @@ def table_rows(page: str) -> list[list[str]]:
 @pytest.mark.parametrize("name", PROJECT_MODELS)
 def test_the_readme_and_the_results_have_the_scores_of_the_card(name: str) -> None:
     readme, results = table_rows("README.md"), table_rows("docs/results.md")
-    columns = {"MASC": "masc", "MCTB": "mctb", "PTB sample": "ptb_sample", "GENIA": "genia", "CRAFT": "craft"}
+    titles = {"masc": "MASC", "mctb": "MCTB", "ptb_sample": "PTB sample", "genia": "GENIA", "craft": "CRAFT"}
+    row = next(row for row in readme if row[0].startswith(f"`{name}`"))
     head = next(row for row in readme if "MASC" in row)
-    row = next(row for row in readme if row[0].startswith(f"`{name}`") and len(row) == len(head))
-    figures = {columns.get(title, title.lower()): cell for title, cell in zip(head, row, strict=True)}
-    place = next(row for row in results if "test part" in row and "`en`" in row).index(f"`{name}`")
     for score in ModelCard.load(model_folder(name)).scores:
-        assert figures.get(score.name) in (None, f"{score.f1:.1f}")
-        cell = next(row[place] for row in results if row[0].split(",")[0] == score.name and len(row) > place)
         low, high = score.interval
-        assert cell == f"{score.f1:.2f} ({low:.1f} to {high:.1f}); {score.evalb_f1:.2f}, {score.skipped} skipped"
+        figures = f"{score.f1:.2f} ({low:.1f} to {high:.1f}); {score.evalb_f1:.2f}, {score.skipped} skipped"
+        assert any(figures in cells and score.name in (cells[0].split(",")[0], cells[1]) for cells in results)
+        if len(row) == len(head) and score.name in titles:
+            assert row[head.index(titles[score.name])] == f"{score.f1:.1f}"
+        elif len(row) != len(head):
+            assert f"{score.f1:.1f} on " in " ".join(row)
 
 
 def test_a_folder_without_a_card_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

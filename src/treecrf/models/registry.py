@@ -30,6 +30,31 @@ MODEL_PACKAGES = (
         "English constituents and part-of-speech tags in the style of the Penn Treebank",
     ),
     ModelPackage(
+        "es",
+        "Spanish",
+        "research use; commercial use unclear",
+        "Spanish constituents and part-of-speech tags in the style of CESS-ESP, the precursor of AnCora",
+    ),
+    ModelPackage(
+        "id",
+        "Indonesian",
+        "commercial use allowed, share alike",
+        "Indonesian constituents and part-of-speech tags in the style of ICON",
+    ),
+    ModelPackage(
+        "is",
+        "Icelandic",
+        "commercial use allowed",
+        "Icelandic constituents and part-of-speech tags, in the style of GreynirCorpus for modern text and of IcePaHC for "
+        "historical text",
+    ),
+    ModelPackage(
+        "pt",
+        "Portuguese",
+        "non-commercial use only",
+        "Portuguese constituents and part-of-speech tags in the style of Floresta Sintá(c)tica",
+    ),
+    ModelPackage(
         "zh",
         "Chinese",
         "non-commercial use only",

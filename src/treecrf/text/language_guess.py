@@ -15,7 +15,8 @@ LANGUAGE_NAMES = {
     "pt": "Portuguese",
     "zh": "Chinese",
 }
-LANGUAGES_WITH_MODELS = ("en", "zh")  # each has a model of treecrf, whose name is the code of the language
+# each has a model of treecrf, whose name is the code of the language
+LANGUAGES_WITH_MODELS = ("en", "es", "id", "is", "pt", "zh")
 
 _SCRIPTS = {
     "Latin": "A-Za-zÀ-ɏḀ-ỿ",

@@ -1,0 +1,1 @@
+"""The model es of treecrf: data without code."""

@@ -1,0 +1,1 @@
+"""The model id of treecrf: data without code."""

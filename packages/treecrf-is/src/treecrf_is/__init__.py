@@ -1,0 +1,1 @@
+"""The model is of treecrf: data without code."""

@@ -1,0 +1,1 @@
+"""The model pt of treecrf: data without code."""
