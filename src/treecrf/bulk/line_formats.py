@@ -66,12 +66,12 @@ class LineFormatter:
         return _add_id(self.formatter.line(sentences), source.line, self.format)
 
     def _rows(self, sentence: ParsedSentence, source: Source, number: int) -> "Iterator[Row]":
-        from treecrf.search.heads import CHINESE
+        from treecrf.search.heads import HEAD_RULES
         from treecrf.tables import Position, table_rows
 
         document, line_number, line = source
         position = Position(document, line.id_text, line_number, number)
-        rules = CHINESE if self.language == "zh" else None
+        rules = HEAD_RULES.get(self.language)
         return table_rows(sentence, position, line.text, kind=self.rows, rules=rules)
 
 

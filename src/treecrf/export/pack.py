@@ -7,7 +7,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml, tomllib
-from treecrf.data.batch import SPECIAL
 from treecrf.evalb import COLLINS, Rules, find_rules
 from treecrf.export.card_files import save_card
 from treecrf.export.measurements import measure_model
@@ -131,7 +130,7 @@ def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> Par
     elif vectors is not None and vocabulary.vectors is not None:
         vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
         trained, pretrained = weights[_TRAINED].copy(), weights[_PRETRAINED][: vocabulary.sizes.vectors].copy()
-        known = slice(len(SPECIAL), len(trained))
+        known = slice(len(trained) - len(vocabulary.words), len(trained))  # the rows before it are of special words
         trained[known] += pretrained[known]
         pretrained[known] = 0
         weights = {**weights, _TRAINED: trained, _PRETRAINED: pretrained}

@@ -45,8 +45,8 @@ MODEL_PACKAGES = (
         "is",
         "Icelandic",
         "commercial use allowed",
-        "Icelandic constituents and part-of-speech tags, in the style of GreynirCorpus for modern text and of IcePaHC for "
-        "historical text",
+        "Icelandic constituents and part-of-speech tags, in the style of GreynirCorpus for modern text and of IcePaHC "
+        "for historical text",
     ),
     ModelPackage(
         "pt",

@@ -12,8 +12,9 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.tree_builder import write_brackets
 from treecrf.decoding.tree_samples import sample_batch
 from treecrf.parser.inputs import Sentences
-from treecrf.search import CHINESE, COLLINS, Forest, HeadRules, Pattern
+from treecrf.search import COLLINS, Forest, HeadRules, Pattern
 from treecrf.search.expected_count import ExpectedCount
+from treecrf.search.heads import HEAD_RULES
 from treecrf.tree import Tree
 from treecrf.treebank.bracket_writer import BracketWriter
 
@@ -59,7 +60,7 @@ def sample_sentences(
     language: str,
 ) -> Iterator[TreeSamples]:
     """Samples of a batch of sentences; those of a sentence depend on the seed and on its number in the input."""
-    head_rules = CHINESE if language == "zh" else COLLINS
+    head_rules = HEAD_RULES.get(language, COLLINS)
     generators = [np.random.default_rng((seed, number)) for number in sentences.numbers]
     batch = sample_batch(scores, distribution, count, generators)
     for index, (derivations, draws) in enumerate(batch):

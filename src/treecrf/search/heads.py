@@ -253,3 +253,5 @@ CHINESE = HeadRules(
     ),
     default=(("right", ()),),
 )
+
+HEAD_RULES = {"en": COLLINS, "zh": CHINESE}  # by the language of a model; those of other languages have none

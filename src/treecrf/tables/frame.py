@@ -7,7 +7,7 @@ from typing import Any, Literal
 from treecrf.decoding.analysis import Analysis
 from treecrf.parser import formats
 from treecrf.parser.inputs import ParsedSentence
-from treecrf.search.heads import HeadRules
+from treecrf.search.heads import COLLINS, HeadRules
 from treecrf.tables.arrow import arrow_schema, import_arrow
 from treecrf.tables.rows import COLUMNS, Position, RowKind, Value, table_rows
 from treecrf.tree import Tree
@@ -20,12 +20,13 @@ def trees_to_frame(
     *,
     kind: RowKind = "constituents",
     library: Library = "pandas",
-    head_rules: HeadRules | None = None,
+    head_rules: HeadRules | None = COLLINS,
 ) -> Any:
     """A frame with one row per constituent or per sentence; `library="arrow"` gives a `pyarrow.Table`.
 
     The sentences are trees, analyses, which have probabilities, or the results of `Parser.parse_text`, which have
-    character offsets in their document. The offsets of other sentences refer to their words joined by spaces.
+    character offsets in their document. The offsets of other sentences refer to their words joined by spaces. Heads are
+    those of `head_rules`, by default for English; without rules, their column is empty.
     """
     if library not in ("arrow", "pandas", "polars"):
         raise ValueError(f"library is {library!r}; expected 'arrow', 'pandas' or 'polars'")

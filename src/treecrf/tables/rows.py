@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from treecrf.parser.formats import ParsedSentence
-from treecrf.search.heads import HeadRules, head_positions
+from treecrf.search.heads import COLLINS, HeadRules, head_positions
 
 RowKind = Literal["constituents", "sentences"]
 Value = str | int | float | None
@@ -48,11 +48,11 @@ def table_rows(
     *,
     kind: RowKind,
     start: int = 0,
-    rules: HeadRules | None = None,
+    rules: HeadRules | None = COLLINS,
 ) -> Iterator[Row]:
     """The rows of a sentence. `text` has the words at their offsets, and `start` is the offset of its beginning.
 
-    Heads are those of `rules`, by default Collins'. Columns of probabilities are empty without an analysis.
+    Heads are those of `rules`, and empty without rules. Columns of probabilities are empty without an analysis.
     """
     if kind == "sentences":
         yield *position, *_sentence_values(sentence, text, start)
@@ -71,8 +71,10 @@ def _sentence_values(sentence: ParsedSentence, text: str, text_start: int) -> Ro
 def _constituent_values(sentence: ParsedSentence, text: str, text_start: int, rules: HeadRules | None) -> Iterator[Row]:
     tree, offsets, analysis, _ = sentence
     words, spans = tree.words, tree.spans()
-    nodes = zip(tree.walk(), head_positions(tree, rules), strict=True)
-    heads = [words[head] for node, head in nodes if not node.is_leaf]
+    heads: list[str | None] = [None] * len(spans)
+    if rules is not None:
+        nodes = zip(tree.walk(), head_positions(tree, rules), strict=True)
+        heads = [words[head] for node, head in nodes if not node.is_leaf]
     ends: list[int] = []  # of the constituents above
     for index, (start, end, label) in enumerate(spans):
         while ends and ends[-1] <= start:
