@@ -7,7 +7,13 @@ import pytest
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 from treecrf.treebank.productions import productions
-from treecrf.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness, violations
+from treecrf.treebank.well_formed import (
+    VIOLATION_NAMES,
+    compare_well_formedness,
+    count_productions,
+    measure_well_formedness,
+    violations,
+)
 
 SHARED = Path(__file__).parents[3] / "shared" / "treebanks"
 FINITE, AUXILIARY, OPENER, TWO_PPS = VIOLATION_NAMES
@@ -65,3 +71,16 @@ def test_counts_are_per_tree_and_shares_are_of_all_trees():
 )
 def test_gold_trees_have_the_shares_that_annotators_report(name, low, high):
     assert low <= measure_well_formedness(read_trees(SHARED / name / "test.mrg.gz")).ill_formed_share <= high
+
+
+def test_trees_with_other_tags_have_unseen_productions_and_no_violations():
+    gold = [Tree.parse("(S (VBP dilihat) (PP (PP (PPO di) (NNO rumah)) (PP (PPO pada) (NNO malam))))")]  # tags of ICON
+    predicted = [Tree.parse("(S (VBP dilihat) (PP (PPO di) (NNO rumah) (PPO pada) (NNO malam)))")]
+    known = count_productions(gold)
+    assert ("PP", "PP", "PP") in known
+    comparison = compare_well_formedness(gold, predicted, known)
+    assert comparison is not None and not comparison.has_penn_tags
+    assert comparison.gold.unseen_productions == 0 < comparison.predicted.unseen_productions
+    assert "Ill-formed" not in comparison.text() and "Unseen productions" in comparison.text()
+    assert "ill_formed" not in comparison.as_dict()["gold"]
+    assert compare_well_formedness(gold, predicted) is None

@@ -89,22 +89,26 @@ def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
 
 
 def _well_formedness_lines(entries: Sequence[TreebankWellFormedness]) -> Iterator[str]:
-    yield "Trees with structures that the annotation guidelines of the Penn Treebank exclude, among the gold trees and,"
-    yield "after the slash, among the trees of this model. Unseen productions are those of no training tree."
+    names = list(dict.fromkeys(name for entry in entries for name in entry.violations))
+    if names:
+        yield "Ill-formed trees have a structure that the annotation guidelines of the Penn Treebank exclude."
+    yield "Unseen productions are those of no training tree. The first figure is that of the gold trees, the second"
+    yield "that of the trees of this model."
     yield ""
-    names = list(entries[0].violations)
-    has_productions = any(entry.unseen_productions for entry in entries)
-    head = ["test set", "trees", "ill-formed", *names] + ["unseen productions"] * has_productions
-    yield from _table(head, (_well_formedness_row(entry, names, has_productions) for entry in entries))
+    rows = [_well_formedness_cells(entry) for entry in entries]
+    titles = ["test set", "trees", "ill-formed", *names, "unseen productions"]
+    titles = [title for title in titles if any(title in row for row in rows)]
+    yield from _table(titles, ([row.get(title, "") for title in titles] for row in rows))
 
 
-def _well_formedness_row(entry: TreebankWellFormedness, names: Iterable[str], has_productions: bool) -> list[str]:
-    shares = " / ".join(f"{100 * count / entry.trees:.1f} %" for count in entry.ill_formed)
-    row = [entry.name, str(entry.trees), shares]
-    row += [" / ".join(map(str, entry.violations[name])) for name in names]
-    if has_productions:
-        row.append(" / ".join(f"{share:.2f} %" for share in entry.unseen_productions or ()))
-    return row
+def _well_formedness_cells(entry: TreebankWellFormedness) -> dict[str, str]:
+    cells = {"test set": entry.name, "trees": str(entry.trees)}
+    if entry.ill_formed is not None:
+        cells["ill-formed"] = " / ".join(f"{100 * count / entry.trees:.1f} %" for count in entry.ill_formed)
+    cells |= {name: " / ".join(map(str, counts)) for name, counts in entry.violations.items()}
+    if entry.unseen_productions is not None:
+        cells["unseen productions"] = " / ".join(f"{share:.2f} %" for share in entry.unseen_productions)
+    return cells
 
 
 def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:

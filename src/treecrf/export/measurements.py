@@ -156,14 +156,15 @@ def _score(
 
 
 def _well_formedness(name: str, comparison: WellFormednessComparison) -> TreebankWellFormedness:
-    gold, predicted = comparison
+    gold, predicted, has_penn_tags = comparison
     shares = (100 * gold.unseen_share, 100 * predicted.unseen_share)
     return TreebankWellFormedness(
         name=name,
         trees=gold.trees,
-        ill_formed=(gold.ill_formed, predicted.ill_formed),
+        ill_formed=(gold.ill_formed, predicted.ill_formed) if has_penn_tags else None,
         violations={
-            violation: (gold.by_name[violation], predicted.by_name[violation]) for violation in VIOLATION_NAMES
+            violation: (gold.by_name[violation], predicted.by_name[violation])
+            for violation in (VIOLATION_NAMES if has_penn_tags else ())
         },
         unseen_productions=shares if predicted.productions else None,
     )

@@ -78,7 +78,8 @@ class TreebankWellFormedness:
 
     name: str
     trees: int
-    ill_formed: tuple[int, int]  # gold trees and the model's trees with at least one violation
+    # gold trees and the model's trees with at least one violation; None for tags other than Penn's
+    ill_formed: tuple[int, int] | None
     violations: dict[str, tuple[int, int]]  # by name: gold trees and the model's trees with this violation
     # share of productions that the model's training trees do not have, of both, in percent; None if they are not known
     unseen_productions: tuple[float, float] | None = None
@@ -118,7 +119,7 @@ class ModelCard:
     size: int  # bytes of all files, without the card
     data: tuple[TreebankInfo, ...]
     scores: tuple[TreebankScore, ...]
-    well_formedness: tuple[TreebankWellFormedness, ...] = ()  # of the test sets with Penn's tags
+    well_formedness: tuple[TreebankWellFormedness, ...] = ()
     calibration: tuple[TreebankCalibration, ...] = ()  # none for a model without probabilities
     speed: ModelSpeed | None = None
     labels: tuple[str, ...]

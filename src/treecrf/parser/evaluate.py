@@ -18,7 +18,7 @@ class ParserScores:
 
     all_sentences: Score  # punctuation is deleted by the gold tags
     evalb: Score  # punctuation is deleted by the tags of each tree; equal if the parser predicts no tags
-    well_formedness: WellFormednessComparison | None  # None for tags other than Penn's
+    well_formedness: WellFormednessComparison | None  # None if nothing can be counted
 
 
 def evaluate_parser(

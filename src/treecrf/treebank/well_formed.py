@@ -1,7 +1,8 @@
-"""Well-formedness of Penn-style trees: local structures that the annotation guidelines exclude.
+"""Well-formedness of trees: structures that the guidelines of the Penn Treebank exclude, and unseen productions.
 
 A *violation* is one of a few structures that no careful annotator writes and that parsers produce when they choose
-constituents one by one. An *unseen production* is a parent with a sequence of children that no training tree has.
+constituents one by one. An *unseen production* is a parent with a sequence of children that no training tree has. Trees
+with other labels and tags than Penn's have no violations, only unseen productions.
 """
 
 from collections import Counter
@@ -13,6 +14,7 @@ from treecrf.tree import Tree
 from treecrf.treebank.productions import Production, productions
 
 FINITE_VERBS = frozenset({"VBD", "VBP", "VBZ", "MD"})
+_OTHER_PENN_TAGS = frozenset({"NN", "NNS", "DT", "PRP", "IN"})
 _VERBS = FINITE_VERBS | {"VB", "VBG", "VBN"}
 _COORDINATORS = frozenset({"CC", "CONJP", ",", ":", "-LRB-", "-RRB-", "``", "''", "PRN"})
 _BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'m", "'re", "ai"])
@@ -132,9 +134,11 @@ def measure_well_formedness(
     return counts
 
 
-def has_finite_verbs(trees: Iterable[Tree]) -> bool:
-    """Whether some word has a Penn tag of finite verbs; the violations are defined for such treebanks only."""
-    return any(tag in FINITE_VERBS for tree in trees for tag in tree.tags)
+def has_penn_tags(trees: Iterable[Tree]) -> bool:
+    """Whether the tags are those of the Penn Treebank; the violations are defined for such treebanks only."""
+    tags = {tag for tree in trees for tag in tree.tags}
+    # the tags of finite verbs alone do not tell: ICON has VBP for passive verbs
+    return not tags.isdisjoint(FINITE_VERBS) and not tags.isdisjoint(_OTHER_PENN_TAGS)
 
 
 class WellFormednessComparison(NamedTuple):
@@ -142,18 +146,25 @@ class WellFormednessComparison(NamedTuple):
 
     gold: WellFormedness
     predicted: WellFormedness
+    has_penn_tags: bool  # otherwise there are no violations to count
 
     def as_dict(self) -> dict[str, Any]:
         """Both counts in JSON values."""
-        return {"gold": self.gold.as_dict(), "predicted": self.predicted.as_dict()}
+        counts = {"gold": self.gold.as_dict(), "predicted": self.predicted.as_dict()}
+        left_out = () if self.has_penn_tags else ("ill_formed", "by_name")
+        return {key: {name: each[name] for name in each if name not in left_out} for key, each in counts.items()}
 
     def text(self) -> str:
         """A section of a report: the trees with each violation, and shares in percent."""
-        counts = {"Trees": [each.trees for each in self], "Ill-formed trees": [each.ill_formed for each in self]}
-        counts |= {name: [each.by_name[name] for each in self] for name in VIOLATION_NAMES}
-        shares = {"Ill-formed trees, %": [each.ill_formed_share for each in self]}
+        pair = (self.gold, self.predicted)
+        counts = {"Trees": [each.trees for each in pair]}
+        shares = {}
+        if self.has_penn_tags:
+            counts["Ill-formed trees"] = [each.ill_formed for each in pair]
+            counts |= {name: [each.by_name[name] for each in pair] for name in VIOLATION_NAMES}
+            shares["Ill-formed trees, %"] = [each.ill_formed_share for each in pair]
         if self.predicted.productions:
-            shares["Unseen productions, %"] = [each.unseen_share for each in self]
+            shares["Unseen productions, %"] = [each.unseen_share for each in pair]
         lines = ["\n-- Well-formedness --", f"{'':25}     Gold    Test"]
         lines += [f"{name:25} = {gold:6}  {predicted:6}" for name, (gold, predicted) in counts.items()]
         lines += [
@@ -165,14 +176,18 @@ class WellFormednessComparison(NamedTuple):
 def compare_well_formedness(
     gold: Sequence[Tree], predicted: Iterable[Tree], known_productions: Collection[Production] | None = None
 ) -> WellFormednessComparison | None:
-    """The well-formedness of gold and predicted trees; None if the gold tags are not Penn's."""
-    if not has_finite_verbs(gold):
+    """The well-formedness of gold and predicted trees; None without Penn's tags and without known productions."""
+    is_penn = has_penn_tags(gold)
+    if not is_penn and known_productions is None:
         return None
     return WellFormednessComparison(
-        measure_well_formedness(gold, known_productions), measure_well_formedness(predicted, known_productions)
+        measure_well_formedness(gold, known_productions), measure_well_formedness(predicted, known_productions), is_penn
     )
 
 
-def count_productions(trees: Iterable[Tree]) -> Counter[Production]:
-    """The productions of the trees without violations."""
-    return Counter(production for tree in trees if not violations(tree) for production in productions(tree))
+def count_productions(trees: Sequence[Tree]) -> Counter[Production]:
+    """The productions of trees; with Penn's tags, of the trees without violations."""
+    is_penn = has_penn_tags(trees)
+    return Counter(
+        production for tree in trees if not (is_penn and violations(tree)) for production in productions(tree)
+    )
