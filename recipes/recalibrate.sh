@@ -3,15 +3,19 @@
 set -e
 data=${1:-data}
 english="src/treecrf/models/en src/treecrf/models/en-lstm packages/treecrf-en-large/src/treecrf_en_large/en-large"
-zh=packages/treecrf-zh/src/treecrf_zh/zh
-dev="$data/masc/dev.mrg.gz $data/mctb/dev.mrg.gz $data/gum/dev.mrg.gz $data/genia/dev.mrg.gz $data/craft/dev.mrg.gz"
+others="es:cess_esp id:icon is:icepahc,greynir pt:floresta zh:sinica" # a model and its treebanks
+english_dev="$data/masc/dev.mrg.gz $data/mctb/dev.mrg.gz $data/gum/dev.mrg.gz $data/genia/dev.mrg.gz $data/craft/dev.mrg.gz"
+
+folder() { echo "packages/treecrf-$1/src/treecrf_$1/$1"; }
+files() { for treebank in $(echo "$2" | tr , ' '); do echo "$data/$treebank/$1.mrg.gz"; done; }
 
 for model in $english; do
-    treecrf calibrate $model $dev --limit 600 --keep-weights -o $model
+    treecrf calibrate $model $english_dev --limit 600 --keep-weights -o $model
+    treecrf pack $model --card recipes/cards/${model##*/}.toml --data $data
 done
-treecrf calibrate $zh $data/sinica/dev.mrg.gz --keep-weights -o $zh
-
-for model in $english $zh; do
+for entry in $others; do
+    model=$(folder ${entry%%:*})
+    treecrf calibrate $model $(files dev ${entry##*:}) --limit 1000 --keep-weights -o $model
     treecrf pack $model --card recipes/cards/${model##*/}.toml --data $data
 done
 
@@ -21,6 +25,9 @@ for part in masc/test mctb/test gum/test genia/test craft/test ptb_sample/test p
     tests="$tests --test $data/$part.mrg.gz"
 done
 for model in $english; do
-    treecrf calibrate $model $dev --limit 600 --only-measure $tests
+    treecrf calibrate $model $english_dev --limit 600 --only-measure $tests
 done
-treecrf calibrate $zh $data/sinica/dev.mrg.gz --only-measure --test $data/sinica/test.mrg.gz
+for entry in $others; do
+    treecrf calibrate $(folder ${entry%%:*}) $(files dev ${entry##*:}) --limit 1000 --only-measure \
+        $(files test ${entry##*:} | sed 's/^/--test /')
+done
