@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from small import FIFTY, small_recipe
@@ -17,7 +18,7 @@ from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.export.card_files import save_card, to_markdown
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
-from treecrf.export.pack import pack_model, renew_card
+from treecrf.export.pack import merge_word_vectors, pack_model, renew_card
 from treecrf.parser import Parser
 from treecrf.training import Recipe, fit
 from treecrf.treebank import read_trees
@@ -72,6 +73,15 @@ def test_a_packed_model_is_smaller_and_gives_nearly_the_same_trees(run_folder: P
     same = [a == b for a, b in zip(one.parse_many(words), other.parse_many(words), strict=True)]
     assert sum(same) >= 38
     assert other.normalization == "plain" and other.vocabulary.labels == one.vocabulary.labels
+
+
+def test_merged_word_vectors_have_the_same_sums() -> None:
+    generator = np.random.default_rng(0)
+    trained, pretrained = generator.standard_normal((7, 5)), generator.standard_normal((9, 5))
+    new_trained, new_pretrained = merge_word_vectors(trained, pretrained, known_words=4)
+    rows = [*range(7), 1, 1]  # the last two words have a pretrained vector only, and share the one of unknown words
+    assert np.allclose(new_trained[rows] + new_pretrained, trained[rows] + pretrained)
+    assert not new_pretrained[3:7].any() and new_pretrained[7:].all()
 
 
 def test_packing_keeps_the_first_pretrained_vectors(run_folder: Path, packed: Path) -> None:

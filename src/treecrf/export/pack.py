@@ -6,6 +6,9 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from treecrf.config import read_config, to_toml, tomllib
 from treecrf.evalb import COLLINS, Rules, find_rules
 from treecrf.export.card_files import save_card
@@ -23,6 +26,8 @@ from treecrf.parser.storage import ParserState, load_parser_state, save_parser_s
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.treebank.binarize import constituent_labels
+
+Floats = npt.NDArray[np.float32]
 
 _TRAINED, _PRETRAINED = "inputs.words.trained.weight", "inputs.words.pretrained.weight"  # tables of word vectors
 
@@ -54,7 +59,7 @@ def pack_model(
     if unknown:
         raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
-    save_parser_state(folder, _drop_unused(load_parser_state(run), recipe, vectors), weight_step=weight_step)
+    save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
     card = ModelCard(
@@ -118,23 +123,30 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
     return replace(recipe, data=data, model=model, train=train)
 
 
-def _drop_unused(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
-    """The state without vocabulary that the network never reads, and without rare pretrained vectors.
-
-    The network adds the trained and the pretrained vector of a known word. Their sum replaces the trained vector, and
-    the pretrained one becomes zero, which archives compress well.
-    """
+def _smaller_state(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
+    """The state without vocabulary that the network never reads, and without rare pretrained vectors."""
     vocabulary, weights = state.vocabulary, state.weights
     if not state.config.model.reads_words:
         vocabulary = replace(vocabulary, words=(), chars=())
     elif vectors is not None and vocabulary.vectors is not None:
         vocabulary = replace(vocabulary, vectors=vocabulary.vectors[:vectors])
-        trained, pretrained = weights[_TRAINED].copy(), weights[_PRETRAINED][: vocabulary.sizes.vectors].copy()
-        known = slice(len(trained) - len(vocabulary.words), len(trained))  # the rows before it are of special words
-        trained[known] += pretrained[known]
-        pretrained[known] = 0
+        tables = weights[_TRAINED], weights[_PRETRAINED][: vocabulary.sizes.vectors]
+        trained, pretrained = merge_word_vectors(*tables, known_words=len(vocabulary.words))
         weights = {**weights, _TRAINED: trained, _PRETRAINED: pretrained}
     return replace(state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights)
+
+
+def merge_word_vectors(trained: Floats, pretrained: Floats, *, known_words: int) -> tuple[Floats, Floats]:
+    """The tables with the sum of both vectors of each known word in the first one, and zeros in the second one.
+
+    The network adds the two vectors of a word, and archives compress zeros well. The rows before the known words are
+    those of special words; words that are only in the second table share the trained vector of unknown words.
+    """
+    trained, pretrained = trained.copy(), pretrained.copy()
+    known = slice(len(trained) - known_words, len(trained))
+    trained[known] += pretrained[known]
+    pretrained[known] = 0
+    return trained, pretrained
 
 
 def source_commit() -> str:
