@@ -1,14 +1,18 @@
+import io
 import re
 import subprocess
 import sys
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from project_models import PROJECT_MODELS
 from small import FIFTY
 from treecrf.config import read_config, to_toml
+from treecrf.data.vectors import read_vectors
 from treecrf.models import is_embedded
 from treecrf.nn import ModelConfig
 from treecrf.training import Recipe, TrainConfig
@@ -174,3 +178,19 @@ def test_clauses_are_joined_with_punctuation_and_all_are_used(tmp_path: Path) ->
     is_marked = [tree.tags[-1] in marks for tree in joined]
     assert 0 < sum(is_marked) < len(is_marked)
     assert all(tree in trees for tree, marked in zip(joined, is_marked, strict=True) if not marked)
+
+
+def test_chinese_vectors_are_those_of_short_chinese_words_in_simplified_form(tmp_path: Path) -> None:
+    words = {"</s>": 0.0, "wiki": 1.0, "圖書": 2.0, "图书": 3.0, "書": -2.0, "中华人民共和国": 4.0}
+    data = b"%d 2\n" % len(words)
+    for word, number in words.items():
+        data += word.encode() + b" " + np.array([number, number / 2], np.float32).tobytes() + b"\n"
+    archive, output = tmp_path / "synonyms.tar.gz", tmp_path / "vectors.txt.gz"
+    with tarfile.open(archive, "w:gz") as package:
+        member = tarfile.TarInfo("synonyms-3.10.2/synonyms/data/words.vector")
+        member.size = len(data)
+        package.addfile(member, io.BytesIO(data))
+    subprocess.run([sys.executable, str(RECIPES / "chinese_vectors.py"), archive, FIFTY, output], check=True)
+    vectors = read_vectors(output)
+    assert vectors.words == ["图书", "书"]
+    np.testing.assert_allclose(vectors.matrix, [[1.26, 0.63], [-1.26, -0.63]])

@@ -58,6 +58,7 @@ MODEL_PACKAGES = (
         "zh",
         "Chinese",
         "non-commercial use only",
-        "Chinese constituents and part-of-speech tags in the style of the Sinica Treebank: the paper's network",
+        "Chinese constituents and part-of-speech tags in the style of the Sinica Treebank: the paper's network with"
+        " word vectors",
     ),
 )
