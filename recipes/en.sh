@@ -10,4 +10,6 @@ treecrf train recipes/en.toml -o runs/en
 treecrf pack runs/en src/treecrf/models/en --card recipes/cards/en.toml --vectors 20000 --weight-step 0.2
 treecrf calibrate src/treecrf/models/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz \
     data/genia/dev.mrg.gz data/craft/dev.mrg.gz --limit 600 --keep-weights -o src/treecrf/models/en
+python recipes/fit_capitals.py src/treecrf/models/en src/treecrf/models/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz \
+    data/gum/dev.mrg.gz data/genia/dev.mrg.gz data/craft/dev.mrg.gz --limit 600
 treecrf pack src/treecrf/models/en --card recipes/cards/en.toml

@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 
 from project_models import PROJECT_MODELS
-from small import FIFTY
+from small import FIFTY, random_parser
 from treecrf.config import read_config, to_toml
 from treecrf.data.vectors import read_vectors
 from treecrf.models import is_embedded
 from treecrf.nn import ModelConfig
+from treecrf.parser import Parser
+from treecrf.parser.storage import load_parser_state
 from treecrf.training import Recipe, TrainConfig
-from treecrf.treebank import read_trees
+from treecrf.tree import Tree
+from treecrf.treebank import read_trees, write_trees
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 FILES = sorted(RECIPES.glob("*.toml"))
@@ -194,3 +197,24 @@ def test_chinese_vectors_are_those_of_short_chinese_words_in_simplified_form(tmp
     vectors = read_vectors(output)
     assert vectors.words == ["图书", "书"]
     np.testing.assert_allclose(vectors.matrix, [[1.26, 0.63], [-1.26, -0.63]])
+
+
+def test_fitted_capitals_correct_tags_and_change_no_other_weight(tmp_path: Path) -> None:
+    trees = [
+        Tree.parse(f"(S (NP (NNP {name}) (NN {noun})) (VP (VBZ sees) (NP (NN {noun}) (NNP {name}))))")
+        for name in ("Ann", "Bob", "Eve", "Tom", "Kim")
+        for noun in ("trees", "words", "rules", "books", "cats")
+    ]
+    random_parser(trees, tag_head=True).save(tmp_path / "model")
+    write_trees(tmp_path / "dev.mrg", trees)
+    before = load_parser_state(tmp_path / "model")
+    script = [sys.executable, str(RECIPES / "fit_capitals.py"), *([tmp_path / "model"] * 2), tmp_path / "dev.mrg"]
+    subprocess.run(script, check=True)
+    after = load_parser_state(tmp_path / "model")
+    assert after.weights.keys() - before.weights.keys() == {"capitals.weight"}
+    assert all(np.array_equal(after.weights[name], weight) for name, weight in before.weights.items())
+    predicted = list(Parser.load(tmp_path / "model").parse_many([tree.words for tree in trees]))
+    tags = {(word, tag) for tree in predicted for word, tag in zip(tree.words, tree.tags, strict=True)}
+    assert {tag for word, tag in tags if word.istitle()} == {"NNP"}
+    assert "NNP" not in {tag for word, tag in tags if word.islower()}
+    assert subprocess.run(script, check=False, capture_output=True).returncode == 1  # it has them already

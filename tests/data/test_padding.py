@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from data.letters import letters
-from nn.batches import SMALL, TREES, host_batch_of, small_model
+from nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
 from nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_batch
 from toygrammar import toy_trees
 from treecrf.data.batch import Batch
@@ -21,18 +21,19 @@ from treecrf.nn.bert import Bert
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.tree import Tree
 
+CAPITALIZED = [Tree.parse(str(tree).replace(" the)", " The)")) for tree in TREES]
 LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")) for tree in TREES]
 
 
 @pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
 @pytest.mark.parametrize("extra", [(0, 0, 0, 0), (3, 0, 5, 2), (0, 4, 0, 0), (7, 9, 1, 3)])
 def test_padding_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ...]) -> None:
-    batch = host_batch_of(TREES)
-    assert batch.chars is not None
+    batch = host_batch_of(CAPITALIZED, numericalizer=Numericalizer(VOCABULARY, capitals=True))
+    assert batch.chars is not None and batch.capitals is not None and batch.capitals.any()
     shape = PaddedShape(
         *(size + more for size, more in zip((batch.size, batch.longest, *batch.chars.shape), extra, strict=True))
     )
-    model = small_model(replace(SMALL, tag_head=True), loss=loss).double()
+    model = small_model(replace(SMALL, tag_head=True, tag_capitals=True), loss=loss).double()
     for plain, padded in zip(
         loss_and_gradients(model, batch), loss_and_gradients(model, pad_to(batch, shape)), strict=True
     ):

@@ -9,6 +9,7 @@ import torch
 from data.letters import letters
 from nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
 from runtime.layers import BERT, int8_support, relative_error  # noqa: F401  # int8_support is a fixture
+from treecrf.data.capitals import CAPITAL_CLASSES
 from treecrf.data.model_config import BertConfig, ModelConfig
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.subwords import SubwordTokenizer
@@ -24,6 +25,7 @@ CHANGES = {
     "lstm": {},
     "lstm without characters": {"char_size": 0},
     "lstm with tags": {"tag_head": True},
+    "lstm with tags and capitals": {"tag_head": True, "tag_capitals": True},
     "lstm that reads tags": {"tag_size": 4},
     "lstm states of the same word": {"boundary": "same-word"},
     "minus": {"scorer": "minus"},
@@ -43,7 +45,9 @@ NAMES = [*CHANGES, *TRANSFORMERS]
 def network_and_batch(name):
     if name in CHANGES:
         model = small_model(**CHANGES[name]).eval()
-        return model, host_batch_of(TREES, with_tags=model.config.tag_size > 0)
+        batch = host_batch_of(TREES, with_tags=model.config.tag_size > 0)
+        capitals = np.random.default_rng(0).integers(CAPITAL_CLASSES, size=(batch.size, batch.longest))
+        return model, replace(batch, capitals=capitals) if model.config.tag_capitals else batch
     numericalizer = Numericalizer(VOCABULARY, characters=False, subwords=letters(80))
     return small_model(TRANSFORMERS[name], encoder=Bert(BERT)).eval(), host_batch_of(TREES, numericalizer=numericalizer)
 
@@ -92,7 +96,10 @@ def test_the_batch_of_a_sentence_changes_no_bit_of_its_scores(name):
     model, _ = network_and_batch(name)
     scorer = scorer_of(model, is_int8=True)
     numericalizer = Numericalizer(
-        VOCABULARY, characters=model.config.char_size > 0, subwords=letters(80) if model.transformer else None
+        VOCABULARY,
+        characters=model.config.char_size > 0,
+        capitals=model.config.tag_capitals,
+        subwords=letters(80) if model.transformer else None,
     )
 
     def scores_of(trees):

@@ -44,6 +44,7 @@ class ArrayBatch(Generic[Array]):
     words: Array  # (b, n + 2)
     vectors: Array | None = None  # (b, n + 2) rows of the table of pretrained vectors
     tags: Array | None = None  # (b, n + 2) input tags
+    capitals: Array | None = None  # (b, n) classes of words by their capital letters
 
     char_rows: Array | None = None  # (b, n + 2) the row in `chars` of the word at each position
     chars: Array | None = None  # (u, c) characters of the u distinct words

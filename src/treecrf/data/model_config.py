@@ -39,6 +39,7 @@ class ModelConfig:
     dropout_kind: DropoutKind = "shared"
     recurrent_dropout: RecurrentDropout = "sentence"
     tag_head: bool = False  # predict part-of-speech tags as well
+    tag_capitals: bool = False  # the tag head also reads whether words have capital letters
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -56,6 +57,8 @@ class ModelConfig:
             raise ValueError(f"boundary is {self.boundary!r} and encoder is 'transformer'; the setting is for LSTMs")
         if self.char_size % 2:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
+        if self.tag_capitals and not self.tag_head:
+            raise ValueError("tag_capitals is true and tag_head is false; the setting is for models that predict tags")
         if self.encoder == "transformer" and not self.transformer:
             raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
 

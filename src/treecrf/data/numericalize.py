@@ -11,6 +11,7 @@ from itertools import chain
 import numpy as np
 
 from treecrf.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, Ints
+from treecrf.data.capitals import classes_in_context, word_class
 from treecrf.data.subwords import SubwordTokenizer, build_segments
 from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
@@ -23,8 +24,8 @@ _CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, of any len
 class Numericalizer:
     """Turns sentences into batches with a vocabulary; threads may share it.
 
-    `characters` says whether the model reads characters, `subwords` is the tokenizer of its transformer, if any, and
-    `normalization` is applied to every word first.
+    `characters` and `capitals` say whether the model reads characters and capital letters, `subwords` is the tokenizer
+    of its transformer, if any, and `normalization` is applied to every word first.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Numericalizer:
         vocabulary: Vocabulary,
         *,
         characters: bool = True,
+        capitals: bool = False,
         subwords: SubwordTokenizer | None = None,
         normalization: Normalization = "as-is",
     ) -> None:
         self.vocabulary = vocabulary
         self._characters = characters
+        self._capitals = capitals
         self._subwords = subwords
         self._normalize = normalizer(normalization)
         self._lock = threading.Lock()
@@ -77,6 +80,8 @@ class Numericalizer:
             arrays["vectors"] = features["vectors"][grid]
         if tags is not None:
             arrays["tags"] = self._collate_tags(tags, lengths)
+        if self._capitals:
+            arrays["capitals"] = classes_in_context(features["capitals"][grid[:, 1:-1]])
         if self._characters:
             arrays |= _collate_chars(features["chars"], features["char_lengths"], grid)
         if self._subwords is not None:
@@ -118,6 +123,8 @@ class Numericalizer:
         normalized = list(map(self._normalize, words))
         ids = np.array([self._word_ids.get(word.lower(), UNK) for word in normalized], dtype=np.int64)
         features = {"words": np.where(ids < self.vocabulary.sizes.words, ids, UNK), "vectors": ids}
+        if self._capitals:
+            features["capitals"] = np.array(list(map(word_class, normalized)), dtype=np.int64)
         if self._characters:
             chars = [[self._char_ids.get(char, UNK) for char in word[:_CHARS_PER_WORD]] or [UNK] for word in normalized]
             features["chars"], features["char_lengths"] = _pad_rows(chars)

@@ -68,6 +68,7 @@ def pad_to(batch: Batch, shape: PaddedShape) -> Batch:
         batch,
         lengths=_pad(batch.lengths, shape.sentences, fill_value=1),
         sentence_ids=None if batch.sentence_ids is None else _pad(batch.sentence_ids, shape.sentences, fill_value=-1),
+        capitals=_pad_sentences(batch.capitals, shape, shape.words, 0),
         gold_tags=_pad_sentences(batch.gold_tags, shape, shape.words, IGNORED),
         **(arrays | _pad_chars(batch, shape) | _pad_pieces(batch, shape) | _pad_spans(batch, shape)),  # type: ignore[arg-type]  # every value is an array
     )

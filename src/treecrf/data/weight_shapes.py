@@ -1,6 +1,7 @@
 """The names and shapes of a model's weights, so that a saved model can be checked before anything is built from it."""
 
 from treecrf.data.batch import SPECIAL, Sizes
+from treecrf.data.capitals import CAPITAL_CLASSES
 from treecrf.data.model_config import BertConfig, ModelConfig
 
 Shapes = dict[str, tuple[int, ...]]
@@ -34,6 +35,8 @@ def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None)
     shapes |= _below("label_scorer", _scorer_shapes(config, width, config.label_size, sizes.labels, bias_right=True))
     if config.tag_head:
         shapes |= _below("tagger", _linear_shapes(width if config.encoder == "lstm" else hidden_size, sizes.tags))
+    if config.tag_capitals:
+        shapes["capitals.weight"] = (CAPITAL_CLASSES, sizes.tags)
     return shapes
 
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.data.batch import SPECIAL, Batch, Sizes
+from treecrf.data.capitals import CAPITAL_CLASSES
 from treecrf.data.model_config import ModelConfig
 from treecrf.data.scores import Scores
 from treecrf.nn.batch import TensorBatch
@@ -39,6 +40,7 @@ class SpanModel(nn.Module):
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
         self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
+        self.capitals = _capitals(sizes.tags) if config.tag_capitals else None
 
     @property
     def device(self) -> str:
@@ -74,6 +76,8 @@ class SpanModel(nn.Module):
         left, right = _to_float32(self.label_scorer.project(fenceposts))
         boundaries = None if self.span_scorer is None else _to_float32(self.span_scorer.project(fenceposts))
         tags = None if self.tagger is None else self.tagger(words[:, 1:-1])
+        if tags is not None and self.capitals is not None:
+            tags = tags + self.capitals(batch.capitals)
         labels = None
         with torch.autocast(words.device.type, enabled=False):
             if self.span_scorer is not None and boundaries is not None:
@@ -140,6 +144,13 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
     return Transformer(
         encoder, layers=config.transformer_layers, size=size, word_input_size=word_input_size, frozen=frozen
     )
+
+
+def _capitals(tags: int) -> nn.Embedding:
+    """Scores of tags by the class of a word's capitals; those of class 0 stay zero."""
+    scores = nn.Embedding(CAPITAL_CLASSES, tags, padding_idx=0)
+    nn.init.zeros_(scores.weight)
+    return scores
 
 
 def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> WordInputs:

@@ -99,7 +99,11 @@ class Parser(TreeSampling, OldParserNames):
         self.subwords = subwords
         reads_characters = scorer.config.reads_words and scorer.config.char_size > 0
         self.numericalizer = Numericalizer(
-            vocabulary, characters=reads_characters, subwords=subwords, normalization=normalization
+            vocabulary,
+            characters=reads_characters,
+            capitals=scorer.config.tag_capitals,
+            subwords=subwords,
+            normalization=normalization,
         )
         self.folder = folder
 

@@ -41,6 +41,7 @@ class Scorer:
             self._span_scorer = scorer(weights.below("span_scorer"), layers)
         self._label_scorer: _SpanScorer = scorer(weights.below("label_scorer"), layers)
         self._tagger = _linear(weights.below("tagger"), layers) if config.tag_head else None
+        self._capitals = weights["capitals.weight"] if config.tag_capitals else None
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch."""
@@ -63,8 +64,16 @@ class Scorer:
             spans=spans,
             score_labels=score_labels,
             labels=labels,
-            tags=None if self._tagger is None else self._tagger(words[:, 1:-1]),
+            tags=self._tags(words, batch),
         )
+
+    def _tags(self, words: Floats, batch: Batch) -> Floats | None:
+        if self._tagger is None:
+            return None
+        tags = self._tagger(words[:, 1:-1])
+        if self._capitals is not None:
+            tags = tags + self._capitals[_required(batch.capitals, "classes of capital letters")]
+        return tags
 
     def _fenceposts(self, words: Floats) -> Floats:
         """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width); see `nn.SpanModel`."""

@@ -1,0 +1,38 @@
+"""Classes of words by their capital letters, for the tag head of networks whose encoder ignores them."""
+
+import numpy as np
+
+from treecrf.data.batch import Ints
+
+_NO_CASE, _LOWER, _CAPITALIZED, _UPPER, _INITIAL, _MIXED = range(6)
+CAPITAL_CLASSES = 11  # the class of no case, and the others once for the first word of a sentence, once for the rest
+
+
+def word_class(word: str) -> int:
+    """The class of a word out of context; 0 if it has no letters with case.
+
+    >>> [word_class(word) for word in ["42", "tree", "Tree", "NP", "I", "iPod"]]
+    [0, 1, 2, 3, 4, 5]
+    """
+    if word.lower() == word.upper():
+        return _NO_CASE
+    if word.islower():
+        return _LOWER
+    if word.isupper():
+        return _UPPER if len(word) > 1 else _INITIAL
+    return _CAPITALIZED if word[0].isupper() and word[1:].islower() else _MIXED
+
+
+def classes_in_context(word_classes: Ints) -> Ints:
+    """The classes of the words of sentences, (b, n), from their classes out of context, which are 0 in padding.
+
+    The first word with case has a class of its own, because it is capitalized in any case. Sentences without capitals,
+    and those with nothing else, tell nothing: their words have class 0.
+    """
+    has_capitals = (word_classes > _LOWER).any(1, keepdims=True)
+    has_lower_case = np.isin(word_classes, (_LOWER, _CAPITALIZED, _MIXED)).any(1, keepdims=True)
+    classes = np.where(has_capitals & has_lower_case, word_classes, _NO_CASE)
+    sentences = np.arange(len(classes))
+    first = (classes > _NO_CASE).argmax(1)
+    classes[sentences, first] += np.where(classes[sentences, first] > _NO_CASE, _MIXED, 0)
+    return classes
