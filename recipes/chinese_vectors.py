@@ -4,8 +4,8 @@
     python recipes/chinese_vectors.py synonyms-3.10.2.tar.gz data/sinica/train.mrg.gz zh-vectors.txt.gz
 
 The package (MIT license) has vectors of 100 dimensions for words of the Chinese Wikipedia, most frequent words first,
-but none for function words. Written are words of at most four Chinese characters, in simplified form: the first 50,000,
-and those of the training trees.
+but none for function words. The output has words of at most four Chinese characters, in simplified form: the first
+50,000, and those of the training trees.
 """
 
 import gzip

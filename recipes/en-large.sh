@@ -10,9 +10,8 @@ sh recipes/en-teachers.sh
 treecrf train recipes/en-large.toml -o runs/en-large
 treecrf calibrate runs/en-large data/masc/dev.mrg.gz data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 600 -o runs/en-large-calibrated
-treecrf pack runs/en-large-calibrated runs/en-large-packed/en-large --card recipes/cards/en-large.toml --vectors 20000
-python recipes/fit_capitals.py runs/en-large-packed/en-large runs/en-large-packed/en-large data/masc/dev.mrg.gz \
+python recipes/fit_capitals.py runs/en-large-calibrated runs/en-large-calibrated data/masc/dev.mrg.gz \
     data/mctb/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz data/craft/dev.mrg.gz --limit 600
-treecrf pack runs/en-large-packed/en-large --card recipes/cards/en-large.toml
 rm -rf packages/treecrf-en-large
-treecrf pack runs/en-large-packed/en-large packages/treecrf-en-large --package --package-version 0.2.0
+treecrf pack runs/en-large-calibrated packages/treecrf-en-large --package --package-version 0.2.0 \
+    --card recipes/cards/en-large.toml --vectors 20000

@@ -4,11 +4,12 @@
 
 MODEL and OUT are folders of models; they may be the same. OUT has the setting `model.tag_capitals`: to the scores of a
 word's tags, the model adds those of its class (see treecrf.data.capitals). Only these scores are fitted, by logistic
-regression over the scores of the model, because it has seen its training trees too often. All other weights stay as
-they are. The accuracy of the tags is printed before and after, by cross-validation with five folds.
+regression; all other weights stay as they are. The trees should not be those of training, whose tags the model knows
+without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
 """
 
 import argparse
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -18,9 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.data.capitals import CAPITAL_CLASSES
-from treecrf.data.numericalize import Numericalizer
 from treecrf.parser import Parser
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees
 
@@ -39,15 +39,8 @@ class TaggedWords(NamedTuple):
 
 def score_words(parser: Parser, trees: Sequence[Tree]) -> TaggedWords:
     """The words of the trees that have a tag of the model's."""
-    numericalizer = Numericalizer(
-        parser.vocabulary,
-        characters=parser.model_config.char_size > 0,
-        capitals=True,
-        subwords=parser.subwords,
-        normalization=parser.normalization,
-    )
     tag_ids = {tag: number for number, tag in enumerate(parser.vocabulary.tags)}
-    words = [_score_batch(parser, numericalizer, batch, tag_ids) for batch in _batches(trees)]
+    words = [_score_batch(parser, batch, tag_ids) for batch in _batches(trees)]
     return TaggedWords(*(torch.cat(parts) for parts in zip(*words, strict=True)))
 
 
@@ -57,10 +50,8 @@ def _batches(trees: Sequence[Tree]) -> Iterator[list[Tree]]:
         yield batch
 
 
-def _score_batch(
-    parser: Parser, numericalizer: Numericalizer, trees: Sequence[Tree], tag_ids: dict[str, int]
-) -> TaggedWords:
-    batch = numericalizer.collate([tree.words for tree in trees])
+def _score_batch(parser: Parser, trees: Sequence[Tree], tag_ids: dict[str, int]) -> TaggedWords:
+    batch = parser.numericalizer.collate([tree.words for tree in trees])
     scores = parser.scorer.score(batch).tags
     assert scores is not None and batch.capitals is not None
     is_word = torch.arange(batch.longest) < torch.from_numpy(batch.lengths)[:, None]
@@ -105,12 +96,18 @@ def cross_validate(parts: Sequence[TaggedWords]) -> list[float]:
     correct = [0.0] * len(parts)
     for fold in range(FOLDS):
         in_fold = [torch.arange(len(part.tags)) * FOLDS // len(part.tags) == fold for part in parts]
-        others = [TaggedWords(*(x[~mask] for x in part)) for part, mask in zip(parts, in_fold, strict=True)]
+        others = [TaggedWords(*(array[~mask] for array in part)) for part, mask in zip(parts, in_fold, strict=True)]
         table = fit(TaggedWords(*(torch.cat(column) for column in zip(*others, strict=True))))
         for number, (part, mask) in enumerate(zip(parts, in_fold, strict=True)):
-            held_out = TaggedWords(*(x[mask] for x in part))
+            held_out = TaggedWords(*(array[mask] for array in part))
             correct[number] += accuracy(held_out, table) * len(held_out.tags) / len(part.tags)
     return correct
+
+
+def with_capitals(state: ParserState, table: Tensor) -> ParserState:
+    """The state of a model that adds the scores of the table."""
+    config = replace(state.config, model=replace(state.config.model, tag_capitals=True))
+    return replace(state, config=config, weights={**state.weights, "capitals.weight": table.numpy()})
 
 
 def main() -> None:
@@ -120,18 +117,18 @@ def main() -> None:
     arguments.add_argument("out")
     arguments.add_argument("trees", nargs="+")
     arguments.add_argument("--limit", type=int, help="trees of each file")
-    given = arguments.parse_args()
-    parser = Parser.load(given.model, "cpu")
-    if parser.model_config.tag_capitals:
-        raise SystemExit(f"{given.model} has model.tag_capitals already; expected a model without it")
-    parts = [score_words(parser, list(islice(read_trees(path), given.limit))) for path in given.trees]
-    for path, part, after in zip(given.trees, parts, cross_validate(parts), strict=True):
+    options = arguments.parse_args()
+    state = load_parser_state(options.model)
+    if state.config.model.tag_capitals:
+        raise SystemExit(f"{options.model} has model.tag_capitals already; expected a model without it")
+    with tempfile.TemporaryDirectory() as folder:
+        save_parser_state(folder, with_capitals(state, torch.zeros(CAPITAL_CLASSES, len(state.vocabulary.tags))))
+        parser = Parser.load(folder, "cpu")
+    parts = [score_words(parser, list(islice(read_trees(path), options.limit))) for path in options.trees]
+    for path, part, after in zip(options.trees, parts, cross_validate(parts), strict=True):
         print(f"{path}: {accuracy(part):.2f} before, {after:.2f} after")
     table = fit(TaggedWords(*(torch.cat(column) for column in zip(*parts, strict=True))))
-    state = load_parser_state(given.model)
-    config = replace(state.config, model=replace(state.config.model, tag_capitals=True))
-    weights = {**state.weights, "capitals.weight": table.numpy()}
-    save_parser_state(given.out, replace(state, config=config, weights=weights))
+    save_parser_state(options.out, with_capitals(state, table))
 
 
 if __name__ == "__main__":

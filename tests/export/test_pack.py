@@ -16,10 +16,12 @@ from treecrf import models
 from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
+from treecrf.data.capitals import CAPITAL_CLASSES
 from treecrf.export.card_files import save_card, to_markdown
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
 from treecrf.export.pack import merge_word_vectors, pack_model, renew_card
 from treecrf.parser import Parser
+from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
 from treecrf.treebank import read_trees
 
@@ -63,6 +65,20 @@ def packed(run_folder: Path, data: Path) -> Path:
     folder = data / "models" / "toy-model"
     pack_model(run_folder, folder, PURPOSE, {"toy": TREEBANK}, data=data, vectors=2, commit="abc", device="cpu")
     return folder
+
+
+def test_packing_keeps_settings_and_weights_that_were_added_after_training(run_folder: Path, tmp_path: Path) -> None:
+    state = load_parser_state(run_folder)
+    capitals = np.ones((CAPITAL_CLASSES, len(state.vocabulary.tags)), np.float32)
+    config = replace(state.config, model=replace(state.config.model, tag_capitals=True))
+    shutil.copytree(run_folder, tmp_path / "run")
+    save_parser_state(
+        tmp_path / "run", replace(state, config=config, weights={**state.weights, "capitals.weight": capitals})
+    )
+    pack_model(tmp_path / "run", tmp_path / "model", device="cpu")
+    packed_state = load_parser_state(tmp_path / "model")
+    assert packed_state.config.model == config.model
+    assert np.array_equal(packed_state.weights["capitals.weight"], capitals)
 
 
 def test_a_packed_model_is_smaller_and_gives_nearly_the_same_trees(run_folder: Path, packed: Path) -> None:

@@ -79,5 +79,7 @@ def test_the_error_for_a_missing_input_names_it():
 
     with pytest.raises(ValueError, match="characters and the batch has none"):
         small_model()(batch_of(TREES, numericalizer=Numericalizer(VOCABULARY, characters=False)))
+    with pytest.raises(ValueError, match="capital letters and the batch has none"):
+        small_model(SMALL, tag_head=True, tag_capitals=True)(batch_of(TREES))
     with pytest.raises(ValueError, match="no rows of the pretrained table"):
         WordVectors(6, 4, vectors=9, pretrained=torch.randn(9, 4))(torch.zeros(1, 1, dtype=torch.int64), None)

@@ -5,7 +5,8 @@ import numpy as np
 from treecrf.data.batch import Ints
 
 _NO_CASE, _LOWER, _CAPITALIZED, _UPPER, _INITIAL, _MIXED = range(6)
-CAPITAL_CLASSES = 11  # the class of no case, and the others once for the first word of a sentence, once for the rest
+_CASED_CLASSES = 5  # all but the first
+CAPITAL_CLASSES = 1 + 2 * _CASED_CLASSES  # cased words have other classes if they are the first of a sentence
 
 
 def word_class(word: str) -> int:
@@ -26,13 +27,13 @@ def word_class(word: str) -> int:
 def classes_in_context(word_classes: Ints) -> Ints:
     """The classes of the words of sentences, (b, n), from their classes out of context, which are 0 in padding.
 
-    The first word with case has a class of its own, because it is capitalized in any case. Sentences without capitals,
-    and those with nothing else, tell nothing: their words have class 0.
+    The first cased word of a sentence has another class than elsewhere, because sentences begin with a capital letter.
+    If a sentence has no capitals, or nothing else, its capitals mean nothing, and its words have class 0.
     """
     has_capitals = (word_classes > _LOWER).any(1, keepdims=True)
     has_lower_case = np.isin(word_classes, (_LOWER, _CAPITALIZED, _MIXED)).any(1, keepdims=True)
     classes = np.where(has_capitals & has_lower_case, word_classes, _NO_CASE)
     sentences = np.arange(len(classes))
     first = (classes > _NO_CASE).argmax(1)
-    classes[sentences, first] += np.where(classes[sentences, first] > _NO_CASE, _MIXED, 0)
+    classes[sentences, first] += np.where(classes[sentences, first] > _NO_CASE, _CASED_CLASSES, 0)
     return classes

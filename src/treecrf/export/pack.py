@@ -133,7 +133,8 @@ def _smaller_state(state: ParserState, recipe: Recipe, vectors: int | None) -> P
         tables = weights[_TRAINED], weights[_PRETRAINED][: vocabulary.sizes.vectors]
         trained, pretrained = merge_word_vectors(*tables, known_words=len(vocabulary.words))
         weights = {**weights, _TRAINED: trained, _PRETRAINED: pretrained}
-    return replace(state, config=replace(state.config, model=recipe.model), vocabulary=vocabulary, weights=weights)
+    model = replace(state.config.model, transformer=recipe.model.transformer)
+    return replace(state, config=replace(state.config, model=model), vocabulary=vocabulary, weights=weights)
 
 
 def merge_word_vectors(trained: Floats, pretrained: Floats, *, known_words: int) -> tuple[Floats, Floats]:

@@ -75,9 +75,6 @@ class SpanModel(nn.Module):
         fenceposts = self._fenceposts(words)
         left, right = _to_float32(self.label_scorer.project(fenceposts))
         boundaries = None if self.span_scorer is None else _to_float32(self.span_scorer.project(fenceposts))
-        tags = None if self.tagger is None else self.tagger(words[:, 1:-1])
-        if tags is not None and self.capitals is not None:
-            tags = tags + self.capitals(batch.capitals)
         labels = None
         with torch.autocast(words.device.type, enabled=False):
             if self.span_scorer is not None and boundaries is not None:
@@ -94,8 +91,20 @@ class SpanModel(nn.Module):
             right=right,
             label_scorer=self.label_scorer,
             labels=labels,
-            tags=tags,
+            tags=self._tags(words, batch),
         )
+
+    def _tags(self, words: Tensor, batch: TensorBatch) -> Tensor | None:
+        if self.tagger is None:
+            return None
+        tags: Tensor = self.tagger(words[:, 1:-1])
+        if self.capitals is None:
+            return tags
+        if batch.capitals is None:
+            raise ValueError(
+                "the model reads capital letters and the batch has none; build its numericalizer with capitals=True"
+            )
+        return tags + self.capitals(batch.capitals)  # type: ignore[no-any-return]
 
     def _fenceposts(self, words: Tensor) -> Tensor:
         """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width).
