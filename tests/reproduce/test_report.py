@@ -1,13 +1,15 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from reproduce.tiny_treebank import TINY, make_treebank, make_vectors
 from treecrf.reproduce import speed
 from treecrf.reproduce.ablations import TABLES
+from treecrf.reproduce.markdown import to_markdown
 from treecrf.reproduce.plan import Plan, Treebank
-from treecrf.reproduce.report import JSON, MARKDOWN, write_report
+from treecrf.reproduce.report import JSON, MARKDOWN, _is_at_epoch_limit, write_report
 from treecrf.reproduce.runner import is_finished
 from treecrf.reproduce.worker import train_and_parse
 
@@ -51,6 +53,21 @@ def test_dev_table_has_every_row_and_the_published_scores(report):
         assert (line["against_main"] is None) == (name == "two-stage")
     assert lines["two-stage"]["paper"]["f1"] == 93.86
     assert len(report["tables"]["dev"]["claims"]) == 5
+
+
+def test_runs_at_the_epoch_limit_are_named(plan, report):
+    names = [run.name for run in plan.runs()]
+    assert report["facts"]["runs_at_epoch_limit"] == names
+    text = (plan.out / MARKDOWN).read_text()
+    assert f"{len(names)} of {len(names)} runs ended at the limit of epochs" in text and names[-1] in text
+
+
+def test_runs_that_ended_by_themselves_are_not_named(plan, report):
+    limited, longer = (replace(plan, epochs=epochs, settings=(*TINY, "train.patience=1")) for epochs in (1, 2))
+    assert _is_at_epoch_limit(limited, limited.runs()[0], {"best_epoch": 1})
+    assert not _is_at_epoch_limit(longer, longer.runs()[0], {"best_epoch": 1})
+    facts = report["facts"] | {"runs_at_epoch_limit": []}
+    assert "ended because dev F had stopped rising" in to_markdown({**report, "facts": facts})
 
 
 def test_remarks_are_compared_with_the_paper(report):

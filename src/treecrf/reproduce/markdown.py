@@ -43,6 +43,13 @@ def _head(facts: dict[str, Any]) -> Iterator[str]:
     for name in ("vectors", "encoder"):
         if facts[name]:
             yield f"{name.capitalize()}: `{facts[name]}`."
+    limited = facts["runs_at_epoch_limit"]
+    if limited:
+        yield ""
+        yield f"{len(limited)} of {facts['finished_runs']} runs ended at the limit of epochs: {', '.join(limited)}."
+        yield "Their dev F could still rise. The same command with a larger `--epochs` continues them."
+    elif facts["finished_runs"]:
+        yield f"All {facts['finished_runs']} finished runs ended because dev F had stopped rising."
 
 
 def _dev(content: dict[str, Any]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from treecrf.reproduce import ablations, breakdown, claims, paper
 from treecrf.reproduce.ablations import MAIN
 from treecrf.reproduce.calibration_table import calibration_table
 from treecrf.reproduce.markdown import to_markdown
-from treecrf.reproduce.plan import PARTS, Plan
+from treecrf.reproduce.plan import PARTS, Plan, Run
 from treecrf.reproduce.plot import plot_analysis
 from treecrf.reproduce.results import Results
 from treecrf.reproduce.runner import Failure
@@ -44,8 +44,7 @@ def write_report(
 def _facts(plan: Plan) -> dict[str, Any]:
     import torch
 
-    outcomes = [path for run in plan.runs() if (path := run.folder / OUTCOME).exists()]
-    devices = {json.loads(path.read_bytes())["device"] for path in outcomes}
+    outcomes = _outcomes(plan)
     return {
         "treebank": str(plan.treebank.files["train"][0].parent),
         "sentences": {part: len(plan.treebank.trees[part]) for part in PARTS},
@@ -59,8 +58,22 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "commit": source_commit(),
         "torch": torch.__version__,
         "python": platform.python_version(),
-        "devices": sorted(devices),
+        "devices": sorted({outcome["device"] for _, outcome in outcomes}),
+        "finished_runs": len(outcomes),
+        "runs_at_epoch_limit": [run.name for run, outcome in outcomes if _is_at_epoch_limit(plan, run, outcome)],
     }
+
+
+def _outcomes(plan: Plan) -> list[tuple[Run, dict[str, Any]]]:
+    """The finished runs with their outcomes."""
+    paths = [(run, run.folder / OUTCOME) for run in plan.runs()]
+    return [(run, json.loads(path.read_bytes())) for run, path in paths if path.exists()]
+
+
+def _is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
+    """Whether training ended at the limit of epochs, and not because dev F had stopped rising."""
+    config = plan.recipe(run).train
+    return int(outcome["best_epoch"]) + config.patience > config.epochs
 
 
 def _missing_rows(plan: Plan) -> Iterator[str]:
