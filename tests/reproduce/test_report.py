@@ -9,7 +9,7 @@ from treecrf.reproduce import speed
 from treecrf.reproduce.ablations import TABLES
 from treecrf.reproduce.markdown import to_markdown
 from treecrf.reproduce.plan import Plan, Treebank
-from treecrf.reproduce.report import JSON, MARKDOWN, _is_at_epoch_limit, write_report
+from treecrf.reproduce.report import JSON, MARKDOWN, is_at_epoch_limit, write_report
 from treecrf.reproduce.runner import is_finished
 from treecrf.reproduce.worker import train_and_parse
 
@@ -64,8 +64,8 @@ def test_runs_at_the_epoch_limit_are_named(plan, report):
 
 def test_runs_that_ended_by_themselves_are_not_named(plan, report):
     limited, longer = (replace(plan, epochs=epochs, settings=(*TINY, "train.patience=1")) for epochs in (1, 2))
-    assert _is_at_epoch_limit(limited, limited.runs()[0], {"best_epoch": 1})
-    assert not _is_at_epoch_limit(longer, longer.runs()[0], {"best_epoch": 1})
+    assert is_at_epoch_limit(limited, limited.runs()[0], {"best_epoch": 1})
+    assert not is_at_epoch_limit(longer, longer.runs()[0], {"best_epoch": 1})
     facts = report["facts"] | {"runs_at_epoch_limit": []}
     assert "ended because dev F had stopped rising" in to_markdown({**report, "facts": facts})
 

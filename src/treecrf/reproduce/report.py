@@ -60,7 +60,7 @@ def _facts(plan: Plan) -> dict[str, Any]:
         "python": platform.python_version(),
         "devices": sorted({outcome["device"] for _, outcome in outcomes}),
         "finished_runs": len(outcomes),
-        "runs_at_epoch_limit": [run.name for run, outcome in outcomes if _is_at_epoch_limit(plan, run, outcome)],
+        "runs_at_epoch_limit": [run.name for run, outcome in outcomes if is_at_epoch_limit(plan, run, outcome)],
     }
 
 
@@ -70,7 +70,7 @@ def _outcomes(plan: Plan) -> list[tuple[Run, dict[str, Any]]]:
     return [(run, json.loads(path.read_bytes())) for run, path in paths if path.exists()]
 
 
-def _is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
+def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
     """Whether training ended at the limit of epochs, and not because dev F had stopped rising."""
     config = plan.recipe(run).train
     return int(outcome["best_epoch"]) + config.patience > config.epochs
