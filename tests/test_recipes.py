@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from project_models import PROJECT_MODELS
-from small import FIFTY, random_parser
+from small import FIFTY, random_bert_parser, random_parser
 from treecrf.config import read_config, to_toml
 from treecrf.data.vectors import read_vectors
 from treecrf.models import is_embedded
 from treecrf.nn import ModelConfig
 from treecrf.parser import Parser
-from treecrf.parser.storage import load_parser_state
+from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.runtime.weights import quantize_weights
 from treecrf.training import Recipe, TrainConfig
 from treecrf.tree import Tree
 from treecrf.treebank import read_trees, write_trees
@@ -109,7 +110,7 @@ def test_models_predict_tags_and_normalize_words(name: str) -> None:
 ENGLISH_MODELS = ["en", "en-large", "en-lstm"]
 
 
-@pytest.mark.parametrize("name", ENGLISH_MODELS)
+@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers"])
 def test_english_models_and_their_teachers_have_the_same_gold_trees(name: str) -> None:
     student = load(name)
     for teacher in ("en-teacher", "en-teacher-words"):
@@ -128,9 +129,9 @@ def commands_of(name: str) -> list[str]:
     return called.sub(lambda match: "\n".join(commands_of(match[1])), text).splitlines()
 
 
-@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "zh", *LANGUAGES])
+@pytest.mark.parametrize("name", [*ENGLISH_MODELS, "en-layers", "en-large-layers", "zh", *LANGUAGES])
 def test_the_script_of_a_distilled_model_makes_its_encoder_and_teachers(name: str) -> None:
-    script, recipe = "\n".join(commands_of(name)), load(name)
+    script, recipe = "\n".join(commands_of(name.removesuffix("-layers"))), load(name)
     runs = set(re.findall(r"(?<=\s)runs/\S+", script))
     assert {*filter(None, [recipe.model.transformer]), *recipe.train.teachers} < runs
     assert set(recipe.data.parsed) <= set(re.findall(r"-o (\S+)", script))
@@ -218,3 +219,26 @@ def test_fitted_capitals_correct_tags_and_change_no_other_weight(tmp_path: Path)
     assert {tag for word, tag in tags if word.istitle()} == {"NNP"}
     assert "NNP" not in {tag for word, tag in tags if word.islower()}
     assert subprocess.run(script, check=False, capture_output=True).returncode == 1  # it has them already
+
+
+def test_layers_and_scorers_are_trained_again_and_all_other_weights_keep_their_bytes(
+    minilm: Path, tmp_path: Path
+) -> None:
+    trees = list(read_trees(FIFTY))[:8]
+    write_trees(tmp_path / "trees.mrg", trees)
+    random_bert_parser(trees, minilm).save(tmp_path / "teacher")
+    packed = load_parser_state(tmp_path / "teacher")
+    save_parser_state(tmp_path / "model", replace(packed, weights=quantize_weights(packed.weights)))
+    recipe = ["[data]", 'train = ["trees.mrg"]', 'dev = ["trees.mrg"]', 'normalization = "plain"']
+    recipe += ["[train]", "epochs = 2", "learning_rate = 1e-3", 'teachers = ["teacher"]', "distillation_weight = 0.5"]
+    (tmp_path / "recipe.toml").write_text("\n".join(recipe))
+    command = [sys.executable, RECIPES / "train_layers.py", "model", "out", "recipe.toml", "--run=run"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+    assert re.fullmatch(r"epoch 1: best dev F [\d.]+\nepoch 2: best dev F [\d.]+\n", printed)
+    before, after = (load_parser_state(tmp_path / folder).weights for folder in ("model", "out"))
+    assert before.keys() == after.keys()
+    changed = {name for name in before if not np.array_equal(before[name], after[name])}
+    trained = (".encoder.layer.", "transformer.mix.", "span_scorer.", "label_scorer.", "tagger.")
+    assert changed and all(any(part in name for part in trained) for name in changed)
+    assert {part for part in trained if any(part in name for name in changed)} == set(trained)
+    assert list(Parser.load(tmp_path / "out").parse_many([tree.words for tree in trees]))

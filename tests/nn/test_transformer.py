@@ -160,6 +160,16 @@ def test_the_error_for_a_missing_encoder_names_it(tmp_path, monkeypatch):
         SubwordTokenizer.load("any")
 
 
+@pytest.mark.parametrize("kind", ["Bert", "MPNet"])
+def test_weights_in_16_bits_become_32_bits(kind, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    config = getattr(transformers, f"{kind}Config")(vocab_size=30, **sizes)
+    getattr(transformers, f"{kind}Model")(config).half().save_pretrained(tmp_path)
+    encoder = load_encoder(tmp_path)
+    assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
+
+
 def test_the_pieces_of_a_real_encoder_equal_those_of_its_tokenizer(minilm):
     subwords = SubwordTokenizer.load(minilm)
     tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
