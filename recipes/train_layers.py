@@ -5,7 +5,7 @@
 MODEL and OUT are folders of models; they may be the same. RECIPE names the training and dev trees, the teachers and the
 schedule; the vocabulary and the network are those of MODEL. FOLDER gets the metrics log and the weights of the epoch
 with the best dev F as floating-point numbers, OUT gets them as bytes. Subwords, word and character vectors and the
-scores of capital letters keep their bytes.
+scores of capital letters keep their bytes. If OUT has a model card, the card gets the recipe.
 """
 
 import argparse
@@ -15,9 +15,12 @@ from pathlib import Path
 
 import torch
 
-from treecrf.config import read_config
+from treecrf.config import read_config, to_toml
 from treecrf.data.bucketing import Budget
 from treecrf.evalb import find_rules
+from treecrf.export.card_files import save_card
+from treecrf.export.model_card import CARD_JSON, ModelCard
+from treecrf.export.pack import portable_recipe, source_commit
 from treecrf.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
@@ -102,11 +105,18 @@ def with_weights_of(packed: ParserState, trained: ParserState, names: Sequence[s
     return replace(packed, weights={**packed.weights, **weights})
 
 
+def update_card(folder: Path, recipe: Recipe) -> None:
+    """Names the recipe and the commit of this training in the model card of a folder."""
+    card = ModelCard.load(folder)
+    recipe = portable_recipe(replace(recipe, model=load_parser_state(folder).config.model), card.purpose)
+    save_card(replace(card, recipe=to_toml(recipe), commit=source_commit()), folder)
+
+
 def main() -> None:
     """Trains, and saves the model with the trained weights."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("model")
-    arguments.add_argument("out")
+    arguments.add_argument("out", type=Path)
     arguments.add_argument("recipe")
     arguments.add_argument("settings", nargs="*")
     arguments.add_argument("--run", type=Path, default=Path("runs/layers"))
@@ -120,6 +130,8 @@ def main() -> None:
     train(prepare(recipe, parser, options.run, device))
     packed, trained = load_parser_state(options.model), load_parser_state(options.run)
     save_parser_state(options.out, with_weights_of(packed, trained, names))
+    if (options.out / CARD_JSON).exists():
+        update_card(options.out, recipe)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 import io
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,7 +14,9 @@ from project_models import PROJECT_MODELS
 from small import FIFTY, random_bert_parser, random_parser
 from treecrf.config import read_config, to_toml
 from treecrf.data.vectors import read_vectors
-from treecrf.models import is_embedded
+from treecrf.export.card_files import save_card
+from treecrf.export.model_card import ModelCard
+from treecrf.models import find_folder, is_embedded
 from treecrf.nn import ModelConfig
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
@@ -229,6 +232,8 @@ def test_layers_and_scorers_are_trained_again_and_all_other_weights_keep_their_b
     random_bert_parser(trees, minilm).save(tmp_path / "teacher")
     packed = load_parser_state(tmp_path / "teacher")
     save_parser_state(tmp_path / "model", replace(packed, weights=quantize_weights(packed.weights)))
+    shutil.copytree(tmp_path / "model", tmp_path / "out")
+    save_card(ModelCard.load(find_folder("en")), tmp_path / "out")
     recipe = ["[data]", 'train = ["trees.mrg"]', 'dev = ["trees.mrg"]', 'normalization = "plain"']
     recipe += ["[train]", "epochs = 2", "learning_rate = 1e-3", 'teachers = ["teacher"]', "distillation_weight = 0.5"]
     (tmp_path / "recipe.toml").write_text("\n".join(recipe))
@@ -242,3 +247,4 @@ def test_layers_and_scorers_are_trained_again_and_all_other_weights_keep_their_b
     assert changed and all(any(part in name for part in trained) for name in changed)
     assert {part for part in trained if any(part in name for name in changed)} == set(trained)
     assert list(Parser.load(tmp_path / "out").parse_many([tree.words for tree in trees]))
+    assert 'teachers = ["teacher"]' in ModelCard.load(tmp_path / "out").recipe

@@ -1,7 +1,7 @@
 """Packs a training run: a small model with its model card."""
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -53,11 +53,8 @@ def pack_model(
     run_recipe = read_config(Recipe, run / RECIPE)
     if purpose is None:
         purpose = unstated_purpose(map(treebank_name, run_recipe.data.train))
-    recipe = _portable(run_recipe, purpose)
-    names = list(dict.fromkeys(map(treebank_name, [*run_recipe.data.train, *run_recipe.data.parsed])))
-    unknown = [name for name in names if treebanks is not None and name not in treebanks]
-    if unknown:
-        raise ValueError(f"{run} was trained on {unknown[0]}, which has no description; add it to the treebanks file")
+    recipe = portable_recipe(run_recipe, purpose)
+    described = _describe_data(run, recipe.data.train, recipe.data.parsed, treebanks)
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
     save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
@@ -68,7 +65,7 @@ def pack_model(
         version=version("treecrf"),
         commit=source_commit() if commit is None else commit,
         size=model_bytes(folder),
-        data=tuple(unstated_treebank(name) if treebanks is None else treebanks[name] for name in names),
+        data=described,
         **measurements._asdict(),
         labels=constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
@@ -83,14 +80,16 @@ def renew_card(
 ) -> ModelCard:
     """Writes the card of a packed model again, with new texts and new scores."""
     card = ModelCard.load(folder)
-    files = data_files(data, tomllib.loads(card.recipe)["data"]["train"], purpose.tests)
+    trained_on = tomllib.loads(card.recipe)["data"]
+    described = _describe_data(folder, trained_on["train"], trained_on["parsed"], treebanks)
+    files = data_files(data, trained_on["train"], purpose.tests)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=scoring_rules(folder))
     card = replace(
         card,
         purpose=purpose,
         size=model_bytes(folder),
-        data=tuple(treebanks[treebank.name] for treebank in card.data),
+        data=described,
         **measurements._asdict(),
     )
     save_card(card, folder)
@@ -106,7 +105,7 @@ def scoring_rules(folder: Path) -> Rules:
     return COLLINS
 
 
-def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
+def portable_recipe(recipe: Recipe, purpose: Purpose) -> Recipe:
     """The recipe without the folders of the machine that it ran on."""
 
     def shorten(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -121,6 +120,20 @@ def _portable(recipe: Recipe, purpose: Purpose) -> Recipe:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
     train = replace(recipe.train, teachers=tuple(Path(folder).name for folder in recipe.train.teachers))
     return replace(recipe, data=data, model=model, train=train)
+
+
+def _describe_data(
+    folder: Path, train: Sequence[str], parsed: Sequence[str], treebanks: Mapping[str, TreebankInfo] | None
+) -> tuple[TreebankInfo, ...]:
+    names = list(dict.fromkeys(map(treebank_name, [*train, *parsed])))
+    if treebanks is None:
+        return tuple(map(unstated_treebank, names))
+    unknown = [name for name in names if name not in treebanks]
+    if unknown:
+        raise ValueError(
+            f"{folder} was trained on {unknown[0]}, which has no description; add it to the treebanks file"
+        )
+    return tuple(treebanks[name] for name in names)
 
 
 def _smaller_state(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
