@@ -79,7 +79,7 @@ def test_the_examples_of_nltk_s_documentation_have_its_constituents() -> None:
     assert without_tags(fox) == animal.format("brown", "fox", "dog")
     assert without_tags(wolf) == animal.format("grey", "wolf", "fox")
     assert without_tags(dog) == "(ROOT (S (NP I) (VP 'm (NP a dog))))"
-    assert "(NP (NP my friends ') cat) -LRB- (NP the tabby) -RRB-" in without_tags(friends)
+    assert "(NP (NP my friends ') cat) -LRB- (NP the tabby)" in without_tags(friends)
     own_tree = Parser.load("en", "cpu").parse(friends.leaves())
     assert Tree.parse(str(friends)).spans()[1:] == own_tree.spans()[1:]  # without the root, TOP or ROOT
     assert without_tags(john) == "(ROOT (S (NP John) (VP loves (NP Mary)) .))"
