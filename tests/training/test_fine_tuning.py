@@ -55,6 +55,26 @@ def test_fine_tuning_resumes_to_the_same_weights(tmp_path: Path, encoder: str) -
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 
 
+def test_a_parser_is_trained_further_and_keeps_its_vocabulary_and_frozen_weights(tmp_path: Path) -> None:
+    fit(small_recipe(epochs=1), tmp_path / "first", device="cpu")
+    parser = Parser.load(tmp_path / "first", "cpu", precision="float32")
+    before = {name: weight.clone() for name, weight in parser.model.state_dict().items()}
+    for parameter in parser.model.inputs.parameters():
+        parameter.requires_grad_(False)
+    recipe = small_recipe(model={"lstm_size": 999}, epochs=2, learning_rate=1e-3)
+    fit(recipe, tmp_path / "second", device="cpu", parser=parser)
+    after = Parser.load(tmp_path / "second", "cpu", precision="float32")
+    assert after.vocabulary == parser.vocabulary and after.model_config.lstm_size != 999
+    changed = {name for name, weight in after.model.state_dict().items() if not torch.equal(weight, before[name])}
+    assert changed == {name for name in before if not name.startswith("inputs.")}
+    assert "lstm_size = 999" not in (tmp_path / "second" / "recipe.toml").read_text()
+
+
+def test_a_parser_of_8_bit_integers_cannot_be_trained_further(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"computes in int8.*; expected float32: load it with"):
+        fit(small_recipe(), tmp_path / "run", parser=Parser.load("en", "cpu", precision="int8"))
+
+
 def test_an_encoder_can_start_from_that_of_a_parser(tmp_path: Path, encoder: str) -> None:
     model = {"encoder": "transformer", "transformer": encoder, "transformer_layers": 2}
     fit(small_recipe(model=model, learning_rate=2e-3, epochs=1), tmp_path / "first", device="cpu")

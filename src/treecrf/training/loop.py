@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -61,14 +62,24 @@ def fit(
     *,
     resume: bool = False,
     device: str | None = None,
+    parser: Parser | None = None,
     watch: ProgressCallback | None = None,
 ) -> TrainingResult:
     """Trains a parser by a recipe, and saves the parser of the epoch with the best dev F in a folder.
 
     The folder also gets the metrics log and the checkpoints of the run. With `resume`, a run that ended early continues
-    from its last checkpoint. `watch` is called after every step and after every record of the metrics log.
+    from its last checkpoint. With `parser`, its weights are trained further, except those without `requires_grad`; its
+    vocabulary and its network stay as they are, whatever `recipe.model` says. `watch` is called after every step and
+    after every record of the metrics log.
     """
     folder = Path(folder)
+    if parser is not None:
+        if parser.scorer.precision != "float32":
+            raise ValueError(
+                f"the parser to train further computes in {parser.scorer.precision}; expected float32: load it with "
+                "Parser.load(..., precision='float32')"
+            )
+        recipe = replace(recipe, model=parser.model_config)
     with (
         join_processes(device) as processes,
         lock_folder(folder) if processes.is_first else nullcontext(),
@@ -78,7 +89,7 @@ def fit(
     ):
         if processes.is_first:
             check_recipe(folder, recipe, resume=resume)
-        setup = prepare_training(recipe, folder, processes)
+        setup = prepare_training(recipe, folder, processes, parser)
         state = load_checkpoint(folder, setup.parser.model, setup.optimizer, setup.ema) if resume else None
         trainer = Trainer(setup, state or TrainState(), watch)
         if processes.is_first:

@@ -105,15 +105,18 @@ class TrainingSetup:
     loader: DataLoader
 
 
-def prepare_training(recipe: Recipe, folder: Path, processes: Processes) -> TrainingSetup:
-    """Reads the treebanks of a recipe and builds an untrained parser, its optimizer and its data loader."""
+def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser: Parser | None = None) -> TrainingSetup:
+    """Reads the treebanks of a recipe and builds an untrained parser unless one is given, its optimizer and loader."""
     data, config = recipe.data, recipe.train
     rules = find_rules(data.rules)
     gold = TreebankPart.read(data.train, "data.train").retag(data.retag)
     train = gold + TreebankPart.read(data.parsed, "data.parsed") if data.parsed else gold
     dev = TreebankPart.read(data.dev, "data.dev")
     test = TreebankPart.read(data.test, "data.test") if data.test else None
-    parser = build_parser(recipe, train.trees, gold=gold.trees)
+    if parser is None:
+        parser = build_parser(recipe, train.trees, gold=gold.trees)
+    else:
+        torch.manual_seed(config.seed)
     parser.model.to(processes.device)
     processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
