@@ -15,6 +15,7 @@ python recipes/train_layers.py runs/en-large-packed runs/en-large-packed recipes
     --run runs/en-large-layers
 treecrf calibrate runs/en-large-packed data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 1500 --keep-weights -o runs/en-large-packed
+treecrf pack runs/en-large-packed --card recipes/cards/en-large.toml
 rm -rf packages/treecrf-en-large
 treecrf pack runs/en-large-packed packages/treecrf-en-large --package --package-version 0.2.0 \
     --card recipes/cards/en-large.toml

@@ -131,7 +131,7 @@ def load_encoder(name: str | Path) -> nn.Module:
             f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
             "or a name on huggingface.co that is cached or can be reached"
         ) from error
-    return _convert_bert(_drop_unused_parts(encoder.float()))  # weights in 16 bits are loaded as such
+    return _convert_bert(_drop_unused_parts(encoder.float()))  # transformers keeps the 16 bits of some files
 
 
 def keep_layers(encoder: nn.Module, layers: Sequence[int]) -> nn.Module:

@@ -69,8 +69,8 @@ def fit(
 
     The folder also gets the metrics log and the checkpoints of the run. With `resume`, a run that ended early continues
     from its last checkpoint. With `parser`, its weights are trained further, except those without `requires_grad`; its
-    vocabulary and its network stay as they are, whatever `recipe.model` says. `watch` is called after every step and
-    after every record of the metrics log.
+    vocabulary, its network and its calibration stay as they are, whatever `recipe.model` says. `watch` is called after
+    every step and after every record of the metrics log.
     """
     folder = Path(folder)
     if parser is not None:
