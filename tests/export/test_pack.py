@@ -306,13 +306,15 @@ def test_a_max_margin_model_has_no_calibration(data: Path, tmp_path: Path) -> No
 def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:
     model = Path(shutil.copytree(packed, tmp_path / "model"))
     card = ModelCard.load(packed)
-    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),))
+    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),), data=())  # data are those of the recipe
     save_card(wrong, model)
     renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
     assert renewed.speed is not None and card.speed is not None and renewed.speed.parser == card.speed.parser
     expected = replace(card, purpose=replace(PURPOSE, uses="Play again."))
     assert to_markdown(replace(renewed, speed=card.speed)) == to_markdown(expected)
     assert ModelCard.load(model).scores[0] == card.scores[0]
+    with pytest.raises(ValueError, match="was trained on toy, which has no description"):
+        renew_card(model, PURPOSE, {}, data=data, device="cpu")
 
 
 def test_a_run_scored_by_a_parameter_file_is_packed_from_anywhere(
