@@ -73,7 +73,7 @@ def test_a_folder_without_a_manifest_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "manifest",
-    ["", "[]", "{", '{"format": 1}', '{"format": 1, "sha256": 3}', '{"format": 1, "sha256": {"a": 3}}'],
+    ["", "[]", "{", '{"format": 2}', '{"format": 2, "sha256": 3}', '{"format": 2, "sha256": {"a": 3}}'],
 )
 def test_a_broken_manifest_is_rejected(tmp_path: Path, manifest: str) -> None:
     (tmp_path / MANIFEST).write_text(manifest)
@@ -83,13 +83,13 @@ def test_a_broken_manifest_is_rejected(tmp_path: Path, manifest: str) -> None:
 
 def test_a_later_format_is_rejected(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text('{"format": 3, "sha256": {}}')
-    with pytest.raises(DamagedFileError, match="reads formats 1 and 2"):
+    with pytest.raises(DamagedFileError, match="reads format 2"):
         load_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", ".."])
 def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path, name: str) -> None:
-    (tmp_path / MANIFEST).write_text(json.dumps({"format": 1, "sha256": {name: ["0"]}}))
+    (tmp_path / MANIFEST).write_text(json.dumps({"format": 2, "sha256": {name: ["0"]}}))
     with pytest.raises(DamagedFileError, match="expected names of files in the same folder"):
         load_folder(tmp_path)
 

@@ -13,8 +13,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "treecrf"
 # each package with the packages it imports, which stand above it
 EDGES: dict[str, set[str]] = {
-    "aliases": set(),
-    "config": {"aliases"},
+    "config": set(),
     "atomic_io": set(),
     "models": {"atomic_io"},
     "samples": set(),
@@ -31,13 +30,13 @@ EDGES: dict[str, set[str]] = {
     "runtime": {"chart", "data"},
     "decoding": {"chart", "data", "nn", "runtime", "tree", "treebank", "viz"},
     "parser": {
-        *("aliases", "atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
+        *("atomic_io", "chart", "config", "data", "decoding", "evalb", "models"),
         *("nn", "runtime", "search", "text", "tree", "treebank"),
     },
     "tables": {"decoding", "parser", "search", "tree"},
     "training": {"atomic_io", "config", "data", "evalb", "nn", "parser", "text", "tree", "treebank"},
     "calibration": {
-        *("aliases", "atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
+        *("atomic_io", "chart", "data", "decoding", "evalb", "nn", "parser", "training"),
         *("tree", "treebank"),
     },
     "bulk": {
@@ -89,7 +88,7 @@ TORCH = {"torch", "triton"}
 # methods that import a package below when they are called, and names that only the type checker imports: `Tree.search`
 LAZY_EDGES = {"tree": {"dependencies", "search"}}
 WITHOUT_TORCH = (
-    *("aliases", "config", "atomic_io", "models", "samples"),
+    *("config", "atomic_io", "models", "samples"),
     *("tree", "treebank", "text", "evalb", "search", "dependencies", "viz"),
 )
 HEAVY = {"torch", "triton", "transformers", "safetensors"}

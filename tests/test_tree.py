@@ -296,7 +296,6 @@ def test_long_words_and_labels_are_not_remembered() -> None:
 
 def test_subtrees_have_one_of_the_labels():
     tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NN c))))")
-    assert tree.subtrees == tree.child_trees == tree.children  # as in version 0.1
     assert [str(node) for node in tree.subtrees("NP", "VB")] == ["(NP (NN a))", "(VB b)", "(NP (NN c))"]
     assert tree.subtrees("X") == tree.subtrees() == []
 

@@ -6,7 +6,6 @@ Most names are imported on first use, so that reading and scoring trees starts a
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from treecrf.aliases import install_old_modules
 from treecrf.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
@@ -55,9 +54,6 @@ _MODULES = {
     "to_spans": "treecrf.treebank.binarize",
     "write_trees": "treecrf.treebank",
 }
-
-
-install_old_modules()
 
 
 def _repr_svg_(tree: Tree) -> str:

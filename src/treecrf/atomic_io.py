@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 MANIFEST = "model.json"
-_FORMAT = 2  # 2: the settings of version 0.2; 1: those of 0.1, which aliases.py still reads
-_READABLE_FORMATS = (1, 2)
+_FORMAT = 2
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
 _CHUNK_BYTES = 1 << 20
 _MAX_FILES = 100  # of a folder with a manifest
@@ -312,8 +311,8 @@ def _read_manifest(folder: Path) -> dict[str, list[str]]:
         is_well_formed = False
     if not is_well_formed:
         raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again")
-    if version not in _READABLE_FORMATS:
-        raise DamagedFileError(f"{path} has format {version!r:.20}; this version of treecrf reads formats 1 and 2")
+    if version != _FORMAT:
+        raise DamagedFileError(f"{path} has format {version!r:.20}; this version of treecrf reads format {_FORMAT}")
     if not all(_FILE_NAME.fullmatch(name) for name in digests):
         raise DamagedFileError(f"{path} lists {list(digests)!r:.200}; expected names of files in the same folder")
     if len(digests) > _MAX_FILES:

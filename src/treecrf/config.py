@@ -16,8 +16,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
-from treecrf.aliases import current_setting
-
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 T = TypeVar("T")
@@ -51,9 +49,9 @@ def parse_config(kind: type[T], data: bytes, path: str | Path) -> T:
 
 def _from_settings(kind: type[T], file_settings: Mapping[str, _Setting], overrides: Sequence[str], path: str) -> T:
     known = setting_names(kind)
-    settings = {current_setting(name, known): setting for name, setting in file_settings.items()}
+    settings = dict(file_settings)
     for name, texts in _group(overrides).items():
-        settings[current_setting(name, known)] = _Setting(texts, _COMMAND_LINE)
+        settings[name] = _Setting(texts, _COMMAND_LINE)
     for name, setting in settings.items():
         if name not in known:
             raise SettingError(

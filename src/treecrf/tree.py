@@ -124,15 +124,14 @@ class Tree:
             yield node
             stack.extend(reversed(node.child_trees))
 
-    @property
-    def subtrees(self) -> "Subtrees":
-        """`tree.subtrees(*labels)` lists the nodes with one of these labels, parents before children, left to right.
+    def subtrees(self, *labels: str) -> "list[Tree]":
+        """Lists the nodes with one of these labels, parents before children, left to right.
 
         >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
         >>> [str(node) for node in tree.subtrees("NP")]
         ['(NP (PRP We))', '(NP (NNS trees))']
         """
-        return Subtrees(self)
+        return [node for node in self.walk() if node.label in labels]
 
     def prune(self, depth: int) -> "Tree":
         """The tree without the constituents that are more than `depth` levels below this node.
@@ -297,21 +296,6 @@ class Tree:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node))
         return trees[0]
-
-
-class Subtrees(tuple[Tree, ...]):
-    """What `Tree.subtrees` gives. It is also the tuple of children, which `tree.subtrees` was in version 0.1."""
-
-    _tree: Tree
-
-    def __new__(cls, tree: Tree) -> "Subtrees":
-        children = super().__new__(cls, tree.child_trees)
-        children._tree = tree
-        return children
-
-    def __call__(self, *labels: str) -> list[Tree]:
-        """The nodes of the tree with one of these labels, parents before children, left to right."""
-        return [node for node in self._tree.walk() if node.label in labels]
 
 
 def escape(text: str) -> str:

@@ -1,5 +1,3 @@
-import json
-
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.io import read_record, write_record
 from treecrf.calibration.report import CalibrationReport
@@ -19,17 +17,3 @@ def test_record_is_read_as_written(tmp_path):
     assert record["temperatures"] == {"spans": 1.5, "labels": 2.0}
     assert (record["f1_threshold"], record["beta"]) == (0.4, {"a": 0.5, "b": 0.6, "c": 0.7})
     assert record["trees"] == {"a": 1.0, "b": 1.0, "c": 0.0, "d": -0.5}
-
-
-def test_record_of_version_0_1_is_read(tmp_path):
-    old = {
-        "temperatures": {},
-        "price": 0.4,
-        "curve": {"pro": 0.5, "con": 0.6, "offset": 0.7},
-        "before": {},
-        "after": {},
-    }
-    (tmp_path / "calibration.json").write_text(json.dumps(old))
-    record = read_record(tmp_path)
-    assert (record["f1_threshold"], record["beta"]) == (0.4, {"a": 0.5, "b": 0.6, "c": 0.7})
-    assert record.keys() == {"temperatures", "f1_threshold", "beta", "before", "after"}

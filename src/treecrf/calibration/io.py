@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treecrf.aliases import current_calibration_record
 from treecrf.atomic_io import DamagedFileError, parse_json, read_regular_file, write_file
 from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.report import CalibrationReport
@@ -57,9 +56,9 @@ def write_record(
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Reads the record of a calibration, also one that version 0.1 wrote."""
+    """Reads the record of a calibration."""
     path = folder / RECORD
     record = parse_json(read_regular_file(path), path)
     if not isinstance(record, dict):
         raise DamagedFileError(f"{path} is {record!r:.50}; expected the record of a calibration")
-    return current_calibration_record(record)
+    return record

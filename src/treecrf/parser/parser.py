@@ -8,7 +8,6 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treecrf.aliases import OldParserNames
 from treecrf.chart.threads import num_threads
 from treecrf.data.model_config import ModelConfig
 from treecrf.data.numericalize import Numericalizer
@@ -61,7 +60,7 @@ K = TypeVar("K")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
-class Parser(TreeSampling, OldParserNames):
+class Parser(TreeSampling):
     """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
     `folder` is where the parser was loaded from.
