@@ -5,7 +5,7 @@ BIN := .venv/bin
 PARSING := .venv/.parsing
 DEVELOPMENT := .venv/.development
 MODEL_PACKAGES := $(wildcard packages/treecrf-*)
-COMPILED := $(wildcard src/treecrf/*/*.c src/treecrf/*/*.h)
+COMPILED := $(wildcard src/treecrf/*/*.[ch] src/treecrf/*/*/*.[ch])
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
 .PHONY: demo test lint bench docs sanitize soak clean
@@ -44,8 +44,8 @@ sanitize: $(DEVELOPMENT)
 	printf '%s\n' avx512vnni avxvnni avx2 neon-i8mm neon | \
 		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SET sh -c 'build/compare_kernels scalar SET 3500 || [ $$? -eq 3 ]'
 	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/runtime/random_calls.py 2500 SEED build/sanitize/src'
-	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/treebank/test_bracket_writer.py \
-		tests/decoding/test_grammar.py tests/runtime tests/search
+	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
+		tests/decoding/test_grammar.py tests/runtime tests/trees/search
 
 # the adversarial tests with many more examples, attacks on a server with their times and its memory, and killed,
 # concurrent and changed runs of parsing and training
@@ -56,7 +56,7 @@ soak: $(DEVELOPMENT)
 	$(BIN)/python benchmarks/attack_server.py --same-address
 
 clean:
-	rm -rf .venv build src/*.egg-info packages/*/src/*.egg-info src/treecrf/*/*.so
+	rm -rf .venv build src/*.egg-info packages/*/src/*.egg-info src/treecrf/*/*.so src/treecrf/*/*/*.so
 
 $(PARSING): pyproject.toml setup.py constraints.txt $(COMPILED) $(MODEL_PACKAGES:=/pyproject.toml)
 	@echo "== Step 1 of 3: a Python environment in .venv =="

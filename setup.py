@@ -94,8 +94,10 @@ setup(
             headers=["src/treecrf/runtime/portable.h"],
             flags=EXACT,
         ),
-        extension("treecrf.search._matcher", *sources("search", "*.c"), headers=sources("search", "*.h")),
-        extension("treecrf.treebank._bracket_writer", "src/treecrf/treebank/bracket_writer.c"),
+        extension(
+            "treecrf.trees.search._matcher", *sources("trees/search", "*.c"), headers=sources("trees/search", "*.h")
+        ),
+        extension("treecrf.trees.treebank._bracket_writer", "src/treecrf/trees/treebank/bracket_writer.c"),
     ],
     options={"bdist_wheel": {"py_limited_api": "cp310"}} if abi3 else {},
 )

@@ -22,7 +22,7 @@ from treecrf.calibration.reliability import FloatArray, reliability
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.parser import Parser
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 CONSTITUENT_FORMS = {
     "none": (),

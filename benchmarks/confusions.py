@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from treecrf.parser import Parser
-from treecrf.tree import Span, Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank import read_trees
 
 Ancestors = tuple[Tree, ...]  # the ancestors of a constituent, root first
 Test = Callable[[Tree, Ancestors], bool]

@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb import COLLINS, evaluate
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 FOLDER = Path(__file__).parent.parent / "recipes" / "constructions"
 RULES = replace(COLLINS, max_error=None)

@@ -33,7 +33,7 @@ from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn.transformer import load_encoder
 from treecrf.runtime.int8 import Bert, why_unsupported
 from treecrf.runtime.weights import Weights
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 BATCH = 50
 LAYER_WEIGHTS = np.full(4, 0.25, np.float32)

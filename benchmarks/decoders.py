@@ -4,7 +4,8 @@
 
 Decoders: the tree with the highest score, the paper's MBR, expected F1, the tree of highest expected utility among the
 k most probable trees, and expected F1 with the grammar of the training trees. A tree is ill-formed if it has a
-violation of `treecrf.treebank.well_formed`. F1 is over all sentences. Times are those of one run on one CPU or GPU.
+violation of `treecrf.trees.treebank.well_formed`. F1 is over all sentences.
+Times are from one run on one CPU or GPU.
 """
 
 import argparse
@@ -14,12 +15,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from treecrf.decoding.analysis import Alternative
-from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
-from treecrf.treebank.well_formed import measure_well_formedness
+from treecrf.trees.analysis import Alternative
+from treecrf.trees.evalb import COLLINS, evaluate
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.well_formed import measure_well_formedness
 
 Words = Sequence[Sequence[str]]
 

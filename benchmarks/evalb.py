@@ -21,7 +21,7 @@ from pathlib import Path
 
 from treecrf import Rules, Tree
 from treecrf.bulk.timer import time_call
-from treecrf.evalb import evaluate_lines
+from treecrf.trees.evalb import evaluate_lines
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "treebanks" / "craft" / "train.mrg.gz"
 LABELS = ["NP", "VP", "PP", "S", "SBAR", "ADJP", "ADVP"]

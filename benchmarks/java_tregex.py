@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from search import L2SCA
-from treecrf.search import Forest, Pattern, PatternError, time_limit
+from treecrf.trees.search import Forest, Pattern, PatternError, time_limit
 
 JAVA = Path(__file__).parent / "TregexAnswers.java"
 RUNS = 10

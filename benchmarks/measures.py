@@ -35,9 +35,9 @@ from treecrf.measures.intervals import measure_counts
 from treecrf.measures.structures import INDICES
 from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
 from treecrf.parser import Parser
-from treecrf.search import Forest
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.search import Forest
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 TOLERANCE = 1e-9
 L2SCA_WORD = re.compile(r"\([A-Z]+\$? [^()]+\)")

@@ -32,8 +32,8 @@ from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.reproduce.baselines import supar_speed
 from treecrf.reproduce.speed import SENTENCES, sample, time_parts
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 BATCHING_OPTIONS = ("window", "batch_words", "batch_cells", "prefetch")
 

@@ -3,7 +3,7 @@
     python benchmarks/quality.py TREEBANK.mrg[.gz] ... [--model en] [--no-mbr] [--limit 400] [--train TRAIN.mrg.gz ...]
     python benchmarks/quality.py --model en --constituents ../shared/quality/constituents.tsv
 
-For each treebank, prints the share of trees with a violation (`treecrf.treebank.well_formed`) and the share of
+For each treebank, prints the share of trees with a violation (`treecrf.trees.treebank.well_formed`) and the share of
 productions that no tree of the training files has: for the gold trees, and with `--model` for the trees of a model and
 their F1. A file of constituents has a sentence a line: words, a tab, and `LABEL=words` separated by semicolons.
 """
@@ -13,12 +13,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser import Parser
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
-from treecrf.treebank.productions import Production, productions
-from treecrf.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness
+from treecrf.trees.evalb import COLLINS, evaluate
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.productions import Production, productions
+from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness
 
 Requirement = tuple[list[str], list[tuple[str, str]]]  # words, and the label and words of each constituent
 

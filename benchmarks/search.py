@@ -16,9 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from treecrf.search import Forest, Pattern
-from treecrf.search.forest import flatten, parse_columns
-from treecrf.tree import parse_trees
+from treecrf.trees.search import Forest, Pattern
+from treecrf.trees.search.forest import flatten, parse_columns
+from treecrf.trees.tree import parse_trees
 
 SMALL = Path(__file__).parents[1] / "tests" / "samples" / "fifty.mrg"
 _FINITE = "MD|VBP|VBZ|VBD"

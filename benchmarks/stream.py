@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 _NEW_WORDS = 0.02
 _SAMPLES = 20

@@ -17,7 +17,7 @@ from nltk.tokenize.punkt import PunktSentenceTokenizer
 from spacy import blank
 
 from treecrf.text import sentences
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from gold_text import Counts, GoldText, Offsets, read_cases, rebuild

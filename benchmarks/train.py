@@ -23,7 +23,7 @@ from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision
 from treecrf.training.setup import build_parser
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.treebank import read_trees, write_trees
 
 RECIPE = Path(__file__).parent.parent / "recipes" / "ptb_sample.toml"
 

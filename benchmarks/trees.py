@@ -17,9 +17,9 @@ from typing import Any, TextIO
 
 import nltk
 
-from treecrf.samples import FOLDER
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.samples import FOLDER
 
 SMALL = FOLDER / "fifty.mrg"
 

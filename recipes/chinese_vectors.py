@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treecrf.text.normalization import normalizer
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 MEMBER = "synonyms-3.10.2/synonyms/data/words.vector"
 MAX_WORDS = 50_000

@@ -10,8 +10,8 @@ import random
 import sys
 from collections.abc import Iterator
 
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees, write_trees
 
 COMMA = Tree("COMMACATEGORY", ("，",))
 ENDS = [Tree("PERIODCATEGORY", ("。",)), Tree("QUESTIONCATEGORY", ("？",)), Tree("EXCLAMATIONCATEGORY", ("！",))]

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from treecrf.data.capitals import CAPITAL_CLASSES
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 FOLDS = 5
 BATCH = 32

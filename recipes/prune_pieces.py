@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 from treecrf.text.normalization import normalizer
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TOKENIZER, SETTINGS, CONFIG, WEIGHTS = "tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"
 EMBEDDINGS = "embeddings.word_embeddings.weight"

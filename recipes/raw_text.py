@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treecrf.text import guess_other_language, paragraphs, sentences_with_offsets
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 MIN_WORDS, MAX_WORDS = 3, 60
 MAX_TOKENS = 40

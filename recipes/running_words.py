@@ -9,8 +9,8 @@ trees, the parts are one word with the tag of the first part. Left-out words and
 import sys
 from collections.abc import Iterable, Iterator
 
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees, write_trees
 
 OMITTED_WORD = "*"
 

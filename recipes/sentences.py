@@ -7,8 +7,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 MARKUP = re.compile(r"[⌊⌋|>=/\\]")
 

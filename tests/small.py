@@ -13,10 +13,10 @@ from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel
 from treecrf.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
-from treecrf.samples import FOLDER
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.tensor_io import read_safetensors
+from treecrf.trees.treebank.samples import FOLDER
 
 FIFTY = str(FOLDER / "fifty.mrg")
 

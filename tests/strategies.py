@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 # texts that are hard for readers, writers and binarization
 _AWKWARD = [

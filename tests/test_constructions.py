@@ -7,10 +7,10 @@ import pytest
 
 from project_models import model_folder
 from treecrf.export.model_card import ModelCard
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
-from treecrf.treebank.productions import ProductionCounts
-from treecrf.treebank.well_formed import measure_well_formedness, violations
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.productions import ProductionCounts
+from treecrf.trees.treebank.well_formed import measure_well_formedness, violations
 
 ROOT = Path(__file__).parent.parent
 CONSTRUCTIONS = ROOT / "recipes" / "constructions"

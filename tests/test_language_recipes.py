@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from treecrf.data.model_config import BertConfig
 from treecrf.data.subwords import SubwordTokenizer
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 # the most probable pieces are not always the longest ones

@@ -4,7 +4,7 @@ import sys
 import pytest
 
 import treecrf
-from treecrf.viz import svg
+from treecrf.trees.drawing import svg
 
 
 @pytest.mark.parametrize("name", treecrf.__all__)
@@ -26,5 +26,5 @@ def test_trees_and_scores_need_neither_torch_nor_numpy(code):
 def test_notebooks_show_a_tree_as_a_picture():
     tree = treecrf.Tree.parse("(S (NP (PRP We)) (VP (VBP parse)))")
     assert tree._repr_svg_() == svg(tree)
-    code = "from treecrf.tree import Tree; print(Tree.parse('(A a)')._repr_svg_()[:4])"
+    code = "from treecrf.trees.tree import Tree; print(Tree.parse('(A a)')._repr_svg_()[:4])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"<svg"

@@ -22,8 +22,8 @@ from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.runtime.weights import quantize_weights
 from treecrf.training import Recipe, TrainConfig
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees, write_trees
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 FILES = sorted(RECIPES.glob("*.toml"))

@@ -16,8 +16,8 @@ from toygrammar import toy_trees
 from treecrf.chart.threads import num_threads
 from treecrf.cli import main
 from treecrf.parser import Parser
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 TREES = toy_trees(40, seed=2)
 UNUSUAL = {

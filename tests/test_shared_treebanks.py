@@ -10,9 +10,9 @@ from typing import Any
 import nltk
 import pytest
 
-from treecrf.tree import Tree
-from treecrf.treebank import clean, read_trees, write_trees
-from treecrf.treebank.binarize import from_spans, to_spans
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean, read_trees, write_trees
+from treecrf.trees.treebank.binarize import from_spans, to_spans
 
 TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
 FILES = sorted(TREEBANKS.glob("*/*.mrg.gz"), key=lambda path: -path.stat().st_size)  # longest first

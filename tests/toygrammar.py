@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from treecrf.samples import FOLDER
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.samples import FOLDER
 
 _WORDS = {
     "DT": ["the", "a", "every", "that"],

@@ -6,17 +6,17 @@ Most names are imported on first use, so that reading and scoring trees starts a
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from treecrf.tree import BracketError, Span, Tree
+from treecrf.trees.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
     from treecrf.chart.threads import num_threads, set_num_threads
-    from treecrf.decoding.analysis import Analysis
     from treecrf.decoding.constraints import Constraints
-    from treecrf.evalb import Rules, evaluate
     from treecrf.parser import Parser
-    from treecrf.treebank import TreebankError, read_trees, write_trees
-    from treecrf.treebank.binarize import from_spans, to_spans
+    from treecrf.trees.analysis import Analysis
+    from treecrf.trees.evalb import Rules, evaluate
+    from treecrf.trees.treebank import TreebankError, read_trees, write_trees
+    from treecrf.trees.treebank.binarize import from_spans, to_spans
 
 __all__ = [
     "Analysis",
@@ -40,25 +40,25 @@ __all__ = [
 __version__ = "0.2.0"
 
 _MODULES = {
-    "Analysis": "treecrf.decoding.analysis",
+    "Analysis": "treecrf.trees.analysis",
     "Constraints": "treecrf.decoding.constraints",
     "Parser": "treecrf.parser",
-    "Rules": "treecrf.evalb",
+    "Rules": "treecrf.trees.evalb",
     "SpanCRF": "treecrf.chart.crf",
-    "TreebankError": "treecrf.treebank",
-    "evaluate": "treecrf.evalb",
-    "from_spans": "treecrf.treebank.binarize",
+    "TreebankError": "treecrf.trees.treebank",
+    "evaluate": "treecrf.trees.evalb",
+    "from_spans": "treecrf.trees.treebank.binarize",
     "num_threads": "treecrf.chart.threads",
-    "read_trees": "treecrf.treebank",
+    "read_trees": "treecrf.trees.treebank",
     "set_num_threads": "treecrf.chart.threads",
-    "to_spans": "treecrf.treebank.binarize",
-    "write_trees": "treecrf.treebank",
+    "to_spans": "treecrf.trees.treebank.binarize",
+    "write_trees": "treecrf.trees.treebank",
 }
 
 
 def _repr_svg_(tree: Tree) -> str:
     """The picture of a tree in a notebook."""
-    svg: str = import_module("treecrf.viz").svg(tree)
+    svg: str = import_module("treecrf.trees.drawing").svg(tree)
     return svg
 
 

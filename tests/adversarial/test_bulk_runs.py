@@ -16,7 +16,7 @@ import bulk_runs
 from bulk_runs import Process, parse_command, save_model, write_lines
 from treecrf.atomic_io import LockedError, lock_file, lock_folder, open_atomic
 from treecrf.cli import main
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 

@@ -29,7 +29,7 @@ from treecrf.nn import BertConfig, SpanModel
 from treecrf.nn.bert import Bert
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.treebank.productions import productions
+from treecrf.trees.treebank.productions import productions
 
 EMBEDDED = find_folder("en-lstm")
 IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))

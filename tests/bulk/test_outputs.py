@@ -3,7 +3,7 @@
 import io
 
 from treecrf.bulk.outputs import ColorSink
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 
 def test_labels_on_a_terminal_are_blue() -> None:

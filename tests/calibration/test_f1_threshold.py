@@ -7,7 +7,7 @@ from small import FIFTY, random_parser
 from treecrf import evaluate, read_trees
 from treecrf.calibration import calibrate, f1_threshold
 from treecrf.calibration.f1_threshold import f1_optimal_threshold
-from treecrf.evalb import COLLINS
+from treecrf.trees.evalb import COLLINS
 
 TREES = list(read_trees(FIFTY))
 

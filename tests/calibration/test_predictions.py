@@ -8,8 +8,8 @@ from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
 from treecrf.calibration.predictions import collect_predictions, score_batches, tree_log_probs
 from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.tree import Span
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.tree import Span
+from treecrf.trees.treebank.binarize import LabelSet
 
 TREES = list(read_trees(FIFTY))
 SMALL = [Tree.parse("(TOP (S (NP (DT a) (NN b)) (VP (VB c))))"), Tree.parse("(TOP (NP (DT a) (JJ b) (NN c)))")]

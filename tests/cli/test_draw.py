@@ -7,10 +7,10 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import viz
 from treecrf.cli import main
 from treecrf.parser import Parser
-from treecrf.tree import Tree
+from treecrf.trees import drawing
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(12, seed=5)
 TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat))))")
@@ -42,7 +42,7 @@ def printed(capfdbinary: pytest.CaptureFixture[bytes]):
 
 def test_trees_are_drawn_to_standard_output(file, printed):
     assert not run(file, "--width", 60)
-    assert printed() == "\n\n".join(viz.text(tree, width=60) for tree in TREES) + "\n"
+    assert printed() == "\n\n".join(drawing.text(tree, width=60) for tree in TREES) + "\n"
 
 
 @pytest.mark.parametrize("is_compressed", [False, True])
@@ -53,16 +53,16 @@ def test_brackets_are_read_from_files_and_standard_input(file, is_compressed, tm
     first = printed()
     stdin(monkeypatch, data)
     assert not run("-", "--number", 2, "--format", "svg")
-    assert first == printed() == viz.svg(TREES[1])
+    assert first == printed() == drawing.svg(TREES[1])
 
 
 def test_files_of_several_trees_are_numbered(file, tmp_path, capsys):
     assert not run(file, "--number", "3", "-o", tmp_path / "one.svg")
-    assert (tmp_path / "one.svg").read_text() == viz.svg(TREES[2])
+    assert (tmp_path / "one.svg").read_text() == drawing.svg(TREES[2])
     assert not run(file, "-o", tmp_path / "tree.svg", "--layout", "aligned", "--theme", "dark", "--transparent")
     names = sorted(path.name for path in tmp_path.glob("tree-*.svg"))
     assert names == [f"tree-{number:02d}.svg" for number in range(1, 13)]
-    expected = viz.svg(TREES[11], layout="aligned", theme="dark", transparent=True)
+    expected = drawing.svg(TREES[11], layout="aligned", theme="dark", transparent=True)
     assert (tmp_path / "tree-12.svg").read_text() == expected
     assert f"12 trees drawn in {tmp_path / 'tree-01.svg'} to {tmp_path / 'tree-12.svg'}\n" in capsys.readouterr().out
 
@@ -94,9 +94,9 @@ def test_probabilities_are_read_from_json_lines(shape, tmp_path, printed):
     )
     (tmp_path / "in.jsonl").write_text("\n" + "".join(json.dumps(line) + "\n" for line in lines))
     assert not run(tmp_path / "in.jsonl", "--number", "2", "--format", "svg")
-    assert printed() == viz.svg(TREE, NUMBERS)
+    assert printed() == drawing.svg(TREE, NUMBERS)
     assert not run(tmp_path / "in.jsonl", "--number", "2", "--format", "svg", "--no-probs")
-    assert printed() == viz.svg(TREE)
+    assert printed() == drawing.svg(TREE)
 
 
 def test_the_output_of_parse_can_be_drawn(tmp_path, printed):
@@ -128,7 +128,7 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
     (tmp_path / "in.txt").write_text("The old cat sees a garden. We waited.\n")
     assert not run(tmp_path / "in.txt", "--model", tmp_path / "model", "--number", "2", "--format", "svg")
     analysis = Parser.load(tmp_path / "model", "cpu").analyze("We waited.")
-    assert printed() == viz.svg(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
+    assert printed() == drawing.svg(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from small import FIFTY, random_parser
 from toygrammar import toy_trees, write_trees
 from treecrf.cli import main
-from treecrf.evalb import Rules, evaluate_lines
 from treecrf.parser import Parser
-from treecrf.treebank import read_trees
-from treecrf.treebank.well_formed import measure_well_formedness
+from treecrf.trees.evalb import Rules, evaluate_lines
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.well_formed import measure_well_formedness
 
 DATA = Path(__file__).parents[1] / "samples" / "evalb"
 GOLD, PREDICTED, RULES = (str(DATA / name) for name in ("gold.mrg", "predicted.mrg", "rules.prm"))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from treecrf import __version__, samples
+from treecrf import __version__
 from treecrf.cli import COMMANDS, build_parser, main
 from treecrf.cli.colors import paint
+from treecrf.trees.treebank import samples
 
 
 def run(*arguments: str) -> object:

@@ -6,7 +6,7 @@ import pytest
 from small import FIFTY, random_parser
 from treecrf.cli import main
 from treecrf.parser import Parser
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TEXT = "The cat sleeps. We know that it\nsleeps.\n"
 TREE = "(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .)))\n"

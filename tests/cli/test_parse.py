@@ -27,9 +27,9 @@ from treecrf.bulk.records import Line
 from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
-from treecrf.tables import csv_text
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.tables import csv_text
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 TREES = toy_trees(30, seed=3)
 SENTENCES = [" ".join(tree.words) for tree in TREES]

@@ -6,7 +6,7 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf.cli import main
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TREES = """\
 (TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NP (NN Kim)) (CC and) (NP (NN me))))))

@@ -13,7 +13,7 @@ from treecrf.data.batch import BOS, EOS, PAD, UNK
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import IGNORED
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(30, seed=5)
 VOCABULARY = Vocabulary.build(TREES)

@@ -19,7 +19,7 @@ from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import SpanModel, TensorBatch
 from treecrf.nn.bert import Bert
 from treecrf.training.data_loader import Corpus, DataLoader
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 CAPITALIZED = [Tree.parse(str(tree).replace(" the)", " The)")) for tree in TREES]
 LONG_WORDS = [Tree.parse(str(tree).replace(" the)", " extraordinarilylongword)")) for tree in TREES]

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.tokenizers import FastTokenizer, SlowTokenizer, load_tokenizer, max_length
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parent.parent.parent.parent / "shared" / "treebanks"
 ODD = [

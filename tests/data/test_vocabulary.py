@@ -7,8 +7,8 @@ from toygrammar import toy_trees
 from treecrf.data.vectors import Vectors
 from treecrf.data.vocabulary import UnseenLabel, Vocabulary
 from treecrf.nn import IGNORED
-from treecrf.tree import Tree
-from treecrf.treebank.binarize import to_spans
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import to_spans
 
 TREES = toy_trees(30, seed=5)
 PAIR = [Tree.parse("(TOP (NP (DT The) (NN cat)))"), Tree.parse("(TOP (NP (DT the) (NN dog)))")]

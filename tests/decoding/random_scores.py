@@ -10,8 +10,8 @@ import numpy as np
 from treecrf.chart.naive import brackets
 from treecrf.data.scores import Scores
 from treecrf.decoding.log_space import logsumexp
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import from_spans
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import from_spans
 
 LOSSES = ("two-stage", "one-stage-crf", "one-stage-margin")
 # two constituents, two intermediate labels, a unary chain of two, and the empty label

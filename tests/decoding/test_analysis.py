@@ -23,12 +23,12 @@ from decoding.random_scores import (
 )
 from treecrf.data.scores import Scores
 from treecrf.decoding import ExpectedF1, decode
-from treecrf.decoding.analysis import Analysis, analyze_batch
+from treecrf.decoding.analysis import analyze_batch
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, ImpossibleError, apply_constraints
-from treecrf.decoding.readings import repeating_labels
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.analysis import Analysis
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
 
 LABEL_SET = LabelSet(LABELS)
 

@@ -13,7 +13,7 @@ from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.device_decode import decode_on_device, nonzero_static
 from treecrf.decoding.log_space import logsumexp
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
 UTILITIES = [None, 0.2, 0.45, 0.9]

@@ -13,7 +13,7 @@ from treecrf.data.scores import Scores
 from treecrf.decoding import Decoded, ExpectedF1, decode, expected_f1
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, apply_constraints
-from treecrf.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
 LABEL_SET = LabelSet(LABELS)
 LABEL_SETS = pytest.mark.parametrize("labels", [LABELS, REPEATED], ids=["labels", "repeated names"])

@@ -20,10 +20,10 @@ from treecrf.decoding.constraints import Constraints, apply_constraints
 from treecrf.decoding.device_decode import decode_on_device
 from treecrf.decoding.grammar import Grammar
 from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, from_spans
-from treecrf.treebank.productions import ProductionCounts, productions, productions_to_text
-from treecrf.treebank.well_formed import count_productions
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
+from treecrf.trees.treebank.productions import ProductionCounts, productions, productions_to_text
+from treecrf.trees.treebank.well_formed import count_productions
 
 TREES = [
     "(TOP (S (NP (DT the) (NN cat)) (VP (VB saw) (NP (DT a) (NN dog)))))",

@@ -14,9 +14,9 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, apply_constraints
 from treecrf.decoding.log_space import log_softmax
 from treecrf.decoding.tree_samples import sample_batch
-from treecrf.search import ExpectedCount, Forest, Pattern
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, from_spans
+from treecrf.trees.search import ExpectedCount, Forest, Pattern
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
 
 TAGS = ("NN", "VB")
 FEW_LABELS = ("S", "NP", "(NP)")

@@ -23,7 +23,7 @@ from treecrf.export.pack import merge_word_vectors, pack_model, renew_card
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 CARDS = Path(__file__).parents[2] / "recipes" / "cards"
 TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")

@@ -13,7 +13,7 @@ from toygrammar import toy_trees
 from treecrf.integrations.nltk import NLTKParser
 from treecrf.parser import Parser
 from treecrf.text import tokenize
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(40, seed=4)
 SENTENCES = [tree.words for tree in TREES]

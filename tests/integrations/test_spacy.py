@@ -14,7 +14,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.integrations.spacy import TreeCRFComponent
 from treecrf.parser import Parser
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(150, seed=8)
 TEXT = "The cat sees a garden. We never slept!\n\nAda likes (every) book."

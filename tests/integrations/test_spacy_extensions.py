@@ -10,7 +10,7 @@ from spacy.tokens import Doc, DocBin, Span, Token
 from toygrammar import toy_trees
 from treecrf.integrations import spacy_extensions
 from treecrf.integrations.spacy_extensions import NonConstituentException, remove_trees, store_tree
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 VOCAB = spacy.blank("en").vocab
 TIME = "(S (NP (NP (DT The) (NN time)) (PP (IN for) (NP (NN action)))) (VP (VBZ is) (ADVP (RB now))) (. .))"

@@ -8,9 +8,9 @@ from treecrf.measures import MEASURES, Interval, measure_samples, measure_text, 
 from treecrf.measures.intervals import parser_errors
 from treecrf.measures.structures import PATTERNS
 from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
-from treecrf.search import Forest, Pattern
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.search import Forest, Pattern
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 TREES = list(read_trees(FIFTY))
 # the tree of NeoSCA's tests, and the frequencies that they expect

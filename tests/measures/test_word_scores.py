@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from treecrf.measures.totals import COUNTS, MEASURES, compute_measures, count_trees
 from treecrf.measures.word_scores import WordScores, is_word_tag
-from treecrf.search import Forest
-from treecrf.tree import Tree
+from treecrf.trees.search import Forest
+from treecrf.trees.tree import Tree
 
 COLORLESS = "(TOP (S (NP (NNP Colorless) (JJ green) (NNS ideas)) (VP (VBP sleep) (ADVP (RB furiously)))))"
 LABELS = ("S", "NP", "SBAR", "VP")

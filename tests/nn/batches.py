@@ -12,7 +12,7 @@ from treecrf.data.batch import Batch
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.nn import ModelConfig, SpanModel, TensorBatch
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 torch.set_num_threads(1)  # several threads take ten times as long on tiny tensors
 

@@ -8,7 +8,7 @@ from nn.batches import SMALL, VOCABULARY, host_batch_of
 from treecrf.data.batch import Batch
 from treecrf.data.numericalize import Numericalizer
 from treecrf.nn import BertConfig, TensorBatch
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 SEGMENT_SIZE = 400
 BERT = BertConfig(

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.evalb import COLLINS, evaluate
 from treecrf.parser.evaluate import evaluate_parser
-from treecrf.tree import Tree
+from treecrf.trees.evalb import COLLINS, evaluate
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(30)
 

@@ -25,10 +25,10 @@ from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.runtime.int8 import instruction_set
-from treecrf.search import Pattern
 from treecrf.text import tokenize
 from treecrf.training.tensor_io import to_safetensors
-from treecrf.tree import Tree
+from treecrf.trees.search import Pattern
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]

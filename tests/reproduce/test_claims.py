@@ -1,8 +1,8 @@
 import pytest
 
-from treecrf.evalb.bootstrap import Comparison, Interval
 from treecrf.reproduce.ablations import BY_NAME
 from treecrf.reproduce.claims import CLAIMS, REMARKS, paper_differences, verdict
+from treecrf.trees.evalb.bootstrap import Comparison, Interval
 
 BETTER, SAME = CLAIMS[0], CLAIMS[-1]
 

@@ -3,7 +3,7 @@ import pytest
 from reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.reproduce.ablations import BY_NAME
 from treecrf.reproduce.plan import Plan, Treebank, sample_share
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from small import FIFTY
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.treebank import read_trees, write_trees
 
 TINY = (
     "model.word_size=16",

@@ -7,11 +7,12 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.parser.formats import Formatter, ParsedSentence
+from treecrf.parser.formats import Formatter
 from treecrf.server import schema
 from treecrf.server.app import create_app
 from treecrf.server.limits import Limits
 from treecrf.text import sentences
+from treecrf.trees.analysis import OutputSentence
 
 TEXT = "The old cat sees a garden. Does she (often) sing? 😀"
 WORDS = ["the", "old", "cat", "sees", "a", "garden", "."]
@@ -28,7 +29,7 @@ def test_a_text_is_parsed_as_on_the_command_line(client: TestClient, parser: Par
     text_sentences = list(sentences(TEXT))
     trees = parser.parse_many(text_sentences)
     offsets = [[(token.start, token.end) for token in tokens] for tokens in text_sentences]
-    line = Formatter(format="json", is_text=True).line(list(map(ParsedSentence, trees, offsets)))
+    line = Formatter(format="json", is_text=True).line(list(map(OutputSentence, trees, offsets)))
     assert client.post("/parse", json={"text": TEXT}).json() == {"model": "small", **json.loads(line), "warnings": []}
     assert len(text_sentences) > 1
 

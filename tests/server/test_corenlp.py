@@ -20,8 +20,8 @@ from treecrf.server.app import create_app
 from treecrf.server.corenlp import with_root
 from treecrf.server.tregex import find_in_process, find_pattern
 from treecrf.text import sentences, tokenize
-from treecrf.tree import Tree
-from treecrf.treebank.penn_format import penn_format
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.penn_format import penn_format
 
 TEXT = "The old cat sees a garden. Does she (often) sing?"
 PARSE = {"annotators": "tokenize,ssplit,pos,parse", "outputFormat": "json"}

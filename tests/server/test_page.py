@@ -16,11 +16,11 @@ from browser_session import PageSession, launch_browser, playwright
 from server_process import ServerProcess, start_server
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import viz
-from treecrf.decoding.analysis import Analysis
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.viz.colors import THEMES
+from treecrf.trees import drawing
+from treecrf.trees.analysis import Analysis
+from treecrf.trees.drawing.colors import THEMES
 
 expect = playwright.expect
 TEXT = "The old cat sees a garden. She slept!"
@@ -310,11 +310,11 @@ def test_the_menu_chooses_the_model(open_session: OpenSession, other: Path) -> N
 def test_exports_equal_those_of_treecrf_draw(open_session: OpenSession, analysis: Analysis) -> None:
     session = open_session().open(text=TEXT)
     probabilities = [round(c.calibrated, 6) for c in analysis.constituents]
-    assert session.copy("latex") == viz.latex(analysis.tree, probabilities)
+    assert session.copy("latex") == drawing.latex(analysis.tree, probabilities)
     names = "{http://www.w3.org/2000/svg}"
     page_svg, draw_svg = (
         ElementTree.fromstring(session.copy("svg")),
-        ElementTree.fromstring(viz.svg(analysis.tree, probabilities)),
+        ElementTree.fromstring(drawing.svg(analysis.tree, probabilities)),
     )
     assert sorted(t.text for t in page_svg.iter(f"{names}text")) == sorted(
         t.text for t in draw_svg.iter(f"{names}text")

@@ -7,7 +7,7 @@ import pytest
 from treecrf import models
 from treecrf.text import guess_language, language_warning
 from treecrf.text.language_guess import LANGUAGE_NAMES, LANGUAGES_WITH_MODELS
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gold_text import Counts, GoldText, rebuild
 from printed_words import PRINTERS
 from treecrf.text import sentences, tokenize
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 LANGUAGES = ("es", "id", "is", "pt")

@@ -8,7 +8,7 @@ from small import random_parser
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.parser import Parser
 from treecrf.text.normalization import normalizer
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 SAME = [
     ["(", "-LRB-", "-lrb-", "（"],

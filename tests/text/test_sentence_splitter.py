@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gold_text import Counts, GoldText, read_cases, rebuild
 from treecrf.text import Token, chinese, english_sentences, sentence_splitter, sentences, tokenize
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 LANGUAGES = ("en", "zh")

@@ -15,7 +15,7 @@ from treecrf.data.bucketing import Budget
 from treecrf.data.numericalize import Numericalizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.training.data_loader import Corpus, DataLoader, mix_seed, prefetch_in_thread
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(50)
 VOCABULARY = Vocabulary.build(TREES)

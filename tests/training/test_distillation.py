@@ -9,7 +9,7 @@ from small import FIFTY, small_recipe, whole_and_resumed
 from treecrf.parser import Parser
 from treecrf.training import fit
 from treecrf.training.distillation import load_teachers
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.treebank import read_trees, write_trees
 
 
 @pytest.fixture(scope="module")

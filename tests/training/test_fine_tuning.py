@@ -8,12 +8,12 @@ import torch
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees
 from treecrf.atomic_io import load_folder, save_folder
-from treecrf.evalb import evaluate
 from treecrf.parser import Parser
 from treecrf.training import fit
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.training.setup import build_parser
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb import evaluate
+from treecrf.trees.treebank import read_trees
 
 transformers = pytest.importorskip("transformers")
 

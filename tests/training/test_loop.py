@@ -16,7 +16,6 @@ import torch
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
 from treecrf.config import read_config
-from treecrf.evalb import evaluate
 from treecrf.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
@@ -24,8 +23,9 @@ from treecrf.training import Progress, Recipe, TrainingResult, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.training.tensor_io import read_safetensors
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb import evaluate
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 
 class Stop(Exception):

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from small import FIFTY, small_recipe
-from treecrf.evalb.bootstrap import Interval
 from treecrf.training import fit
 from treecrf.training.advice import RunFigures, advise, expected_gain
 from treecrf.training.learning_curve import measure_learning_curve
 from treecrf.training.report import REPORT, write_report
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb.bootstrap import Interval
+from treecrf.trees.treebank import read_trees
 
 FIGURES = RunFigures(
     trees=20_000,

@@ -8,8 +8,8 @@ from toygrammar import toy_trees
 from treecrf.training import DataConfig
 from treecrf.training.distributed import Processes
 from treecrf.training.setup import TreebankPart, build_parser, prepare_training
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees, write_trees
 
 
 def test_retagging_replaces_the_tags_of_some_words() -> None:

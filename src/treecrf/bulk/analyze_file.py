@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from treecrf.decoding.analysis import Analysis
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.text import sentences
-from treecrf.treebank.lines import read_lines
+from treecrf.trees.analysis import Analysis
+from treecrf.trees.treebank.lines import read_lines
 
 
 def analyze_file(parser: Parser, source: str, *, tokens: bool) -> Iterator[Analysis]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet, parse_json_line, read_rows
-from treecrf.treebank.lines import open_stream, source_name
+from treecrf.trees.treebank.lines import open_stream, source_name
 
 STDIN = "-"
 _SAMPLE_BYTES = 1 << 20

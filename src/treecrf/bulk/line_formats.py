@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from treecrf.bulk.records import Line
-from treecrf.parser.formats import Formatter, ParsedSentence
+from treecrf.parser.formats import Formatter
+from treecrf.trees.analysis import OutputSentence
 
 if TYPE_CHECKING:
-    from treecrf.tables import Row, RowKind
+    from treecrf.trees.tables import Row, RowKind
 
 Format = Literal["brackets", "json", "pretty", "conllu", "csv", "parquet"]
 TABLES = ("csv", "parquet")
@@ -48,14 +49,14 @@ class LineFormatter:
         """The names of a table's columns; other formats have no header."""
         if self.format not in TABLES:
             return ""
-        from treecrf.tables import COLUMNS, csv_text
+        from treecrf.trees.tables import COLUMNS, csv_text
 
         return csv_text([COLUMNS[self.rows]])
 
-    def line(self, sentences: Sequence[ParsedSentence], source: Source) -> str:
+    def line(self, sentences: Sequence[OutputSentence], source: Source) -> str:
         """The output of a line, without a line end; empty if a line without sentences has no output."""
         if self.format in TABLES:
-            from treecrf.tables import csv_text
+            from treecrf.trees.tables import csv_text
 
             return csv_text(
                 row for number, sentence in enumerate(sentences, 1) for row in self._rows(sentence, source, number)
@@ -65,9 +66,9 @@ class LineFormatter:
             return "".join(texts).removesuffix("\n")
         return _add_id(self.formatter.line(sentences), source.line, self.format)
 
-    def _rows(self, sentence: ParsedSentence, source: Source, number: int) -> "Iterator[Row]":
-        from treecrf.search.heads import HEAD_RULES
-        from treecrf.tables import Position, table_rows
+    def _rows(self, sentence: OutputSentence, source: Source, number: int) -> "Iterator[Row]":
+        from treecrf.trees.search.heads import HEAD_RULES
+        from treecrf.trees.tables import Position, table_rows
 
         document, line_number, line = source
         position = Position(document, line.id_text, line_number, number)
@@ -75,8 +76,8 @@ class LineFormatter:
         return table_rows(sentence, position, line.text, kind=self.rows, rules=rules)
 
 
-def _conllu(sentence: ParsedSentence, source: Source, number: int) -> str:
-    from treecrf.dependencies import to_dependencies
+def _conllu(sentence: OutputSentence, source: Source, number: int) -> str:
+    from treecrf.trees.dependencies import to_dependencies
 
     offsets = sentence.offsets
     starts = [start for start, _ in offsets[1:]]

@@ -20,13 +20,14 @@ from treecrf.bulk.outputs import OutputFile, Sink, open_sink
 from treecrf.bulk.paragraph_lines import join_paragraphs
 from treecrf.bulk.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
-from treecrf.parser.formats import Formatter, ParsedSentence
+from treecrf.parser.formats import Formatter
 from treecrf.parser.inputs import MAX_ANALYZED_WORDS, MAX_WORDS, Words
 from treecrf.text import LanguageCheck
+from treecrf.trees.analysis import OutputSentence
 
 if TYPE_CHECKING:
-    from treecrf.tables import RowKind
     from treecrf.text import Token
+    from treecrf.trees.tables import RowKind
 
 _BATCH_BYTES = 1 << 22  # of input, parsed at a time
 _CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
@@ -296,15 +297,15 @@ class LineParser:
             if message := self._language_check.message(words):
                 self.warn(message)
 
-    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
+    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[OutputSentence]:
         offsets = map(word_offsets, sentences, lines)
         if self.options.probs or self.options.kbest:
             analyses = self.parser.analyze_many(sentences, k=self.options.kbest, mbr=self.options.mbr)
             return (
-                ParsedSentence(analysis.tree, its_offsets, analysis)
+                OutputSentence(analysis.tree, its_offsets, analysis)
                 for analysis, its_offsets in zip(analyses, offsets, strict=True)
             )
-        return map(ParsedSentence, self.parser.parse_many(sentences, mbr=self.options.mbr), offsets)
+        return map(OutputSentence, self.parser.parse_many(sentences, mbr=self.options.mbr), offsets)
 
 
 def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:

@@ -28,7 +28,7 @@ from treecrf.bulk.inputs import STDIN, InputFile
 from treecrf.bulk.output_record import OutputRecord
 
 if TYPE_CHECKING:
-    from treecrf.tables import RowKind
+    from treecrf.trees.tables import RowKind
 
 STDOUT = "-"
 _DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -200,7 +200,7 @@ def _check_parquet(path: Path, kind: OutputFile) -> None:
     """Raises an error before the work begins if a Parquet file cannot be written in the end."""
     if kind.parquet_rows is None:
         return
-    from treecrf.tables.arrow import import_arrow
+    from treecrf.trees.tables.arrow import import_arrow
 
     import_arrow("pyarrow.parquet", "--format parquet")
     if path.suffix == ".gz":
@@ -211,7 +211,7 @@ def _finish(partial: Path, path: Path, kind: OutputFile) -> None:
     """Gives a complete partial file its name, after its conversion to Parquet if the output is Parquet."""
     complete = partial
     if kind.parquet_rows is not None:
-        from treecrf.tables.arrow import csv_to_parquet
+        from treecrf.trees.tables.arrow import csv_to_parquet
 
         complete = partial.with_name(f"{partial.name}.parquet")
         csv_to_parquet(partial, complete, kind.parquet_rows)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from treecrf.bulk.inputs import read_stream
 from treecrf.bulk.records import Line, RecordFields, is_parquet, open_parquet, read_rows
 from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.treebank.lines import open_stream
+from treecrf.trees.treebank.lines import open_stream
 
 # lines; the size of a shard is a multiple of it, and of the blocks of every device
 SHARD_STEP = lcm(*(batching.window for batching in DEFAULT_BATCHING.values()))

@@ -10,7 +10,7 @@ import numpy as np
 from treecrf.calibration.intervals import ErrorEstimate, error_of_perfect_calibration, estimate_error
 from treecrf.calibration.predictions import Forecasts, Predictions, constituents_below_root
 from treecrf.calibration.selection import Selection, candidates, select
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 FREQUENT = 10  # labels that count as frequent
 

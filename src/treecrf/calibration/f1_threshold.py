@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treecrf.evalb import COLLINS, Rules, evaluate
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
-from treecrf.tree import Tree
+from treecrf.trees.evalb import COLLINS, Rules, evaluate
+from treecrf.trees.tree import Tree
 
 _ITERATIONS = 2  # the F1 hardly depends on the threshold, so two iterations are enough
 

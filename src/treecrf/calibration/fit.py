@@ -10,9 +10,9 @@ from treecrf.calibration.temperature import Temperatures, apply_temperatures, fi
 from treecrf.calibration.trees import fit_tree_calibration
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.tree_calibration import TreeCalibration
-from treecrf.evalb import COLLINS, Rules
 from treecrf.parser import Parser
-from treecrf.tree import Tree
+from treecrf.trees.evalb import COLLINS, Rules
+from treecrf.trees.tree import Tree
 
 
 class CalibrationParameters(NamedTuple):

@@ -22,8 +22,8 @@ from treecrf.decoding.log_space import log_softmax
 from treecrf.decoding.tree_probability import tree_log_probs
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Sentences
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
 T = TypeVar("T")
 

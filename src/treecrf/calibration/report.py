@@ -8,7 +8,7 @@ from treecrf.calibration.predictions import Predictions, collect_predictions
 from treecrf.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
 from treecrf.calibration.selection import mean_probabilities
 from treecrf.parser import Parser
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 # kinds of predictions, by their key in calibration.json
 KINDS = {"labelled": "constituents, labeled", "unlabelled": "constituents, unlabeled", "trees": "whole trees"}

@@ -22,8 +22,8 @@ from treecrf.decoding.log_space import log_softmax, logsumexp
 from treecrf.nn import SpanModel
 from treecrf.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
 CHOICES = tuple(float(choice) for choice in np.geomspace(0.5, 4.0, 40))
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from treecrf.calibration import CalibrationParameters, CalibrationReport
     from treecrf.calibration.predictions import Predictions
     from treecrf.parser import Parser
-    from treecrf.tree import Tree
+    from treecrf.trees.tree import Tree
 
 _NOTES = """\
 There are four steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.calibration.plot import plot_reports
     from treecrf.calibration.predictions import Predictions
     from treecrf.parser import Parser
-    from treecrf.treebank import read_trees
+    from treecrf.trees.treebank import read_trees
 
     _check(args)
     has_new_weights = not (args.keep_weights or args.only_measure)
@@ -96,9 +96,9 @@ def _part_name(path: str) -> str:
 
 def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
     from treecrf.calibration import calibrate
-    from treecrf.evalb import find_rules
     from treecrf.export.pack import scoring_rules
     from treecrf.models import find_folder
+    from treecrf.trees.evalb import find_rules
 
     rules = find_rules(args.rules) if args.rules else scoring_rules(find_folder(args.model))
     parameters = calibrate(parser, dev, find_threshold=True, keep_weights=args.keep_weights, rules=rules)

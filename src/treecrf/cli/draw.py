@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from treecrf.atomic_io import real_path, write_file
-from treecrf.viz import use_fonts
-from treecrf.viz.colors import THEMES
-from treecrf.viz.render import (
+from treecrf.trees.drawing import use_fonts
+from treecrf.trees.drawing.colors import THEMES
+from treecrf.trees.drawing.render import (
     OPTION_FORMATS,
     SUFFIXES,
     RenderOptions,
@@ -17,7 +17,7 @@ from treecrf.viz.render import (
     format_of,
     render,
 )
-from treecrf.viz.tree_files import DrawableTree, read_drawable_trees, select_trees
+from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, select_trees
 
 _STDIO = "-"
 _NOTES = """\

@@ -6,12 +6,12 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treecrf.evalb import Rules, Score, evaluate_lines, find_rules
-from treecrf.evalb.line_reader import STDIN, printable, read_lines
-from treecrf.evalb.rules import NAMED
+from treecrf.trees.evalb import Rules, Score, evaluate_lines, find_rules
+from treecrf.trees.evalb.line_reader import STDIN, printable, read_lines
+from treecrf.trees.evalb.rules import NAMED
 
 if TYPE_CHECKING:
-    from treecrf.treebank.well_formed import WellFormednessComparison
+    from treecrf.trees.treebank.well_formed import WellFormednessComparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +94,7 @@ def _score_model(args: argparse.Namespace, rules: Rules) -> "tuple[Score, Score,
     """EVALB's score of a model, its score over all sentences, and the well-formedness of gold and predicted trees."""
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluate_parser
-    from treecrf.treebank import read_trees
+    from treecrf.trees.treebank import read_trees
 
     gold = list(read_trees(args.gold))
     parser = Parser.load(args.model, args.device, precision=args.precision)
@@ -117,7 +117,7 @@ def _print_report(
     *,
     as_json: bool,
 ) -> None:
-    from treecrf.evalb import bootstrap, extended_report
+    from treecrf.trees.evalb import bootstrap, extended_report
 
     intervals = bootstrap.intervals(score)
     comparison = bootstrap.compare(score, other) if other else None

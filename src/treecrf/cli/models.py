@@ -8,8 +8,8 @@ from treecrf import models
 from treecrf.atomic_io import read_regular_file
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
 from treecrf.text.language_guess import LANGUAGE_NAMES
-from treecrf.treebank import label_glossary
-from treecrf.treebank.binarize import constituent_labels
+from treecrf.trees.treebank import label_glossary
+from treecrf.trees.treebank.binarize import constituent_labels
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
 _PACKAGE_HEADER = ("not installed", "language", "licence", "command", "contents")

@@ -5,10 +5,10 @@ import logging
 import sys
 from pathlib import Path
 
-from treecrf.treebank import OnError, write_trees
-from treecrf.treebank.random_split import MIN_FILES, SplitShares, split_files
-from treecrf.treebank.release_report import report_release, report_split, report_trees
-from treecrf.treebank.releases import RELEASES, CleanTrees, prepare
+from treecrf.trees.treebank import OnError, write_trees
+from treecrf.trees.treebank.random_split import MIN_FILES, SplitShares, split_files
+from treecrf.trees.treebank.release_report import report_release, report_split, report_trees
+from treecrf.trees.treebank.releases import RELEASES, CleanTrees, prepare
 
 _STDOUT = "-"
 _WITHOUT_RELEASE = ("trees", "split")

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from treecrf.atomic_io import write_file
-from treecrf.samples import FOLDER, names
+from treecrf.trees.treebank.samples import FOLDER, names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from treecrf.search import (
+from treecrf.trees.search import (
     CHINESE,
     COLLINS,
     Counts,
@@ -20,9 +20,9 @@ from treecrf.search import (
     read_surgeries,
     time_limit,
 )
-from treecrf.search.surgery import Surgery
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.search.surgery import Surgery
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 _STDIN = "-"
 _BATCH = 2000  # trees in memory

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from treecrf.data.batch import IGNORED, SPECIAL, UNK, Ints, Sizes
 from treecrf.data.vectors import Vectors
 from treecrf.text.normalization import Normalization, normalizer
-from treecrf.tree import Tree
-from treecrf.treebank.binarize import to_spans
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import to_spans
 
 _MIN_FREQUENCY = 2  # rarer words share the vector of unknown words
 _MAX_LABELS = 4000  # decoding has tables with a row and a column for each label

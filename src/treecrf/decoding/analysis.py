@@ -19,71 +19,12 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.decode import Decoded
 from treecrf.decoding.label_chart import Constituents, LabelChart
 from treecrf.decoding.log_space import log_softmax
-from treecrf.decoding.readings import describe_difference
 from treecrf.decoding.tree_probability import Position, tree_log_probs
 from treecrf.decoding.tree_search import rank_trees
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import LabelSet, from_spans
-from treecrf.viz import svg
-
-
-@dataclass(frozen=True, slots=True)
-class Constituent:
-    """A constituent over `words[start:end]`.
-
-    `probability` is its marginal: the sum of the probabilities of all trees that contain it. `calibrated` is the
-    calibrated probability, which is about the share of such constituents that are correct.
-    """
-
-    start: int
-    end: int
-    label: str
-    probability: float
-    calibrated: float
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """One of the most probable trees, its log-probability, and its calibrated probability.
-
-    `constituents` are those of `tree.spans()`, in their order. `differences` say what the tree changes against the
-    first alternative.
-    """
-
-    tree: Tree
-    log_prob: float
-    calibrated: float
-    constituents: tuple[Constituent, ...]
-    differences: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """A tree with its probabilities, given the constraints if there are any.
-
-    `log_prob` is the log-probability of the tree. `calibrated` is the calibrated probability that the tree is entirely
-    correct, which is about the share of such trees that are. `entropy`, in nats, is that of the distribution over
-    bracketings. `constituents` are those of `tree.spans()`, in their order. `alternatives` are the most probable trees,
-    the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and there
-    may be trees that are more probable.
-    """
-
-    tree: Tree
-    log_prob: float
-    calibrated: float
-    entropy: float
-    constituents: tuple[Constituent, ...]
-    alternatives: tuple[Alternative, ...]
-    alternatives_exact: bool
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """What the tree changes against the most probable tree; empty without alternatives."""
-        return tuple(describe_difference(self.alternatives[0].tree, self.tree)) if self.alternatives else ()
-
-    def _repr_svg_(self) -> str:
-        """The picture that notebooks show: the tree, its constituents colored by calibrated probability."""
-        return svg(self.tree, [constituent.calibrated for constituent in self.constituents])
+from treecrf.trees.analysis import Alternative, Analysis, Constituent
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.tree_differences import describe_difference
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
 
 
 def analyze_batch(

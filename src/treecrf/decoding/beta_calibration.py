@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from treecrf.decoding.analysis import Analysis, Constituent
+    from treecrf.trees.analysis import Analysis, Constituent
 
 _CERTAIN = 1e-6  # probabilities closer to 0 or 1 come from constraints or the root and are not changed
 

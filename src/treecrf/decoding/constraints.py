@@ -17,7 +17,7 @@ from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Ints, Mask
 from treecrf.data.scores import Floats, Scores
 from treecrf.decoding.log_space import logsumexp
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 
 class Bracket(NamedTuple):

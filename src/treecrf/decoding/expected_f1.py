@@ -17,7 +17,7 @@ from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.decoding.label_grammar import LabelGrammar
 from treecrf.decoding.log_space import log_softmax
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 try:
     from treecrf.runtime import _kernels

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Ints
-from treecrf.tree import Tree, unescape
-from treecrf.treebank.productions import Production, ProductionCounts, productions_to_text
+from treecrf.trees.tree import Tree, unescape
+from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context
 _MAX_SYMBOLS = 50_000  # the fourth power must fit into 64 bits

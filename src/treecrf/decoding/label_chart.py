@@ -10,7 +10,7 @@ from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.log_space import log_softmax, logsumexp
 from treecrf.decoding.tree_probability import Position, compatible_spans
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 _BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed
 

@@ -17,7 +17,7 @@ import numpy as np
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.chart.threads import num_threads, run_on_threads
 from treecrf.decoding.grammar import Grammar
-from treecrf.treebank.binarize import unary_chain
+from treecrf.trees.treebank.binarize import unary_chain
 
 try:
     from treecrf.decoding import _best_children

@@ -8,9 +8,9 @@ import numpy as np
 
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.decoding.decode import Decoded
-from treecrf.tree import Span, Tree
-from treecrf.treebank.binarize import from_spans
-from treecrf.treebank.bracket_writer import BracketWriter, FlatTrees
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import from_spans
+from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
 
 _NO_TAG = "_"  # the tag of words without a given or predicted tag
 

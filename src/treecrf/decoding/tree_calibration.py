@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from treecrf.decoding.analysis import Analysis
+    from treecrf.trees.analysis import Analysis
 
 _CERTAIN = -1e-6  # log-probabilities above this come from constraints and are not changed
 

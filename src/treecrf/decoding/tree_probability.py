@@ -15,8 +15,8 @@ from treecrf.chart.cpu_backend import Doubles, Mask
 from treecrf.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.log_space import log_softmax, logsumexp
-from treecrf.tree import Tree
-from treecrf.treebank.binarize import LabelSet, is_intermediate, to_spans
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet, is_intermediate, to_spans
 
 Position = tuple[int, int]  # the start and end of a span
 

@@ -12,8 +12,6 @@ from treecrf.bulk.benchmark import device_name
 from treecrf.bulk.timer import median_seconds
 from treecrf.calibration.predictions import Predictions, collect_predictions
 from treecrf.calibration.reliability import reliability
-from treecrf.evalb import Rules, Score, bootstrap
-from treecrf.evalb.summary import summarize
 from treecrf.export.model_card import (
     LONG,
     ModelSpeed,
@@ -24,9 +22,11 @@ from treecrf.export.model_card import (
 from treecrf.export.run_defaults import ScoringFiles
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluate_parser
-from treecrf.tree import Tree
-from treecrf.treebank import clean, read_trees
-from treecrf.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
+from treecrf.trees.evalb import Rules, Score, bootstrap
+from treecrf.trees.evalb.summary import summarize
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean, read_trees
+from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from treecrf.config import read_config, to_toml, tomllib
-from treecrf.evalb import COLLINS, Rules, find_rules
 from treecrf.export.card_files import save_card
 from treecrf.export.measurements import measure_model
 from treecrf.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
@@ -25,7 +24,8 @@ from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
-from treecrf.treebank.binarize import constituent_labels
+from treecrf.trees.evalb import COLLINS, Rules, find_rules
+from treecrf.trees.treebank.binarize import constituent_labels
 
 Floats = npt.NDArray[np.float32]
 

@@ -13,7 +13,7 @@ from treecrf.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInf
 from treecrf.export.package_files import PackageNames, package_files
 from treecrf.export.run_defaults import unstated_purpose
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.treebank.binarize import constituent_labels
+from treecrf.trees.treebank.binarize import constituent_labels
 
 
 @contextmanager

@@ -14,7 +14,7 @@ except ImportError as error:
 
 from treecrf.parser import Parser
 from treecrf.text import Token, tokenize
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 _WINDOW = 1000  # sentences that are read and parsed together
 

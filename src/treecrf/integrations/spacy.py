@@ -17,7 +17,7 @@ except ImportError as error:
     raise ImportError("the spaCy components need spaCy: pip install 'treecrf[spacy]'") from error
 
 if TYPE_CHECKING:
-    from treecrf.tree import Tree
+    from treecrf.trees.tree import Tree
 
 Tags = Literal["keep", "predict"]
 

@@ -14,9 +14,9 @@ from treecrf.measures.word_table import WORD_MEASURES, WordMeasures, measure_wor
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
 from treecrf.text import language_warning
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
-from treecrf.treebank.lines import read_text
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.lines import read_text
 
 _TREE_SUFFIXES = (".mrg", ".ptb", ".psd", ".fid", ".brackets")
 _LANGUAGE_WORDS = 200  # at the beginning of a text, whose language is checked

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles
-from treecrf.search import Forest, Pattern
+from treecrf.trees.search import Forest, Pattern
 
 _FINITE = "MD|VBD|VBP|VBZ"
 _SENTENCE = "S|SBARQ|SINV|SQ"

@@ -11,10 +11,10 @@ from treecrf.measures.intervals import Measure, measure_counts
 from treecrf.measures.totals import COUNTS, MEASURES, count_trees, measures_of_language
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
-from treecrf.search import Forest
 from treecrf.text import Token, sentences
-from treecrf.tree import Tree
-from treecrf.treebank import clean
+from treecrf.trees.search import Forest
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean
 
 T = TypeVar("T")
 

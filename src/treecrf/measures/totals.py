@@ -9,7 +9,7 @@ import numpy as np
 from treecrf.chart.cpu_backend import Doubles, Ints
 from treecrf.measures.structures import INDICES, PATTERNS, count_structures
 from treecrf.measures.word_scores import WordScores
-from treecrf.search import Forest
+from treecrf.trees.search import Forest
 
 _WINDOW = 3  # words of Frazier's local count
 STRUCTURES = ("W", "S", *PATTERNS)

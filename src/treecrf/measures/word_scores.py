@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treecrf.chart.cpu_backend import Doubles, Ints, Mask
-from treecrf.search import Forest
+from treecrf.trees.search import Forest
 
 # tags with letters that are punctuation: hyphens and other marks of OntoNotes, and those of Chinese treebanks
 _PUNCTUATION_TAGS = frozenset(("HYPH", "NFP", "PU", "PUNCT"))

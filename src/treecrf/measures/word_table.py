@@ -8,9 +8,9 @@ from treecrf.chart.cpu_backend import Doubles
 from treecrf.measures.intervals import Interval
 from treecrf.measures.word_scores import WordScores
 from treecrf.parser.tree_samples import TreeSamples
-from treecrf.search import Forest
-from treecrf.tree import Tree
-from treecrf.treebank import clean
+from treecrf.trees.search import Forest
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean
 
 WORD_MEASURES = ("depth", "distance", "yngve", "frazier", "opened", "closed")
 _LEVELS = (0.025, 0.975)

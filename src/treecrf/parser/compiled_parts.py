@@ -6,7 +6,7 @@ from functools import cache
 from treecrf.chart import cpu_backend
 from treecrf.decoding import label_grammar
 from treecrf.runtime import int8
-from treecrf.treebank import bracket_writer
+from treecrf.trees.treebank import bracket_writer
 
 
 def missing_parts() -> list[str]:

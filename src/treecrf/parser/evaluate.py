@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from treecrf.evalb import COLLINS, Rules, Score, evaluate
 from treecrf.parser.parser import Parser
 from treecrf.text import Token
-from treecrf.tree import Tree
-from treecrf.treebank import clean
-from treecrf.treebank.productions import Production
-from treecrf.treebank.well_formed import WellFormednessComparison, compare_well_formedness
+from treecrf.trees.evalb import COLLINS, Rules, Score, evaluate
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean
+from treecrf.trees.treebank.productions import Production
+from treecrf.trees.treebank.well_formed import WellFormednessComparison, compare_well_formedness
 
 
 @dataclass(frozen=True, kw_only=True)

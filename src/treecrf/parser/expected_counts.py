@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.parser.parser import Parser
-from treecrf.search import ExpectedCount, Forest, Pattern
 from treecrf.text import sentences
-from treecrf.treebank.lines import Source, read_text
+from treecrf.trees.search import ExpectedCount, Forest, Pattern
+from treecrf.trees.treebank.lines import Source, read_text
 
 
 class SentenceCount(NamedTuple):

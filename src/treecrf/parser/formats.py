@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from treecrf.decoding.analysis import Alternative, Analysis, Constituent
-from treecrf.tree import Tree
-from treecrf.treebank.escapes import penn_brackets
+from treecrf.trees.analysis import Alternative, Constituent, Offsets, OutputSentence
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.escapes import penn_brackets
 
 SUFFIXES = {
     "brackets": ".mrg",
@@ -21,20 +21,6 @@ SUFFIXES = {
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
 _DIGITS = 6
 
-Offsets = Sequence[tuple[int, int]]  # the characters of each word in its line
-
-
-class ParsedSentence(NamedTuple):
-    """A sentence's tree, the offsets of its words, and probabilities if they were requested.
-
-    Row i of `marginals` has the probability of the span `words[i:j]` for every j > i.
-    """
-
-    tree: Tree
-    offsets: Offsets
-    analysis: Analysis | None = None
-    marginals: Sequence[Sequence[float]] | None = None
-
 
 @dataclass(frozen=True, kw_only=True)
 class Formatter:
@@ -46,7 +32,7 @@ class Formatter:
     kbest: int = 0
     is_text: bool = False
 
-    def line(self, sentences: Sequence[ParsedSentence]) -> str:
+    def line(self, sentences: Sequence[OutputSentence]) -> str:
         """The output of a line's sentences."""
         return self.join([self.sentence(sentence) for sentence in sentences])
 
@@ -56,7 +42,7 @@ class Formatter:
             return (" " if self.format == "brackets" else "\n").join(sentences)
         return f'{{"sentences": [{", ".join(sentences)}]}}' if self.is_text else next(iter(sentences), "null")
 
-    def sentence(self, sentence: ParsedSentence) -> str:
+    def sentence(self, sentence: OutputSentence) -> str:
         """The output of one sentence."""
         if self.format == "brackets":
             return self.brackets(sentence.tree)
@@ -69,7 +55,7 @@ class Formatter:
         """A tree on one line, parentheses in words as -LRB- and -RRB-, or with `exact` as `Tree.parse` reads them."""
         return str(tree) if self.exact else penn_brackets(str(tree))
 
-    def _json(self, sentence: ParsedSentence) -> dict[str, Any]:
+    def _json(self, sentence: OutputSentence) -> dict[str, Any]:
         tree, offsets, analysis, marginals = sentence
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
         fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
@@ -100,7 +86,7 @@ class Formatter:
             fields["spans"] = _spans_with_probabilities(alternative.constituents, offsets)
         return fields
 
-    def _drawing(self, sentence: ParsedSentence) -> str:
+    def _drawing(self, sentence: OutputSentence) -> str:
         tree, analysis = sentence.tree, sentence.analysis
         lines = tree.pretty().split("\n")
         if analysis is not None and self.probs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treecrf.data.bucketing import Budget, sorted_batches
 from treecrf.decoding.constraints import Constraints
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treecrf.text import Token

@@ -16,7 +16,7 @@ from treecrf.nn.transformer import build_encoder, save_encoder_config
 from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
 from treecrf.parser.weight_file import check_shapes
 from treecrf.runtime.weights import dequantize_weights
-from treecrf.treebank.productions import Production
+from treecrf.trees.treebank.productions import Production
 
 
 def build_network(state: ParserState, source: str | Path) -> SpanModel:

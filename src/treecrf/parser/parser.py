@@ -14,13 +14,12 @@ from treecrf.data.numericalize import Numericalizer
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vocabulary import Vocabulary
 from treecrf.decoding import Decoded, ExpectedF1, decode
-from treecrf.decoding.analysis import Analysis, analyze_batch
+from treecrf.decoding.analysis import analyze_batch
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
 from treecrf.decoding.grammar import Grammar
 from treecrf.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
-from treecrf.decoding.readings import repeating_labels
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.decoding.tree_calibration import TreeCalibration
 from treecrf.decoding.tree_probability import tree_log_probs
@@ -44,9 +43,10 @@ from treecrf.parser.sampling import TreeSampling
 from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
-from treecrf.tree import Tree
-from treecrf.treebank.binarize import LabelSet
-from treecrf.treebank.productions import Production
+from treecrf.trees.analysis import Analysis
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
+from treecrf.trees.treebank.productions import Production
 
 if TYPE_CHECKING:
     import torch

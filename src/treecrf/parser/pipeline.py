@@ -13,7 +13,7 @@ from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences
 from treecrf.parser.loading import Scorer
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 T = TypeVar("T")
 K = TypeVar("K")

@@ -13,11 +13,11 @@ from treecrf.decoding.expected_f1 import ExpectedF1
 from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.parser.inputs import BatchingConfig, SentenceReader, Sentences, Tags, Words
 from treecrf.parser.pipeline import BatchScorer
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treecrf.parser.tree_samples import TreeSamples
-    from treecrf.search import ExpectedCount, Pattern
+    from treecrf.trees.search import ExpectedCount, Pattern
 
 
 class _Parser(Protocol):
@@ -99,7 +99,7 @@ class TreeSampling:
         The trees of the sentence are weighted by their probabilities: the mean is taken over exact samples, see
         `sample`.
         """
-        from treecrf.search.pattern import Pattern
+        from treecrf.trees.search.pattern import Pattern
 
         compiled = Pattern(pattern) if isinstance(pattern, str) else pattern
         trees = self.sample_many([words], samples, tags=_one(tags), constraints=_one(constraints), seed=seed)

@@ -22,7 +22,7 @@ from treecrf.models import find_folder
 from treecrf.parser.weight_file import load_weights
 from treecrf.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
-from treecrf.treebank.productions import Production, ProductionCounts, productions_to_text
+from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
 PRODUCTIONS = "productions.txt"

@@ -12,11 +12,11 @@ from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.tree_builder import write_brackets
 from treecrf.decoding.tree_samples import sample_batch
 from treecrf.parser.inputs import Sentences
-from treecrf.search import COLLINS, Forest, HeadRules, Pattern
-from treecrf.search.expected_count import ExpectedCount
-from treecrf.search.heads import HEAD_RULES
-from treecrf.tree import Tree
-from treecrf.treebank.bracket_writer import BracketWriter
+from treecrf.trees.search import COLLINS, Forest, HeadRules, Pattern
+from treecrf.trees.search.expected_count import ExpectedCount
+from treecrf.trees.search.heads import HEAD_RULES
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.bracket_writer import BracketWriter
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from treecrf.bulk.timer import median_seconds
 from treecrf.decoding import ExpectedF1
 from treecrf.decoding.device_decode import PendingDecoded, label_trees
 from treecrf.nn import TensorScores
-from treecrf.tree import Tree
-from treecrf.treebank.binarize import is_intermediate, to_spans
-from treecrf.treebank.escapes import escape_for_treebanks, penn_brackets
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import is_intermediate, to_spans
+from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 PartitionAndMarginals = tuple[Tensor, Tensor]  # log Z (b,) and marginals by fencepost (b, n+1, n+1)
 Inference = Callable[[Tensor, Tensor], PartitionAndMarginals]  # of scores by fencepost and lengths

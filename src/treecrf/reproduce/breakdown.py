@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treecrf.evalb import Rules, Score, Status, Summary
-from treecrf.evalb.brackets import tree_brackets
-from treecrf.evalb.match import Matcher
-from treecrf.evalb.summary import Accuracy, Sentence, summarize
-from treecrf.tree import Span, Tree
+from treecrf.trees.evalb import Rules, Score, Status, Summary
+from treecrf.trees.evalb.brackets import tree_brackets
+from treecrf.trees.evalb.match import Matcher
+from treecrf.trees.evalb.summary import Accuracy, Sentence, summarize
+from treecrf.trees.tree import Span, Tree
 
 WIDTHS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32), (33, 10_000))  # words, from and to
 

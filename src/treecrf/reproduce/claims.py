@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from treecrf.evalb.bootstrap import Comparison
 from treecrf.reproduce import paper
+from treecrf.trees.evalb.bootstrap import Comparison
 
 
 class Claim(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from treecrf.treebank.releases import RELEASES
+from treecrf.trees.treebank.releases import RELEASES
 
 
 class PublishedScore(NamedTuple):

@@ -11,8 +11,8 @@ from treecrf.reproduce import paper
 from treecrf.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row, rows_of
 from treecrf.training import Recipe
 from treecrf.training.data_loader import mix_seed
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees, write_trees
 
 TREEBANK = "treebank.toml"
 PARTS = ("train", "dev", "test")

@@ -21,7 +21,7 @@ from treecrf.reproduce.runner import Failure
 from treecrf.reproduce.speed import measure_speeds
 from treecrf.reproduce.table import check_claims, score_rows
 from treecrf.reproduce.worker import OUTCOME, predictions_path
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 JSON, MARKDOWN = "report.json", "report.md"
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
-from treecrf.evalb import Rules, Score, evaluate, find_rules
 from treecrf.reproduce.ablations import BY_NAME
 from treecrf.reproduce.plan import Plan
 from treecrf.reproduce.worker import OUTCOME, predictions_path
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb import Rules, Score, evaluate, find_rules
+from treecrf.trees.treebank import read_trees
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper
 from treecrf.reproduce.baselines import supar_speed, torch_struct_decode
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
 REPEATS = 3

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treecrf.evalb.bootstrap import Comparison, compare_runs
 from treecrf.reproduce.ablations import Row
 from treecrf.reproduce.claims import Claim, paper_differences, verdict
 from treecrf.reproduce.paper import PublishedScore
 from treecrf.reproduce.results import Results
+from treecrf.trees.evalb.bootstrap import Comparison, compare_runs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,7 +33,7 @@ def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
     from treecrf.parser.evaluate import evaluation_tags
     from treecrf.training import fit
     from treecrf.training.setup import TreebankPart
-    from treecrf.treebank import write_trees
+    from treecrf.trees.treebank import write_trees
 
     result = fit(recipe, folder, resume=True, device=device, watch=_print_epoch)
     parser = Parser.load(folder, device, precision="float32")

@@ -46,7 +46,7 @@ from treecrf.server.request_body import receive_body
 from treecrf.server.request_parsing import Body, ParsedRequest, input_prefix, read_request, read_split_request
 from treecrf.server.static_files import page_routes
 from treecrf.server.unread_body import DrainUnreadBody
-from treecrf.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet
 
 T = TypeVar("T")
 

@@ -25,9 +25,9 @@ from treecrf.server.request_body import parse_json, receive_body
 from treecrf.server.request_parsing import check_sentences
 from treecrf.server.tregex import find_in_process
 from treecrf.text import Token, sentences, tokenize
-from treecrf.tree import Tree
-from treecrf.treebank.escapes import penn_brackets
-from treecrf.treebank.penn_format import penn_format
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.escapes import penn_brackets
+from treecrf.trees.treebank.penn_format import penn_format
 
 RunSentences = Callable[[Request, ParseOptions, list[SentenceInput]], Any]
 ReadBody = Callable[[Request, int, Callable[[], Any]], Any]

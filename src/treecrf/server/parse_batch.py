@@ -7,8 +7,9 @@ from typing import NamedTuple
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints
 from treecrf.parser import Parser
-from treecrf.parser.formats import Formatter, ParsedSentence
+from treecrf.parser.formats import Formatter
 from treecrf.text import Token
+from treecrf.trees.analysis import OutputSentence
 
 _CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than from large batches
 _GPU_BATCH_WORDS = 5000
@@ -65,7 +66,7 @@ def parse_sentences(
 
 def _parse(
     parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
-) -> Iterator[ParsedSentence]:
+) -> Iterator[OutputSentence]:
     words = [sentence.words for sentence in sentences]
     tags = [sentence.tags for sentence in sentences if sentence.tags is not None] or None
     constraints = [sentence.constraints for sentence in sentences] if sentences[0].constraints else None
@@ -82,11 +83,11 @@ def _parse(
             should_stop=should_stop,
         )
         for sentence, analysis in zip(sentences, analyses, strict=True):
-            yield ParsedSentence(analysis.tree, sentence.offsets, analysis, _marginals(parser, options, sentence))
+            yield OutputSentence(analysis.tree, sentence.offsets, analysis, _marginals(parser, options, sentence))
         return
     trees = parser.parse_many(words, tags=tags, constraints=constraints, batch_words=batch_words, mbr=options.mbr)
     for sentence, tree in zip(sentences, trees, strict=True):
-        yield ParsedSentence(tree, sentence.offsets, None, _marginals(parser, options, sentence))
+        yield OutputSentence(tree, sentence.offsets, None, _marginals(parser, options, sentence))
 
 
 def _marginals(parser: Parser, options: ParseOptions, sentence: SentenceInput) -> list[list[float]] | None:

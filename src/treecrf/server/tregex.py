@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from treecrf.search import Match, Pattern, PatternError
 from treecrf.server.errors import ApiError
-from treecrf.tree import Tree
-from treecrf.treebank.penn_format import penn_format
+from treecrf.trees.search import Match, Pattern, PatternError
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.penn_format import penn_format
 
 _SECONDS = 10.0
 _PATTERN_CHARACTERS = 1000

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from treecrf.text.english_sentences import FOOTNOTE_MARK, PICTOGRAPHS, SUPERSCRIPTS, sentence_ends
 from treecrf.text.normalization import remove_invisible
-from treecrf.treebank.escapes import PENN_ESCAPES
+from treecrf.trees.treebank.escapes import PENN_ESCAPES
 
 __all__ = ["UNSPLIT", "Piece", "sentence_ends", "split_chunk"]
 

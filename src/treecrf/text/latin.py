@@ -10,7 +10,7 @@ from functools import cached_property
 
 from treecrf.text.english import UNSPLIT, Piece
 from treecrf.text.normalization import remove_invisible
-from treecrf.treebank.escapes import PENN_ESCAPES
+from treecrf.trees.treebank.escapes import PENN_ESCAPES
 
 _CLOSING = r"""["”’»'›)\]}]"""
 _STOP = re.compile(rf"[.!?…]+{_CLOSING}*")

@@ -1,7 +1,7 @@
 """Spanish rules, by the conventions of CESS-ESP: names, dates and fixed expressions are one token each."""
 
 from treecrf.text.latin import LatinRules, phrases, words
-from treecrf.treebank.escapes import PENN_ESCAPES
+from treecrf.trees.treebank.escapes import PENN_ESCAPES
 
 _MONTHS = "enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre"
 _NUMBER = r"\d+(?:[.,]\d+)*"

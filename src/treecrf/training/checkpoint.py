@@ -11,12 +11,12 @@ from torch import Tensor, nn
 
 from treecrf.atomic_io import DamagedFileError, file_digest, write_file
 from treecrf.config import SettingError, differences, read_config
-from treecrf.evalb import Rules, find_rules
-from treecrf.evalb.rules import NAMED
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
+from treecrf.trees.evalb import Rules, find_rules
+from treecrf.trees.evalb.rules import NAMED
 
 RECIPE, STATE, INPUTS, RULES = "recipe.toml", "state.safetensors", "inputs.json", "rules.prm"
 # names in the file, as version 0.1 wrote them

@@ -16,7 +16,7 @@ from treecrf.data.numericalize import Numericalizer
 from treecrf.data.padding import pad_to, padded_shape
 from treecrf.data.vocabulary import GoldTree, Vocabulary
 from treecrf.nn.batch import TensorBatch
-from treecrf.tree import Tree
+from treecrf.trees.tree import Tree
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from treecrf.training.config import Recipe
 from treecrf.training.loop import fit
 from treecrf.training.progress import ProgressCallback
-from treecrf.treebank import read_trees, write_trees
+from treecrf.trees.treebank import read_trees, write_trees
 
 FOLDER = "learning-curve"
 SHARES = (0.25, 0.5)

@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from treecrf.atomic_io import lock_folder, write_file
 from treecrf.config import to_toml
-from treecrf.evalb import Score, evaluate
 from treecrf.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
@@ -42,7 +41,8 @@ from treecrf.training.optimizer import learning_rate_factor, matmul_precision, s
 from treecrf.training.progress import ProgressCallback, ProgressReporter
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
 from treecrf.training.threads import ThreadTuner, restored_threads, thread_counts
-from treecrf.tree import Tree
+from treecrf.trees.evalb import Score, evaluate
+from treecrf.trees.tree import Tree
 
 _LOG = logging.getLogger(__name__)
 

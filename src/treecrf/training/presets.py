@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from treecrf.config import read_config
 from treecrf.training.config import Recipe
-from treecrf.treebank import read_trees
+from treecrf.trees.treebank import read_trees
 
 FOLDER = Path(__file__).parent / "settings"
 _LIMITS = {"hundreds": 1_000, "thousands": 10_000}  # a preset is for fewer trees than its limit

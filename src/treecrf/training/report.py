@@ -8,15 +8,15 @@ from typing import Any
 
 from treecrf.atomic_io import write_file
 from treecrf.config import read_config
-from treecrf.evalb import Score, bootstrap
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import ParserScores, evaluation_tags, score_trees
 from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.metrics_log import NAME, read_metrics
-from treecrf.tree import Span, Tree
-from treecrf.treebank import read_trees
+from treecrf.trees.evalb import Score, bootstrap
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank import read_trees
 
 REPORT = "report.md"
 _CURVE_ROWS = 15

@@ -12,7 +12,6 @@ from treecrf.data.bucketing import Budget
 from treecrf.data.subwords import SubwordTokenizer
 from treecrf.data.vectors import Vectors, read_vectors
 from treecrf.data.vocabulary import Vocabulary
-from treecrf.evalb import Rules, find_rules
 from treecrf.nn import SpanModel
 from treecrf.nn.distillation import SoftTargetStore
 from treecrf.nn.transformer import keep_layers, load_encoder
@@ -25,10 +24,11 @@ from treecrf.training.distillation import compute_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import build_optimizer
-from treecrf.tree import Tree
-from treecrf.treebank import read_trees
-from treecrf.treebank.binarize import from_spans, to_spans
-from treecrf.treebank.well_formed import count_productions
+from treecrf.trees.evalb import Rules, find_rules
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.binarize import from_spans, to_spans
+from treecrf.trees.treebank.well_formed import count_productions
 
 _MAX_EXCEPTIONS = 0.02  # of constituents
 

@@ -1,5 +1,0 @@
-"""Basic Universal Dependencies from constituency trees, and CoNLL-U."""
-
-from treecrf.dependencies.dependencies import Dependencies, to_dependencies
-
-__all__ = ["Dependencies", "to_dependencies"]

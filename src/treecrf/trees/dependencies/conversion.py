@@ -1,0 +1,278 @@
+"""Conversion of constituency trees to basic Universal Dependencies."""
+
+from itertools import pairwise
+
+from treecrf.trees.dependencies.arcs import Arcs
+from treecrf.trees.dependencies.clauses import CLAUSES, VERBS, clause_head, is_wh, verb_phrase_head
+from treecrf.trees.dependencies.fixed import merge_fixed_expressions
+from treecrf.trees.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children
+from treecrf.trees.dependencies.lexicon import BE, GET
+from treecrf.trees.dependencies.nodes import NOUN_TAGS, VERB_TAGS, Node, build_nodes, first_word, in_postorder
+from treecrf.trees.dependencies.nominals import head_index, name_arcs
+from treecrf.trees.dependencies.relations import first_word_with, relation
+from treecrf.trees.dependencies.wh_clauses import attach_wh, is_free_relative, make_free_relative
+from treecrf.trees.tree import Tree
+
+_PREPOSITIONS = frozenset(("IN", "TO", "VBG", "VBN", "RP", "JJ", "RB", "FW", "CC"))
+_REPEATED = frozenset(("NP", "PRP", "DT", "PRP$", "IN", "MD"))
+_MODIFIERS = frozenset(("ADJP", "WHADJP", "ADVP", "WHADVP", "QP", "JJ", "JJR", "RB", "CD"))
+
+
+def convert_words(tree: Tree) -> Arcs:
+    """The arcs of all words that are not punctuation; the head of the sentence and punctuation have none."""
+    root = build_nodes(tree)
+    arcs = Arcs.for_words(len(root.leaves()))
+    if root.is_punctuation:
+        return arcs
+    fixed = merge_fixed_expressions(root)
+    group_children(root)
+    for node in in_postorder(root):
+        if not node.is_leaf and node.items:
+            _convert(node, arcs)
+    for word, head in fixed:
+        arcs.attach(word, head, "fixed")
+    return arcs
+
+
+def _convert(node: Node, arcs: Arcs) -> None:
+    """Finds the head of a constituent and attaches the heads of its other children."""
+    items = node.items
+    if node.conjuncts:
+        _convert_coordination(node, arcs)
+    elif len(items) > 1 and _is_hyphenated(node):
+        _convert_hyphenated(node, arcs)
+    elif len(items) > 1 and all(item.label in ("NNP", "NNPS") for item in items):
+        _convert_name(node, arcs)
+    else:
+        _convert_phrase(node, arcs)
+
+
+def _convert_phrase(node: Node, arcs: Arcs) -> None:
+    items = node.items
+    head = items[_head_number(node)]
+    node.head = head.head
+    node.is_passive = head.is_passive or _is_passive(node, head)
+    is_predicate = node.label == "VP" and head.label in CLAUSES  # the subject of a predicate clause is its own
+    node.subject = -1 if is_predicate else head.subject
+    if is_free_relative(node, head, head):
+        make_free_relative(arcs, head)
+        node.head = head.head
+    for item in items:
+        if item is not head:
+            _attach_item(node, head, item, arcs)
+    if node.label in NOMINALS or node.label in NOUN_TAGS:
+        _attach_inner_modifiers(items, head, arcs)
+        _attach_et_al(items, head, arcs)
+    if node.label in ("QP", "NP"):
+        _attach_numbers(items, head, arcs)
+    if node.label == "PRN":
+        for mark in (node.children[0], node.children[-1]):
+            if mark.is_leaf and mark.is_punctuation:
+                arcs.attach(mark.head, node.head, "punct")
+
+
+def _head_number(node: Node) -> int:
+    label = node.label
+    if len(node.items) == 1:
+        return 0
+    if label in NOMINALS or label in NOUN_TAGS or label in _MODIFIERS:
+        return head_index(node)
+    if label == "VP" or label in VERB_TAGS:
+        return verb_phrase_head(node)
+    if label in ("PP", "WHPP", "IN"):
+        return _complement_number(node)
+    return clause_head(node)
+
+
+def _complement_number(node: Node) -> int:
+    """The number of a preposition's complement; a participle with a prepositional phrase is its own head."""
+    items = node.items
+    first = next((i for i, item in enumerate(items) if item.label in _PREPOSITIONS), None)
+    if first is None:
+        return next((i for i, item in enumerate(items) if item.label in ("PP", "WHPP")), len(items) - 1)
+    while first + 1 < len(items) and items[first].label in ("RB", "JJ") and items[first + 1].label in _PREPOSITIONS:
+        first += 1
+    following = [i for i in range(first + 1, len(items)) if items[i].label not in _PREPOSITIONS]
+    content = [i for i in following if items[i].label not in ("PRN", "INTJ", "ADVP")] or following
+    if items[first].label in ("VBN", "VBG") and content and items[content[0]].label == "PP":
+        return first
+    return content[0] if content else first
+
+
+def _is_passive(node: Node, head: Node) -> bool:
+    """Whether a verb phrase has a passive auxiliary of its head."""
+    if head.label != "VP" or first_word_with(head, VERBS).label not in ("VBN", "VBD"):
+        return False
+    return any(item.label in VERBS and first_word(item).text in BE | GET for item in node.items if item is not head)
+
+
+def _attach_item(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
+    """Attaches one child of a constituent to the head."""
+    if node.label in ("SBAR", "SBARQ") and head.label in ("S", "SQ", "SINV", "VP") and is_wh(item):
+        attach_wh(arcs, node, head, item)
+        return
+    if is_free_relative(node, head, item):
+        make_free_relative(arcs, item)
+        arcs.attach(item.head, node.head, relation(node, head, _nominal_copy(item)))
+        return
+    is_between = item.label == "SYM" or (node.label in ("QP", "CD") and item.label in ("IN", "TO"))
+    if is_between or item.label == "EDITED" or _is_repeated(node, item):
+        _attach_to_next(node, head, item, arcs)
+        return
+    following = _next_clause(node, head, item)
+    if following is not None:
+        arcs.attach(item.head, following.head, relation(node, following, item))
+        return
+    if node.label == "CONJP" or item.label == "CONJP":
+        _attach_conjunction(item, node.head, arcs)
+        return
+    name = relation(node, head, item)
+    arcs.attach(item.head, node.head, name)
+    if name.startswith(("nsubj", "csubj", "expl")) and node.label in CLAUSES:
+        node.subject = item.head
+    if name == "ccomp" and node.label == "VP" and item.label == "S" and _is_small_clause(item):
+        arcs.attach(item.subject, node.head, "obj")
+        arcs.attach(item.head, node.head, "xcomp")
+
+
+def _next_clause(node: Node, head: Node, item: Node) -> Node | None:
+    """The clause that an adverb between two clauses belongs to: He was late, (so) we left."""
+    if node.label != "S" or head.label != "S" or item.label not in ("RB", "ADVP", "IN", "CC") or item.head < head.head:
+        return None
+    return next((other for other in node.items if other.label == "S" and other.head > item.head), None)
+
+
+def _attach_to_next(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
+    """Attaches a repaired word to its repair, and the word between two numbers to the second one."""
+    items = node.items
+    index = next(i for i, other in enumerate(items) if other is item)
+    target = items[index + 1] if index + 1 < len(items) else head
+    is_joint = item.label in ("SYM", "IN", "TO")
+    arcs.attach(item.head, target.head, "case" if is_joint else "reparandum")
+
+
+def _is_repeated(node: Node, item: Node) -> bool:
+    """Whether a speaker repeats the words of a noun phrase or function word at once: the guy - the guy left."""
+    items = node.items
+    index = next(i for i, other in enumerate(items) if other is item)
+    if item.label not in _REPEATED or index + 1 == len(items) or items[index + 1].label != item.label:
+        return False
+    words, next_words = ([leaf.text for leaf in other.leaves()] for other in items[index : index + 2])
+    return words == next_words
+
+
+def _attach_numbers(items: list[Node], head: Node, arcs: Arcs) -> None:
+    """Attaches the first of two numbers to the second: (3 million), and the end of a range to its start."""
+    for first, second in pairwise(items):
+        if first.label == second.label == "CD" and second.head == first.head + 1:
+            arcs.attach(first.head, second.head, "compound")
+            if second is not head:
+                arcs.attach(second.head, head.head, "nummod")
+        elif first.label in ("SYM", "TO", "IN") and second.label == "CD" and second.head > head.head:
+            arcs.attach(second.head, head.head, "nmod")
+
+
+def _attach_inner_modifiers(items: list[Node], head: Node, arcs: Arcs) -> None:
+    """Attaches modifiers of a noun that itself modifies the head: (four step) approach, (sea level) rise."""
+    end = next(i for i, item in enumerate(items) if item is head)
+    nouns = [i for i in range(end + 1) if items[i].label in ("NN", "NNS")]
+    for first, second in pairwise(nouns):
+        if second < end and second == first + 1 and end == second + 1:
+            arcs.attach(items[first].head, items[second].head, "compound")
+    for number, noun in pairwise(items[:end]):
+        is_count = number.label == "CD" and noun.label == "NN" and number.text not in ("one", "1")
+        if is_count and noun.is_leaf:
+            arcs.attach(number.head, noun.head, "nummod")
+        if number.label in ("NNP", "NNPS") and noun.label == "CD":  # (World War II) museum
+            arcs.attach(noun.head, number.head, "flat")
+
+
+def _attach_et_al(items: list[Node], head: Node, arcs: Arcs) -> None:
+    """Attaches "et al." like a conjunction and a conjunct."""
+    for et, al in pairwise(items):
+        if et.text == "et" and al.text in ("al.", "al"):
+            arcs.attach(et.head, al.head, "cc")
+            arcs.attach(al.head, head.head, "conj")
+
+
+def _nominal_copy(clause: Node) -> Node:
+    """A stand-in for a free relative, which has the relations of a noun phrase or an adverb."""
+    label = "ADVP" if clause.first_item.label in ("WHADVP", "ADVP", "WRB") else "NP"
+    return Node(label, [], head=clause.head, text="_")
+
+
+def _is_small_clause(clause: Node) -> bool:
+    """Whether the subject of a clause is the object of the verb before it: the clause has no finite verb."""
+    verbs = [leaf for leaf in clause.leaves() if leaf.label in VERBS]
+    return not verbs or verbs[0].label in ("TO", "VB", "VBG", "VBN")
+
+
+def _attach_conjunction(item: Node, head: int, arcs: Arcs) -> None:
+    """Attaches the words of a conjunction to the conjunct after it: but also."""
+    for leaf in item.leaves():
+        if not leaf.is_punctuation:
+            is_adverb = leaf.label in ("RB", "RBR", "JJ") or leaf.text == "not"
+            arcs.attach(leaf.head, head, "advmod" if is_adverb else "cc")
+
+
+def _convert_coordination(node: Node, arcs: Arcs) -> None:
+    """Makes the first conjunct the head; conjunctions and modifiers go to the next or the previous conjunct."""
+    first = node.conjuncts[0]
+    node.head, node.is_passive, node.subject = first.head, first.is_passive, first.subject
+    items = node.items
+    positions = [i for i, item in enumerate(items) if any(item is conjunct for conjunct in node.conjuncts)]
+    for i, item in enumerate(items):
+        if i in positions:
+            arcs.attach(item.head, first.head, "conj")
+            continue
+        following = next((items[p] for p in positions if p > i), None)
+        previous = next((items[p] for p in reversed(positions) if p < i), first)
+        is_before = following is not None and (item.label in CONJUNCTIONS or _follows_conjunction(items, i))
+        target = following if is_before and following is not None else previous
+        if item.label == "SYM":
+            arcs.attach(item.head, target.head, "cc")
+        elif item.label == "CONJP":
+            _attach_conjunction(item, target.head, arcs)
+        else:
+            arcs.attach(item.head, target.head, relation(node, target, item))
+
+
+def _follows_conjunction(items: list[Node], index: int) -> bool:
+    """Whether only modifiers stand between the item and the conjunction before it."""
+    return index > 0 and (items[index - 1].label in CONJUNCTIONS or items[index].label == "SYM")
+
+
+def _is_hyphenated(node: Node) -> bool:
+    """Whether hyphens join all words of the constituent."""
+    inner = node.children[1::2]
+    return len(node.children) % 2 == 1 and all(child.label == "HYPH" for child in inner)
+
+
+def _convert_hyphenated(node: Node, arcs: Arcs) -> None:
+    """Attaches hyphenated words: the last is the head, but the first of state-of-the-art."""
+    items = node.items
+    prepositions = [i for i, item in enumerate(items) if item.label in ("IN", "TO") and 0 < i < len(items) - 1]
+    if prepositions:
+        node.head = items[0].head
+        last = items[-1]
+        arcs.attach(last.head, node.head, "nmod")
+        for item in items[1:-1]:
+            arcs.attach(item.head, last.head, "case" if item.label in ("IN", "TO") else "det")
+        return
+    node.head = items[-1].head
+    for item, following in pairwise(items):
+        is_count = item.label == "CD" and following.label in ("NN", "NNS")
+        target = following.head if is_count else node.head
+        name = "nummod" if is_count else "advmod" if item.label in ("RB", "RBR") else "compound"
+        arcs.attach(item.head, target, "amod" if item.label == "JJ" else name)
+
+
+def _convert_name(node: Node, arcs: Arcs) -> None:
+    """Attaches the words of a name, to the first for a person and to the last for other names."""
+    items = node.items
+    sisters = node.parent.items if node.parent is not None else []
+    has_determiner = any(item.label == "DT" for item in sisters)
+    head, name_heads = name_arcs(items, has_determiner=has_determiner)
+    node.head = items[head].head
+    for item, (number, name) in zip(items, name_heads, strict=True):
+        arcs.attach(item.head, items[number].head, name)

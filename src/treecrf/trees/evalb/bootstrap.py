@@ -1,0 +1,121 @@
+"""Bootstrap over sentences: confidence intervals of scores, and a paired test of two systems."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from treecrf.trees.evalb.match import Status
+from treecrf.trees.evalb.score import Score
+from treecrf.trees.evalb.summary import Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 2000
+
+
+class Interval(NamedTuple):
+    """A 95% interval: the middle 95% of the resamples."""
+
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """The F1 of two systems on the same sentences, and a test of their difference."""
+
+    f1: float
+    other_f1: float
+    difference: float
+    interval: Interval  # of the difference
+    p_value: float  # two-sided
+
+
+def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dict[str, Interval]:
+    """95% intervals of the main percentages; empty if there is no valid sentence."""
+    if not score.all.valid:
+        return {}
+    totals = _resample([score], resamples, seed)[0]
+    return {name: _interval(values) for name, values in _percentages(totals).items()}
+
+
+def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Comparison:
+    """Tests whether the F1 of `score` and `other` differ significantly; both must have the same gold trees.
+
+    A resample has the same sentences for both systems. The p-value is the proportion of resamples whose difference is
+    at least as far from the observed difference as the observed difference is from zero.
+    """
+    return compare_runs([score], [other], resamples=resamples, seed=seed)
+
+
+def compare_runs(
+    scores: Sequence[Score], others: Sequence[Score], *, resamples: int = RESAMPLES, seed: int = 0
+) -> Comparison:
+    """Tests whether the mean F1 of two systems differ, for systems with several training runs each.
+
+    Only sentences are resampled, the same ones for all runs. The test covers the variation between sentences, not
+    between seeds; the standard deviation over runs shows the latter.
+    """
+    import numpy as np
+
+    sizes = sorted({len(score.sentences) for score in (*scores, *others)}, reverse=True)
+    if not scores or not others or sizes[1:] or not sizes[0]:
+        raise ValueError(
+            f"cannot compare {len(scores)} and {len(others)} scores of {' and '.join(map(str, sizes)) or 'no'} "
+            "sentences; expected one or more of each, all of the same gold trees"
+        )
+    f1_samples = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
+    differences = np.mean(f1_samples[: len(scores)], axis=0) - np.mean(f1_samples[len(scores) :], axis=0)
+    f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
+    observed = f1 - other_f1
+    extremes = int((abs(differences - observed) >= abs(observed)).sum())
+    return Comparison(f1, other_f1, observed, _interval(differences), (extremes + 1) / (resamples + 1))
+
+
+def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
+    """For each score, the summed counts of its valid sentences in each resample: (counts, resamples)."""
+    import numpy as np
+
+    size = len(scores[0].sentences)
+    counts = np.array([[_counts(sentence) for sentence in score.sentences] for score in scores], dtype=np.float64)
+    counts = counts.reshape(len(scores), size, -1)
+    totals = np.empty((len(scores), counts.shape[2], resamples))
+    generator = np.random.default_rng(seed)
+    for number in range(resamples):
+        weights = np.bincount(generator.integers(size, size=size), minlength=size)
+        totals[:, :, number] = weights @ counts
+    return list(totals)
+
+
+def _counts(sentence: Sentence) -> list[int]:
+    counts = sentence.counts
+    complete = counts.gold == counts.predicted == counts.matched
+    values = [1, counts.gold, counts.predicted, counts.matched, counts.unlabelled, complete, counts.words, counts.tags]
+    return [value * (sentence.status == Status.VALID) for value in values]
+
+
+def _percentages(totals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    valid, gold, predicted, matched, unlabelled, complete, words, tags = totals
+    return {
+        "recall": _percent(matched, gold),
+        "precision": _percent(matched, predicted),
+        "f1": _percent(2 * matched, gold + predicted),
+        "unlabelled_f1": _percent(2 * unlabelled, gold + predicted),
+        "complete_match": _percent(complete, valid),
+        "tagging_accuracy": _percent(tags, words),
+    }
+
+
+def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    percentages: NDArray[np.float64] = 100 * part / whole.clip(min=1)
+    return percentages
+
+
+def _interval(values: NDArray[np.float64]) -> Interval:
+    import numpy as np
+
+    low, high = np.percentile(values, [2.5, 97.5])
+    return Interval(float(low), float(high))

@@ -1,0 +1,121 @@
+"""Summed counts of sentences, and their percentages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from treecrf.trees.evalb.match import Counts, Status
+
+
+class Sentence(NamedTuple):
+    """A sentence: its number, from 1, its length, its status and its counts."""
+
+    number: int
+    length: int
+    status: Status
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Recall, precision and F1 in percent; 0 if the denominator is 0."""
+
+    gold: int
+    predicted: int
+    recalled: int  # gold brackets that match
+    correct: int  # predicted brackets that match; their labels may differ from the gold ones, under equal labels
+
+    @property
+    def recall(self) -> float:
+        """Percentage of gold brackets that match."""
+        return _percent(self.recalled, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """Percentage of predicted brackets that match."""
+        return _percent(self.correct, self.predicted)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The scores of a group of sentences; only valid sentences are counted."""
+
+    sentences: int
+    errors: int
+    skipped: int
+    brackets: Accuracy
+    unlabelled: Accuracy
+    complete: int
+    unlabelled_complete: int
+    crossing: int
+    uncrossed: int
+    hardly_crossed: int  # two crossing brackets at most
+    words: int
+    tags: int
+
+    @property
+    def valid(self) -> int:
+        """The number of valid sentences."""
+        return self.sentences - self.errors - self.skipped
+
+    @property
+    def complete_match(self) -> float:
+        """Percentage of sentences whose brackets all match."""
+        return _percent(self.complete, self.valid)
+
+    @property
+    def unlabelled_complete_match(self) -> float:
+        """Percentage of sentences whose brackets all match without regard to labels."""
+        return _percent(self.unlabelled_complete, self.valid)
+
+    @property
+    def average_crossing(self) -> float:
+        """Crossing brackets per sentence."""
+        return self.crossing / self.valid if self.valid else 0.0
+
+    @property
+    def no_crossing(self) -> float:
+        """Percentage of sentences without crossing brackets."""
+        return _percent(self.uncrossed, self.valid)
+
+    @property
+    def two_or_less_crossing(self) -> float:
+        """Percentage of sentences with at most two crossing brackets."""
+        return _percent(self.hardly_crossed, self.valid)
+
+    @property
+    def tagging_accuracy(self) -> float:
+        """Percentage of words with the correct tag."""
+        return _percent(self.tags, self.words)
+
+
+def summarize(sentences: Sequence[Sentence]) -> Summary:
+    """Sums the counts of sentences."""
+    statuses = [sentence.status for sentence in sentences]
+    valid = [sentence.counts for sentence in sentences if sentence.status == Status.VALID]
+    total = Counts(*map(sum, zip(*valid, strict=True))) if valid else Counts()
+    return Summary(
+        sentences=len(sentences),
+        errors=statuses.count(Status.ERROR),
+        skipped=statuses.count(Status.SKIP),
+        brackets=Accuracy(total.gold, total.predicted, total.matched, total.matched),
+        unlabelled=Accuracy(total.gold, total.predicted, total.unlabelled, total.unlabelled),
+        complete=sum(counts.gold == counts.predicted == counts.matched for counts in valid),
+        unlabelled_complete=sum(counts.gold == counts.predicted == counts.unlabelled for counts in valid),
+        crossing=total.crossing,
+        uncrossed=sum(counts.crossing == 0 for counts in valid),
+        hardly_crossed=sum(counts.crossing <= 2 for counts in valid),
+        words=total.words,
+        tags=total.tags,
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    # the last printed digit depends on this order of operations
+    return 100.0 * part / whole if whole else 0.0

@@ -1,0 +1,33 @@
+"""Search in trees with Tregex's patterns, and changes of trees with Tsurgeon's operations."""
+
+from treecrf.trees.search.errors import PatternError, SurgeryError
+from treecrf.trees.search.expected_count import ExpectedCount
+from treecrf.trees.search.forest import Forest, read_forests
+from treecrf.trees.search.heads import CHINESE, COLLINS, HeadRules, head_positions
+from treecrf.trees.search.pattern import Counts, Match, Pattern
+from treecrf.trees.search.phrases import Clause, clauses, noun_phrases, t_units
+from treecrf.trees.search.surgery import Surgery, apply_surgeries, read_surgeries
+from treecrf.trees.search.time_limit import time_limit
+
+__all__ = [
+    "CHINESE",
+    "COLLINS",
+    "Clause",
+    "Counts",
+    "ExpectedCount",
+    "Forest",
+    "HeadRules",
+    "Match",
+    "Pattern",
+    "PatternError",
+    "Surgery",
+    "SurgeryError",
+    "apply_surgeries",
+    "clauses",
+    "head_positions",
+    "noun_phrases",
+    "read_forests",
+    "read_surgeries",
+    "t_units",
+    "time_limit",
+]

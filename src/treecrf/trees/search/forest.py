@@ -1,0 +1,199 @@
+"""Trees as flat arrays: nodes in pre-order, with the end of each subtree, parents and label ids.
+
+The words are nodes below their preterminals, with their text as label, as in Tregex.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.trees.search.heads import COLLINS, HeadRules, find_heads
+from treecrf.trees.search.labels import Label, basic_category
+from treecrf.trees.tree import Tree, build_unchecked, parse_trees, unescape
+from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.lines import Source
+
+try:
+    from treecrf.trees.search import _matcher
+except ImportError:  # installed without a C compiler
+    available = False
+else:
+    available = True
+
+Int32Array = npt.NDArray[np.int32]
+# columns of int32: label ids, ends, parents, previous, last children and starts; and the labels
+FlatArrays = tuple[bytes, bytes, bytes, bytes, bytes, bytes, list[str]]
+
+
+class Forest:
+    """Many trees in flat arrays, for searching.
+
+    Each node has its label id, the end of its subtree, its parent, the sister before it (`previous`) and its last
+    child; -1 means none. `starts` has the first node of each tree, and the number of nodes at its end.
+
+    >>> forest = Forest([Tree.parse("(S (NP (PRP We)) (VP (VBP parse)))")])
+    >>> [forest.labels[index] for index in forest.label_ids]
+    ['S', 'NP', 'PRP', 'We', 'VP', 'VBP', 'parse']
+    >>> forest.ends.tolist()
+    [7, 4, 4, 4, 7, 7, 7]
+    """
+
+    def __init__(self, trees: Iterable[Tree] | Tree, *, head_rules: HeadRules = COLLINS) -> None:
+        trees = [trees] if isinstance(trees, Tree) else list(trees)
+        self._set_columns(flatten(trees), head_rules)
+
+    @classmethod
+    def parse(cls, text: str, *, head_rules: HeadRules = COLLINS) -> "Forest":
+        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects.
+
+        >>> len(Forest.parse("(S (NN a)) (S (NN b))"))
+        2
+        """
+        columns = parse_columns(text)
+        if columns is None:
+            return cls(parse_trees(text), head_rules=head_rules)  # raises if the text has an error
+        return cls.from_columns(columns, head_rules)
+
+    @classmethod
+    def from_columns(cls, columns: FlatArrays, head_rules: HeadRules) -> "Forest":
+        """Makes a forest from flat arrays."""
+        forest = cls.__new__(cls)
+        forest._set_columns(columns, head_rules)
+        return forest
+
+    def _set_columns(self, columns: FlatArrays, head_rules: HeadRules) -> None:
+        *column_bytes, self.labels = columns
+        arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in column_bytes]
+        self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts = arrays
+        self.head_rules = head_rules
+        self.label_tables: dict[Label, bytes] = {}  # of the patterns that searched the forest
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @cached_property
+    def label_index(self) -> dict[str, int]:
+        """The id of each label."""
+        return {label: index for index, label in enumerate(self.labels)}
+
+    @cached_property
+    def basic_ids(self) -> Int32Array:
+        """The number of the basic category of each label."""
+        ids: dict[str, int] = {}
+        numbers = [ids.setdefault(basic_category(label), len(ids)) for label in self.labels]
+        return np.array(numbers, dtype=np.int32)
+
+    @cached_property
+    def heads(self) -> Int32Array:
+        """The head child of each node by the forest's head rules, or -1 at a word."""
+        return find_heads(self.label_ids, self.ends, self.labels, self.head_rules)
+
+    @cached_property
+    def addresses(self) -> tuple[int, int, int, int, int, int, int, int, int]:
+        """The numbers of nodes, trees and labels, and the addresses of the arrays, for the compiled matcher."""
+        # the arrays stay alive as long as their addresses are remembered
+        self._columns = (self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts)
+        a, b, c, d, e, f = (column.ctypes.data for column in self._columns)
+        return len(self.ends), len(self), len(self.labels), a, b, c, d, e, f
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state without the addresses, which mean nothing in a copy or in another process."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("addresses", "_columns")}
+
+    def tree_of(self, node: int) -> int:
+        """The number of the tree that contains a node."""
+        return int(np.searchsorted(self.starts, node, side="right")) - 1
+
+    def subtree(self, node: int) -> Tree | str:
+        """The constituent at a node, or the word."""
+        end = int(self.ends[node])
+        labels: list[str] = [self.labels[index] for index in self.label_ids[node:end].tolist()]
+        ends: list[int] = (self.ends[node:end] - node).tolist()
+        if end == node + 1:
+            return labels[0]
+        subtrees: list[Tree | str] = []  # finished, from right to left
+        for position in range(len(labels) - 1, -1, -1):
+            children = []
+            child = position + 1
+            while child < ends[position]:
+                children.append(subtrees.pop())
+                child = ends[child]
+            subtrees.append(build_unchecked(labels[position], tuple(children)) if children else labels[position])
+        return subtrees[0]
+
+    def words(self, node: int) -> tuple[int, int]:
+        """The span of a node: the numbers of its first word and of the word after its last one, within its tree."""
+        start, end = int(self.starts[self.tree_of(node)]), int(self.ends[node])
+        is_word = self.ends[start:end] == np.arange(start + 1, end + 1)
+        return int(is_word[: node - start].sum()), int(is_word.sum())
+
+
+def flatten(trees: list[Tree]) -> FlatArrays:
+    """Flattens trees into the arrays of a forest."""
+    return _matcher.flatten(trees, Tree) if available else flatten_in_python(trees)
+
+
+def parse_columns(text: str) -> FlatArrays | None:
+    """Reads brackets into the arrays of a forest; None without compiled code, and if the text has an error."""
+    columns = _matcher.parse(text.encode("utf-8", "surrogatepass")) if available else None
+    if columns is None or not any("\\u{" in label for label in columns[-1]):
+        return columns
+    # two spellings of a label get one id
+    label_ids, *others, labels = columns
+    ids: dict[str, int] = {}
+    new_ids = np.array([ids.setdefault(unescape(label), len(ids)) for label in labels], dtype=np.int32)
+    a, b, c, d, e = others
+    return new_ids[np.frombuffer(label_ids, dtype=np.int32)].tobytes(), a, b, c, d, e, list(ids)
+
+
+def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRules = COLLINS) -> Iterator[Forest]:
+    """Reads the trees of a file in batches: a path, an open stream, or "-" for standard input.
+
+    The formats and errors are those of `read_trees`.
+    """
+    reader = read_trees(source)
+    texts = reader.texts()
+    while batch := list(islice(texts, batch_trees)):
+        columns = parse_columns("".join(text for _, text in batch))
+        if columns is None:
+            yield Forest((tree for first, text in batch for tree in reader.parse(first, text)), head_rules=head_rules)
+        else:
+            yield Forest.from_columns(columns, head_rules)
+
+
+def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:
+    """Flattens trees without the compiled code."""
+    label_ids: list[int] = []
+    ends: list[int] = []
+    parents: list[int] = []
+    previous: list[int] = []
+    last_children: list[int] = []
+    starts = [0]
+    ids: dict[str, int] = {}
+    for tree in trees:
+        stack: list[tuple[Tree | str | None, int]] = [(tree, -1)]  # a node and its parent; None closes the parent
+        while stack:
+            node, parent = stack.pop()
+            if node is None:
+                ends[parent] = len(ends)
+                continue
+            position = len(ends)
+            label_ids.append(ids.setdefault(node if isinstance(node, str) else node.label, len(ids)))
+            ends.append(position + 1)
+            parents.append(parent)
+            previous.append(last_children[parent] if parent >= 0 else -1)
+            last_children.append(-1)
+            if parent >= 0:
+                last_children[parent] = position
+            if not isinstance(node, str):
+                stack.append((None, position))
+                children: tuple[Tree | str, ...] = node.children
+                stack += [(child, position) for child in reversed(children)]
+        starts.append(len(ends))
+    columns = [label_ids, ends, parents, previous, last_children, starts]
+    a, b, c, d, e, f = (np.array(column, dtype=np.int32).tobytes() for column in columns)
+    return a, b, c, d, e, f, list(ids)

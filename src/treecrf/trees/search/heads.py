@@ -1,0 +1,257 @@
+"""Head rules: which child of a constituent is its head.
+
+`COLLINS` has the rules of Collins (1999, pages 236 to 238) with the additions that Tregex uses, and NML like NP.
+`CHINESE` has rules for the Chinese Treebank. A rule is a direction and a list of categories, and the first rule that
+finds a child decides:
+
+- "left", "right": the first category of the list that any child has; of several such children the leftmost, rightmost;
+- "leftdis", "rightdis": the leftmost or rightmost child that has any category of the list.
+
+If no rule finds a child, the head is the first child in the direction of the last rule.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.trees.search.labels import basic_category
+from treecrf.trees.tree import Tree
+
+try:
+    from treecrf.trees.search import _matcher
+except ImportError:  # installed without a C compiler
+    available = False
+else:
+    available = True
+
+Direction = Literal["left", "right", "leftdis", "rightdis"]
+Rule = tuple[Direction, tuple[str, ...]]
+Int32Array = npt.NDArray[np.int32]
+
+DIRECTIONS: tuple[Direction, ...] = ("left", "right", "leftdis", "rightdis")
+
+
+@dataclass(frozen=True)
+class HeadRules:
+    """The rules of each category, and the rule of every other category."""
+
+    rules: dict[str, tuple[Rule, ...]]
+    default: tuple[Rule, ...]
+    # after a child with such a category, the head is the child before it: in coordinations, the first conjunct
+    conjunctions: frozenset[str] = frozenset()
+    punctuation: frozenset[str] = frozenset()  # tags that are never the first conjunct
+
+    def head_child(self, label: str, child_labels: Sequence[str], is_preterminal: Sequence[bool]) -> int:
+        """The number of the head among the children.
+
+        >>> COLLINS.head_child("NP", ["NP", "PP"], [False, False])
+        0
+        """
+        if len(child_labels) == 1:
+            return 0
+        categories = [basic_category(child) for child in child_labels]
+        rules = self.rules.get(basic_category(label).removeprefix("@"), self.default)
+        for direction, names in rules:
+            index = _first_match(direction, names, categories)
+            if index is not None:
+                return self._first_conjunct(index, child_labels, categories, is_preterminal)
+        return 0 if rules[-1][0].startswith("left") else len(categories) - 1
+
+    @cached_property
+    def tables(self) -> "_RuleTables":
+        """The rules as arrays."""
+        return _RuleTables(self)
+
+    def label_row(self, label: str) -> tuple[int, int, int, int]:
+        """The category of a label, the range of its rules, and 1 for a conjunction plus 2 for punctuation."""
+        category = basic_category(label)
+        first, last = self.tables.ranges.get(category.removeprefix("@"), self.tables.ranges[None])
+        flags = (category in self.conjunctions) + 2 * (label in self.punctuation)
+        return self.tables.category_ids.get(category, -1), first, last, flags
+
+    def _first_conjunct(
+        self, index: int, labels: Sequence[str], categories: Sequence[str], is_preterminal: Sequence[bool]
+    ) -> int:
+        if index < 2 or categories[index - 1] not in self.conjunctions:
+            return index
+        is_punctuation = is_preterminal[index - 2] and labels[index - 2] in self.punctuation
+        return index if is_punctuation else index - 2
+
+
+def _first_match(direction: Direction, names: tuple[str, ...], categories: Sequence[str]) -> int | None:
+    positions = range(len(categories)) if direction.startswith("left") else range(len(categories) - 1, -1, -1)
+    if direction.endswith("dis"):
+        return next((index for index in positions if categories[index] in names), None)
+    return next((index for name in names for index in positions if categories[index] == name), None)
+
+
+def head_positions(tree: Tree, rules: "HeadRules | None" = None) -> list[int]:
+    """The number of the head word of each node of `tree.walk()`.
+
+    >>> head_positions(Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"))
+    [2, 1, 0, 1, 2, 2]
+    """
+    rules = rules or COLLINS
+    nodes = list(tree.walk())
+    positions = [0] * len(nodes)
+    word = sum(node.is_leaf for node in nodes)
+    finished: list[int] = []  # nodes whose parent is not finished, from right to left
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
+        if node.is_leaf:
+            word -= 1
+            positions[index] = word
+        else:
+            children = [finished.pop() for _ in node.child_trees]
+            labels = [nodes[child].label for child in children]
+            head = rules.head_child(node.label, labels, [nodes[child].is_leaf for child in children])
+            positions[index] = positions[children[head]]
+        finished.append(index)
+    return positions
+
+
+def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules) -> Int32Array:
+    """The head child of each node of a forest, or -1 at a word."""
+    if not available:
+        return find_heads_in_python(label_ids, ends, labels, rules)
+    has_children = ends > np.arange(1, len(ends) + 1)
+    constituent_ids = np.flatnonzero(np.bincount(label_ids[has_children], minlength=len(labels)))
+    label_rules = np.zeros((len(labels), 4), dtype=np.int32)
+    label_rules[constituent_ids] = [rules.label_row(labels[index]) for index in constituent_ids.tolist()]
+    heads = np.empty(len(ends), dtype=np.int32)
+    rows, categories = rules.tables.rows, rules.tables.categories
+    addresses = [array.ctypes.data for array in (label_ids, ends, heads, label_rules, rows, categories)]
+    _matcher.find_heads(len(ends), len(labels), len(rows), len(categories), *addresses)
+    return heads
+
+
+def find_heads_in_python(
+    label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules
+) -> Int32Array:
+    """The heads without the compiled code."""
+    end_list, id_list = ends.tolist(), label_ids.tolist()
+    heads = np.full(len(ends), -1, dtype=np.int32)
+    for node, end in enumerate(end_list):
+        children = []
+        child = node + 1
+        while child < end:
+            children.append(child)
+            child = end_list[child]
+        if children:
+            # a preterminal has one child, which has none
+            is_preterminal = [end_list[child] == child + 2 for child in children]
+            names = [labels[id_list[child]] for child in children]
+            heads[node] = children[rules.head_child(labels[id_list[node]], names, is_preterminal)]
+    return heads
+
+
+class _RuleTables:
+    """Head rules as arrays, for the compiled code.
+
+    `rows` has the direction of each rule and its range in `categories`; `ranges` has the rows of each category's rules.
+    """
+
+    def __init__(self, rules: HeadRules) -> None:
+        self.category_ids: dict[str, int] = {}
+        self.ranges: dict[str | None, tuple[int, int]] = {}  # None: every other category
+        rows: list[tuple[int, int, int]] = []
+        categories: list[int] = []
+        for category, category_rules in [*rules.rules.items(), (None, rules.default)]:
+            first = len(rows)
+            for direction, names in category_rules:
+                rows.append((DIRECTIONS.index(direction), len(categories), len(categories) + len(names)))
+                categories += [self.category_ids.setdefault(name, len(self.category_ids)) for name in names]
+            self.ranges[category] = first, len(rows)
+        self.rows = np.array(rows, dtype=np.int32)
+        self.categories = np.array(categories, dtype=np.int32)
+
+
+def _parse_rules(text: str) -> dict[str, tuple[Rule, ...]]:
+    """Reads lines of a category and its rules, which are separated by semicolons."""
+    rules: dict[str, tuple[Rule, ...]] = {}
+    for line in text.strip().splitlines():
+        category, _, rest = line.strip().partition(" ")
+        parsed: list[Rule] = []
+        for rule in rest.split(";"):
+            name, *categories = rule.split()
+            parsed.append((next(direction for direction in DIRECTIONS if direction == name), tuple(categories)))
+        rules[category] = tuple(parsed)
+    return rules
+
+
+COLLINS = HeadRules(
+    _parse_rules(
+        """
+        ADJP left NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
+        ADVP right RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN
+        CONJP right CC RB IN
+        EDITED left
+        FRAG right
+        INTJ left
+        LST right LS :
+        NAC left NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW
+        NML rightdis NN NNP NNPS NNS NX POS JJR; left NML NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
+        NP rightdis NN NNP NNPS NNS NX POS JJR; left NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
+        NX left
+        PP right IN TO VBG VBN RP FW
+        PRN left
+        PRT right RP
+        QP left $ IN NNS NN JJ RB DT CD NCD QP JJR JJS
+        RRC right VP NP ADVP ADJP PP
+        S left TO IN VP S SBAR ADJP UCP NP
+        SBAR left WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG
+        SBARQ left SQ S SINV SBARQ FRAG
+        SINV left VBZ VBD VBP VB MD VP S SINV ADJP NP
+        SQ left VBZ VBD VBP VB MD VP SQ
+        TYPO left
+        UCP right
+        VP left TO VBD VBN MD VBZ VB VBG VBP AUX AUXG VP ADJP NN NNS NP
+        WHADJP left CC WRB JJ ADJP
+        WHADVP right CC WRB
+        WHNP left WDT WP WP$ WHADJP WHPP WHNP
+        WHPP right IN TO FW
+        X right
+        XS right IN
+        """
+    ),
+    default=(("left", ()),),
+    conjunctions=frozenset(("CC", "CONJP")),
+    punctuation=frozenset(("''", "``", "-LRB-", "-RRB-", ".", ":", ",")),
+)
+CHINESE = HeadRules(
+    _parse_rules(
+        """
+        ADJP right ADJP JJ; rightdis AD NN CS
+        ADVP right ADVP AD
+        CLP right CLP M
+        CP right CP DEC; right IP VP
+        DNP right DEG DEC; right DNP
+        DP left DP DT CD
+        DVP right DEV; right DVP
+        FRAG right VV NR NN NT
+        INTJ right INTJ IJ
+        IP right VP IP; right NP
+        LCP right LCP LC
+        LST right LST CD OD
+        NP right NP NN NT NR QP
+        PP left PP P
+        PRN rightdis NP VP IP QP NT NR NN
+        QP right QP CLP CD OD
+        UCP right
+        VCD left VCD VV VA VC VE
+        VCP left VCP VV VA VC VE
+        VNV left VNV VV VA VC VE
+        VP left VP VPT VV VA VC VE BA LB VCD VSB VRD VNV VCP
+        VPT left VNV VV VA VC VE
+        VRD left VRD VV VA VC VE
+        VSB right VSB VV VA VC VE
+        """
+    ),
+    default=(("right", ()),),
+)
+
+HEAD_RULES = {"en": COLLINS, "zh": CHINESE}  # by the language of a model; those of other languages have none

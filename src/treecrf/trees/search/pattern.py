@@ -1,0 +1,163 @@
+"""Compiled patterns, and their matches in trees."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from treecrf.trees.search import fast
+from treecrf.trees.search.forest import Forest, Int32Array
+from treecrf.trees.search.naive import find_matches
+from treecrf.trees.search.program import Program
+from treecrf.trees.search.syntax import parse_pattern
+from treecrf.trees.tree import Tree
+
+Trees = Tree | Iterable[Tree] | Forest
+
+
+class Counts(NamedTuple):
+    """How often a pattern matches, at how many nodes, and in how many trees."""
+
+    matches: int
+    nodes: int
+    trees: int
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match: the position of its node in a forest, the positions of nodes with names, and the variables."""
+
+    forest: Forest
+    position: int
+    positions: dict[str, int]
+    variables: dict[str, str]
+
+    @property
+    def node(self) -> Tree | str:
+        """The constituent, or the word, that the pattern describes first."""
+        return self.forest.subtree(self.position)
+
+    @property
+    def names(self) -> dict[str, Tree | str]:
+        """The constituents and words that have names in the pattern."""
+        return {name: self.forest.subtree(position) for name, position in self.positions.items()}
+
+    def __getitem__(self, name: str) -> Tree | str:
+        if name not in self.positions:
+            raise KeyError(
+                f"no node is named {name!r} in this match; the names are {', '.join(self.positions) or 'none'}"
+            )
+        return self.forest.subtree(self.positions[name])
+
+    @property
+    def tree(self) -> Tree:
+        """The whole tree of the match."""
+        return cast(Tree, self.forest.subtree(int(self.forest.starts[self.tree_number])))
+
+    @property
+    def tree_number(self) -> int:
+        """The number of the tree in the forest, from 0."""
+        return self.forest.tree_of(self.position)
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The words of the node: `words[start:end]` of its tree."""
+        return self.forest.words(self.position)
+
+
+class Pattern:
+    """A compiled pattern of Tregex's language.
+
+    >>> tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")
+    >>> [(str(match.node), str(match["noun"])) for match in Pattern("NP < NN=noun").find(tree)]
+    [('(NP (DT the) (NN cat))', '(NN cat)')]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.expression = parse_pattern(text)
+        self.program = Program(self.expression)
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.text!r})"
+
+    def __reduce__(self) -> "tuple[type[Pattern], tuple[str]]":
+        return Pattern, (self.text,)  # a copy is compiled anew: the program remembers addresses
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of nodes in the pattern."""
+        return tuple(self.program.names)
+
+    def find(self, trees: Trees) -> Iterator[Match]:
+        """Yields the matches in the order of the trees, and at a node one for each way to match."""
+        forest = _to_forest(trees)
+        matches = fast.find_matches(self.program, forest) if fast.available else find_matches(self.expression, forest)
+        for match in matches:
+            yield Match(forest, *match)
+
+    def positions(self, trees: Trees) -> Int32Array:
+        """The position of the node of each match in the arrays of the forest."""
+        forest = _to_forest(trees)
+        if fast.available:
+            return fast.match_rows(self.program, forest)[0][:, 0]
+        return np.array([match.node for match in find_matches(self.expression, forest)], dtype=np.int32)
+
+    def count_by_tree(self, trees: Trees, *, nodes: bool = False) -> Int32Array:
+        """The number of matches in each tree; with `nodes`, a node that matches in several ways counts once."""
+        forest = _to_forest(trees)
+        positions = self.positions(forest)
+        if nodes:
+            positions = _distinct_nodes(positions)
+        numbers = np.searchsorted(forest.starts, positions, side="right") - 1
+        return np.bincount(numbers, minlength=len(forest)).astype(np.int32)
+
+    def count(self, trees: Trees) -> Counts:
+        """Counts the matches, the nodes and the trees with a match.
+
+        >>> Pattern("NP").count(Tree.parse("(NP (NP (NN cat)) (CC and) (NP (NN dog)))"))
+        Counts(matches=3, nodes=3, trees=1)
+        """
+        forest = _to_forest(trees)
+        positions = self.positions(forest)
+        nodes = _distinct_nodes(positions)
+        numbers = np.searchsorted(forest.starts, nodes, side="right")
+        return Counts(len(positions), len(nodes), int(np.count_nonzero(np.diff(numbers, prepend=-1))))
+
+
+@lru_cache(maxsize=512)
+def compile_pattern(text: str) -> Pattern:
+    """Compiles a pattern; recent patterns are remembered."""
+    return Pattern(text)
+
+
+def search_tree(tree: Tree, pattern: "str | Pattern") -> Iterator[Match]:
+    """The matches of a pattern in one tree; `Tree.search` calls this."""
+    compiled = compile_pattern(pattern) if isinstance(pattern, str) else pattern
+    return compiled.find(_last_forest(tree))
+
+
+class _LastForest:
+    """The flat arrays of the tree that was searched last: several patterns often search one tree."""
+
+    def __init__(self) -> None:
+        self._pair: tuple[Tree, Forest] | None = None
+
+    def __call__(self, tree: Tree) -> Forest:
+        pair = self._pair  # read once: another thread may replace it
+        if pair is None or pair[0] is not tree:
+            pair = self._pair = tree, Forest(tree)
+        return pair[1]
+
+
+_last_forest = _LastForest()
+
+
+def _distinct_nodes(positions: Int32Array) -> Int32Array:
+    return positions[np.flatnonzero(np.diff(positions, prepend=-1))]  # the matches of a node are consecutive
+
+
+def _to_forest(trees: Trees) -> Forest:
+    return trees if isinstance(trees, Forest) else Forest(trees)

@@ -1,0 +1,175 @@
+"""Clauses, T-units and noun phrases of English trees in the style of the Penn Treebank.
+
+They are patterns with names; `Tree.search` finds what they do not. Labels may have function tags.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from treecrf.trees.search.labels import basic_category
+from treecrf.trees.search.pattern import Match, search_tree
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.splitter import ROOTS
+
+Role = Literal["main", "subordinate", "relative"]
+
+_FINITE = "MD|VBD|VBP|VBZ"
+_SENTENCE = "@S|SBARQ|SINV|SQ"
+_CLAUSE = f"@S|SINV|SQ [< @VP | < {_FINITE}]"
+_IS_FINITE = " ".join(
+    (
+        f"[< {_FINITE}",
+        f"| < (@VP [<# {_FINITE} | < CC|CONJP < (@VP <# {_FINITE})])",
+        # imperative ("Go!"), or subjunctive ("that he go")
+        "| < (@VP <# VB) [!>> @VP|SBAR|NP|PP | > (@SBAR < (IN !< for|For))]]",
+    )
+)
+_IS_EMBEDDED = f"[>> @SBAR | >> ({_CLAUSE})]"
+# in an SBAR after a noun, which has a wh-phrase or no complementizer, and may be coordinated
+_NOMINAL = "@NP|NML|NX"
+_IS_RELATIVE = f">+(@S) (@SBAR [< /^WH/ | !< IN|DT] [$-- __ > {_NOMINAL} | > (@SBAR $-- __ > {_NOMINAL})])"
+_T_UNIT = f"{_SENTENCE} [> _ROOT_ | [$-- {_SENTENCE} !>> @SBAR|VP]]"
+_FRAGMENT = f"@FRAG > _ROOT_ !<< ({_T_UNIT})"
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause over `words[start:end]`, with its subject and its main verb if it has them.
+
+    The role of a clause is "relative" if it modifies a noun, "subordinate" if it is inside of another clause or of an
+    SBAR, and "main" otherwise. The subject of "who left" is the wh-phrase. The verb is a preterminal.
+    """
+
+    node: Tree
+    start: int
+    end: int
+    role: Role
+    is_finite: bool
+    subject: Tree | None
+    verb: Tree | None
+
+
+def clauses(tree: Tree) -> list[Clause]:
+    """The clauses of a tree, from outer to inner ones and from left to right.
+
+    A clause is an S, SINV or SQ with a verb phrase or a finite verb as a child. An S that only coordinates clauses is
+    none. Imperatives and subjunctives are finite.
+
+    >>> tree = Tree.parse(
+    ...     "(S (NP (PRP I)) (VP (VBP know) (NP (NP (DT the) (NN man)) "
+    ...     "(SBAR (WHNP (WP who)) (S (VP (VBD tried) (S (VP (TO to) (VP (VB call))))))))))"
+    ... )
+    >>> for clause in clauses(tree):
+    ...     print(clause.role, clause.is_finite, clause.subject, clause.verb)
+    main True (NP (PRP I)) (VBP know)
+    relative True (WHNP (WP who)) (VBD tried)
+    subordinate False None (VB call)
+    """
+    tree = _with_root(tree)
+    matches = _distinct(tree, _CLAUSE)
+    finite, embedded, relative = (
+        {match.position for match in search_tree(tree, f"{_CLAUSE} {condition}")}
+        for condition in (_IS_FINITE, _IS_EMBEDDED, _IS_RELATIVE)
+    )
+    subjects = _subjects(tree)
+    results: list[Clause] = []
+    for position, match in matches.items():
+        role: Role = "main"
+        if position in embedded:
+            role = "relative" if position in relative else "subordinate"
+        node = match.node
+        assert isinstance(node, Tree)
+        start, end = match.span
+        results.append(Clause(node, start, end, role, position in finite, subjects.get(position), _main_verb(node)))
+    return results
+
+
+def t_units(tree: Tree) -> list[Tree]:
+    """The T-units of a tree: main clauses with everything that depends on them (Hunt 1965), by the rules of Lu (2010).
+
+    A sentence fragment is a T-unit if it contains no other.
+
+    >>> tree = Tree.parse(
+    ...     "(S (S (NP (PRP We)) (VP (VBD left))) (CC and) (S (NP (PRP they)) (VP (VBD stayed))))"
+    ... )
+    >>> [" ".join(unit.words) for unit in t_units(tree)]
+    ['We left', 'they stayed']
+    """
+    tree = _with_root(tree)
+    units = _distinct(tree, _T_UNIT) | _distinct(tree, _FRAGMENT)
+    # in the rules, a coordination stands for its first conjunct
+    coordinations = search_tree(tree, f"__ < ({_SENTENCE}=first !$-- {_SENTENCE} $++ {_SENTENCE})")
+    first_conjuncts = {match.position: match.positions["first"] for match in coordinations}
+    nodes = []
+    for position, match in units.items():
+        while position in first_conjuncts:
+            position = first_conjuncts[position]
+        nodes.append(match.forest.subtree(position))
+    return [node for node in nodes if isinstance(node, Tree)]
+
+
+def noun_phrases(tree: Tree, *, maximal: bool = True) -> list[Tree]:
+    """The noun phrases of a tree that are not inside of another one; without `maximal`, all of them.
+
+    >>> tree = Tree.parse("(S (NP (NP (DT the) (NN man)) (PP (IN on) (NP (DT the) (NN hill)))) (VP (VBD left)))")
+    >>> [" ".join(phrase.words) for phrase in noun_phrases(tree)]
+    ['the man on the hill']
+    >>> [" ".join(phrase.words) for phrase in noun_phrases(tree, maximal=False)]
+    ['the man on the hill', 'the man', 'the hill']
+    """
+    nodes = [match.node for match in search_tree(tree, "@NP !>> @NP" if maximal else "@NP")]
+    return [node for node in nodes if isinstance(node, Tree)]
+
+
+def _with_root(tree: Tree) -> Tree:
+    return tree if tree.label in ROOTS else Tree("TOP", (tree,))
+
+
+def _distinct(tree: Tree, pattern: str) -> dict[int, Match]:
+    """The first match of each node, by its position."""
+    matches: dict[int, Match] = {}
+    for match in search_tree(tree, pattern):
+        matches.setdefault(match.position, match)
+    return matches
+
+
+# patterns with a subject, in the order in which they are tried
+_SUBJECTS = (
+    # the last noun phrase before the verb
+    f"{_CLAUSE} < (@NP=subject $++ @VP !$++ (@NP $++ @VP))",
+    # the first noun phrase after the finite verb of a question or an inversion
+    f"@SINV|SQ < (@NP=subject $-- {_FINITE} !$-- (@NP $-- {_FINITE}))",
+    "@SINV < (@NP=subject $-- @VP !$-- (@NP $-- @VP))",
+    # a clause ("That he left surprised us"), but not before an imperative
+    "@S < (@SBAR|S=subject $++ (@VP !<# VB) !$++ (@SBAR|S $++ @VP))",
+    # the wh-phrase of a question or a relative clause without a subject of its own
+    "@S|SQ !< @NP < @VP > (@SBAR|SBARQ < @WHNP=subject)",
+)
+
+
+def _subjects(tree: Tree) -> dict[int, Tree]:
+    subjects: dict[int, Tree] = {}
+    for pattern in _SUBJECTS:
+        for match in search_tree(tree, pattern):
+            subject = match["subject"]
+            if isinstance(subject, Tree):
+                subjects.setdefault(match.position, subject)
+    return subjects
+
+
+def _main_verb(clause: Tree) -> Tree | None:
+    """The verb of the innermost verb phrase; of coordinated verbs and verb phrases, the first one."""
+    verb: Tree | None = None
+    node: Tree | None = clause
+    while node is not None:
+        phrase = None
+        for child in node.child_trees:
+            if child.label in ("CC", "CONJP"):
+                break
+            if child.is_leaf and child.label.startswith(("VB", "MD")):
+                verb = child
+            elif basic_category(child.label) == "VP":
+                phrase = child
+                break
+        node = phrase
+    return verb

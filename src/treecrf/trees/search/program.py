@@ -1,0 +1,175 @@
+"""Patterns as programs of goals, for the compiled matcher.
+
+A goal has the number of the goal after it, so that the goals of a conjunction form a chain and the alternatives of a
+disjunction continue at the same goal. A match is complete at the goal EMIT. A negated relation is a chain of its own,
+which ends at ACCEPT.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.trees.search.labels import Label
+from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
+from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
+
+Int32Array = npt.NDArray[np.int32]
+
+_OPCODES = {symbol: number for number, symbol in enumerate(RELATIONS)}
+
+
+class Kind(IntEnum):
+    """Kinds of goals. The numbers are those of the compiled matcher."""
+
+    EMIT = 0  # records a match
+    ACCEPT = 1  # ends a chain that only asks whether there is a match
+    NODE = 2  # tries the candidates of a relation
+    OR = 3  # tries alternatives
+    NOT = 4  # continues if a chain has no match
+    NOT_ALL = 5  # continues if one of several chains has no match
+    FIRST = 6  # continues after the first match of a chain, or without one
+    OPTIONAL = 7  # continues after every match of a chain that ends at MARK, or without one
+    MARK = 8  # notes that an OPTIONAL chain has matched
+
+
+class LabelMode(IntEnum):
+    """How a goal tests a label. The numbers are those of the compiled matcher."""
+
+    TABLE = 0  # a table of label ids
+    ROOT = 1
+    NOT_ROOT = 2
+    REFERENCE = 3
+    LINK = 4
+    BASIC_LINK = 5
+
+
+@dataclass
+class Goal:
+    """A goal; the fields after `following` depend on its kind, and -1 means none."""
+
+    kind: Kind
+    following: int = -1
+    first: int = -1  # range of subgoals, for OR and NOT_ALL; the subgoal, for NOT, FIRST and OPTIONAL
+    last: int = -1
+    context: int = -1  # the goal whose node the relation starts from; -1: the node of the match
+    relation: int = 0
+    number: int = 0
+    path: int = -1  # table
+    mode: int = 0
+    label: int = -1  # table; for references and links, the number of the name
+    name: int = -1
+    first_group: int = 0
+    last_group: int = 0
+
+    def row(self) -> tuple[int, ...]:
+        fields = (self.kind, self.following, self.first, self.last, self.context, self.relation, self.number)
+        return (*fields, self.path, self.mode, self.label, self.name, self.first_group, self.last_group)
+
+
+class Program:
+    """The goals of a pattern, its label tables, its names and its variables."""
+
+    def __init__(self, expression: Expression) -> None:
+        self.goals = [Goal(Kind.EMIT), Goal(Kind.ACCEPT)]
+        self.subgoals: list[int] = []
+        self.labels: list[Label] = []
+        self.groups: list[tuple[Label, int, int]] = []  # label, group number, number of the variable
+        self.names: list[str] = []
+        self.variables: list[str] = []
+        self.uses_heads = False
+        self.uses_basic_links = False
+        self.start = self._compile(expression, -1, 0)
+
+    @cached_property
+    def _arrays(self) -> list[Int32Array]:
+        """The goals, the subgoals and the variables of the groups."""
+        rows = [goal.row() for goal in self.goals]
+        variables = [variable for *_, variable in self.groups]
+        return [np.array(values, dtype=np.int32) for values in (rows, self.subgoals, variables)]
+
+    @cached_property
+    def addresses(self) -> tuple[int, int, int, int, int, int, int, int, int, int]:
+        """The first goal, the sizes of the program and the addresses of its arrays, for the compiled matcher."""
+        goals, subgoals, variables = (array.ctypes.data for array in self._arrays)
+        sizes = (self.start, len(self.goals), len(self.subgoals), len(self.labels), len(self.groups))
+        return *sizes, len(self.names), len(self.variables), goals, subgoals, variables
+
+    def _add(self, goal: Goal) -> int:
+        self.goals.append(goal)
+        return len(self.goals) - 1
+
+    def _compile(self, expression: Expression, context: int, following: int) -> int:
+        """Adds the goals of an expression, and returns the first one."""
+        if expression.is_negated:
+            return self._compile_negation(expression, context, following)
+        if not expression.is_optional:
+            return self._compile_positive(expression, context, following)
+        if isinstance(expression, NodePattern):
+            subgoal = self._compile_positive(expression, context, int(Kind.ACCEPT))
+            return self._add(Goal(Kind.FIRST, following, first=subgoal))
+        goal = self._add(Goal(Kind.OPTIONAL, following))
+        mark = self._add(Goal(Kind.MARK, following, first=goal))
+        self.goals[goal].first = self._compile_positive(expression, context, mark)
+        return goal
+
+    def _compile_negation(self, expression: Expression, context: int, following: int) -> int:
+        if isinstance(expression, Coordination) and expression.kind == "and":
+            goals = [self._compile(child, context, int(Kind.ACCEPT)) for child in expression.children]
+            return self._add(Goal(Kind.NOT_ALL, following, *self._add_subgoals(goals)))
+        subgoal = self._compile_positive(expression, context, int(Kind.ACCEPT))
+        return self._add(Goal(Kind.NOT, following, first=subgoal))
+
+    def _compile_positive(self, expression: Expression, context: int, following: int) -> int:
+        if isinstance(expression, NodePattern):
+            return self._compile_node(expression, context, following)
+        if expression.kind == "and":
+            for child in reversed(expression.children):
+                following = self._compile(child, context, following)
+            return following
+        goals = [self._compile(child, context, following) for child in expression.children]
+        return self._add(Goal(Kind.OR, following, *self._add_subgoals(goals)))
+
+    def _add_subgoals(self, goals: list[int]) -> tuple[int, int]:
+        first = len(self.subgoals)
+        self.subgoals += goals
+        return first, len(self.subgoals)
+
+    def _compile_node(self, pattern: NodePattern, context: int, following: int) -> int:
+        relation = pattern.relation
+        goal = Goal(Kind.NODE, following, context=context, relation=_OPCODES[relation.symbol], number=relation.number)
+        self.uses_heads |= relation.symbol in HEAD_RELATIONS
+        if relation.path is not None:
+            goal.path = _index(self.labels, relation.path)
+        if pattern.name is not None:
+            goal.name = _index(self.names, pattern.name)
+        self._compile_label(goal, pattern.label)
+        index = self._add(goal)
+        if pattern.child is not None:
+            goal.following = self._compile(pattern.child, index, following)
+        return index
+
+    def _compile_label(self, goal: Goal, label: Label) -> None:
+        if label.kind == "reference":
+            goal.mode, goal.label = LabelMode.REFERENCE, _index(self.names, label.text)
+        elif label.kind == "link":
+            goal.mode = LabelMode.BASIC_LINK if label.is_basic else LabelMode.LINK
+            self.uses_basic_links |= label.is_basic
+            goal.label = _index(self.names, label.text)
+        elif label.kind == "root":
+            goal.mode = LabelMode.NOT_ROOT if label.is_negated else LabelMode.ROOT
+        else:
+            goal.label = _index(self.labels, label)
+        goal.first_group = len(self.groups)
+        self.groups += [(label, number, _index(self.variables, name)) for number, name in label.groups]
+        goal.last_group = len(self.groups)
+
+
+def _index(values: list[Any], value: Any) -> int:
+    """The number of a value, which is added if it is new."""
+    if value not in values:
+        values.append(value)
+    return values.index(value)

@@ -1,0 +1,313 @@
+"""Parser of Tregex's pattern language: text becomes a tree of node patterns and coordinations.
+
+pattern     = node_tree ("|" node_tree)*
+node_tree   = "(" node_tree ")" [relations] | description [relations]
+node        = "(" node_tree ")" | description
+description = ["!"] ["@"] (label ("#" number "%" variable)* ["=" name] | "~" name ["=" name] | "=" name)
+relations   = conjunction ("|" conjunction)*
+conjunction = modified (["&"] modified)*
+modified    = "!" modified | ["?"] ("[" relations "]" | "(" relations ")" | relation)
+relation    = symbol [number] node | path_symbol path_label node | "<..." "{" node (";" node)* "}"
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from treecrf.trees.search.errors import PatternError
+from treecrf.trees.search.java_regex import RegexError
+from treecrf.trees.search.labels import Label, LabelKind, label_test
+from treecrf.trees.search.relations import NUMBERED, SYNONYMS
+from treecrf.trees.search.tokens import Token, read_tokens
+
+MAX_DEPTH = 50  # nested brackets of a pattern
+MAX_NODES = 150  # descriptions in a pattern; the matchers recurse over them
+_MAX_CHILD = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation: its symbol without synonyms, the child's number for `<i` and `>i`, and the label of a path."""
+
+    symbol: str
+    number: int = 0
+    path: Label | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodePattern:
+    """A description of a node, its relation to the node before it, and the relations to nodes after it."""
+
+    relation: Relation
+    label: Label
+    name: str | None = None
+    child: "Expression | None" = None
+    is_negated: bool = False
+    is_optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """A conjunction or a disjunction of relations; at the root, a disjunction of nodes."""
+
+    kind: Literal["and", "or"]
+    children: "tuple[Expression, ...]"
+    is_negated: bool = False
+    is_optional: bool = False
+
+
+Expression = NodePattern | Coordination
+
+_Value = TypeVar("_Value")
+
+_ROOT = Relation("==")  # the node itself
+_LABELS: dict[str, LabelKind] = {"literal": "literal", "regex": "regex", "any": "any", "root": "root"}
+_PATH_LABELS: dict[str, LabelKind] = {"literal": "path_literal", "regex": "path_regex", "any": "any"}
+_RELATION_STARTS = {"relation", "sequence", "path", "!", "?", "[", "("}
+_NODE_STARTS = {"(", "!", "@", "~", "=", *_LABELS}
+
+
+def parse_pattern(pattern: str) -> Expression:
+    """Parses a pattern; an error is a `PatternError` with the place."""
+    return _Parser(pattern).parse()
+
+
+class _Parser:
+    """A recursive-descent parser with two tokens of lookahead."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.tokens = read_tokens(pattern)
+        self.position = 0
+        self.depth = 0
+        self.node_count = 0
+        self.names: set[str] = set()  # declared so far
+        self.is_under_negation = False
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.position]
+
+    def parse(self) -> Expression:
+        nodes = [self.node_tree(_ROOT)]
+        while self.token.kind == "|" and self.tokens[self.position + 1].kind in _NODE_STARTS:
+            self.position += 1
+            nodes.append(self.node_tree(_ROOT))
+        if self.token.kind == "&":
+            raise self.error("'&' stands between relations, such as NP < DT & < NN; found it after a node")
+        self.expect("end", "a relation, or the end of the pattern")
+        return nodes[0] if len(nodes) == 1 else Coordination("or", tuple(nodes))
+
+    def node_tree(self, relation: Relation) -> NodePattern:
+        if self.token.kind != "(":
+            return self.add_relations(self.description(relation))
+        opening = self.token
+        node = self.in_brackets(")", lambda: self.node_tree(relation))
+        if node.child is None and self.token.kind in _RELATION_STARTS:
+            # Tregex refuses this too: its conjunction needs relations inside and outside of the brackets
+            raise self.error("a node without relations in brackets; remove the brackets", opening)
+        return self.add_relations(node)
+
+    def add_relations(self, node: NodePattern) -> NodePattern:
+        if self.token.kind not in _RELATION_STARTS:
+            return node
+        child = self.relations()
+        return replace(node, child=child if node.child is None else Coordination("and", (node.child, child)))
+
+    def node(self, relation: Relation) -> NodePattern:
+        if self.token.kind == "(":
+            return self.in_brackets(")", lambda: self.node_tree(relation))
+        return self.description(relation)
+
+    def description(self, relation: Relation) -> NodePattern:
+        self.node_count += 1
+        if self.node_count > MAX_NODES:
+            raise self.error(f"the pattern describes more than {MAX_NODES} nodes")
+        is_negated = self.accept("!") is not None
+        is_basic = self.accept("@") is not None
+        token = self.token
+        if token.kind == "=":
+            self.position += 1
+            return NodePattern(relation, Label("reference", self.reference()))
+        if token.kind == "~":
+            self.position += 1
+            label = Label("link", self.reference(), is_basic=is_basic)
+            return NodePattern(relation, label, self.name() if self.accept("=") else None)
+        kind = _LABELS.get(token.kind)
+        if kind is None:
+            raise self.error(f"expected a label, found {self.found()}")
+        self.position += 1
+        groups = []
+        while self.accept("#"):
+            groups.append(self.group())
+        label = Label(kind, _label_text(token), is_negated=is_negated, is_basic=is_basic, groups=tuple(groups))
+        self.check_label(label, token)
+        name = None
+        if self.accept("="):
+            if self.is_under_negation:
+                raise self.error("a node under '!' cannot have a name: no node matches it")
+            name = self.name()
+        return NodePattern(relation, label, name)
+
+    def group(self) -> tuple[int, str]:
+        number = int(self.expect("number", "the number of a group, as in #1%x").text)
+        self.expect("%", "'%' and the name of a variable, as in #1%x")
+        return number, self.expect("literal", "the name of a variable").text
+
+    def check_label(self, label: Label, token: Token) -> None:
+        try:
+            test = label_test(label)
+        except RegexError as error:
+            place = Token("", "", token.offset + 1 + error.offset)
+            raise self.error(f"the regular expression is wrong: {error.reason}", place) from None
+        if label.groups and label.is_negated:
+            raise self.error("a label with '!' cannot set a variable: it has no matching group", token)
+        for number, _ in label.groups:
+            if not 0 <= number <= test.group_count:
+                raise self.error(f"group {number} does not exist; the label has {test.group_count}", token)
+
+    def name(self) -> str:
+        token = self.expect("literal", "a name")
+        if token.text in self.names:
+            raise self.error(f"the name {token.text!r} is declared twice; a reference has no label: =name", token)
+        self.names.add(token.text)
+        return token.text
+
+    def reference(self) -> str:
+        token = self.expect("literal", "a name")
+        if token.text not in self.names:
+            raise self.error(f"no node before this one has the name {token.text!r}", token)
+        return token.text
+
+    def relations(self) -> Expression:
+        """Parses a disjunction; a name that one alternative declares is unknown in the others."""
+        names_before = set(self.names)
+        children = [self.conjunction()]
+        all_names = set(self.names)
+        while self.token.kind == "|" and self.tokens[self.position + 1].kind in _RELATION_STARTS:
+            self.position += 1
+            self.names = set(names_before)
+            children.append(self.conjunction())
+            all_names |= self.names
+        self.names = all_names
+        return children[0] if len(children) == 1 else Coordination("or", tuple(children))
+
+    def conjunction(self) -> Expression:
+        children = [self.modified()]
+        while self.token.kind == "&" or self.token.kind in _RELATION_STARTS:
+            self.accept("&")
+            children.append(self.modified())
+        return children[0] if len(children) == 1 else Coordination("and", tuple(children))
+
+    def modified(self) -> Expression:
+        token = self.token
+        if self.accept("!"):
+            was_under_negation, self.is_under_negation = self.is_under_negation, True
+            child = self.nested(self.modified)
+            self.is_under_negation = was_under_negation
+            child = replace(child, is_negated=True)
+        elif self.accept("?"):
+            child = replace(self.relation_or_brackets(), is_optional=True)
+        else:
+            child = self.relation_or_brackets()
+        if child.is_negated and child.is_optional:
+            raise self.error("a relation cannot be optional ('?') and negated ('!')", token)
+        return child
+
+    def relation_or_brackets(self) -> Expression:
+        if self.token.kind in ("[", "("):
+            return self.in_brackets("]" if self.token.kind == "[" else ")", self.relations)
+        return self.relation()
+
+    def relation(self) -> Expression:
+        token = self.token
+        if token.kind == "path":
+            self.position += 1
+            return self.node(Relation(token.text, path=self.path_label()))
+        if token.kind == "sequence":
+            self.position += 1
+            return self.sequence(token)
+        self.expect("relation", "a relation")
+        if self.token.kind == "number":
+            return self.node(self.numbered(token))
+        symbol, number = SYNONYMS.get(token.text, (token.text, 0))
+        return self.node(Relation(symbol, number))
+
+    def numbered(self, symbol: Token) -> Relation:
+        number = self.expect("number", "a number")
+        text = symbol.text
+        digits = f"-{number.text}" if text.endswith("-") else number.text
+        text = text.removesuffix("-")
+        if text not in NUMBERED:
+            raise self.error(f"the relation {symbol.text!r} takes no number; only < and > do", number)
+        if digits.startswith("--") or int(digits) == 0 or abs(int(digits)) > _MAX_CHILD:
+            raise self.error(f"{digits} is not the number of a child; expected 1, 2, ... or -1, -2, ...", number)
+        return Relation(NUMBERED[text], int(digits))
+
+    def path_label(self) -> Label:
+        """Parses the label of a path: in brackets, or a bare regular expression."""
+        closing = {"(": ")", "[": "]"}.get(self.token.kind)
+        if closing:
+            self.position += 1
+        is_negated = self.accept("!") is not None
+        is_basic = closing is not None and self.accept("@") is not None
+        token = self.token
+        if token.kind not in _PATH_LABELS or (closing is None and token.kind != "regex"):
+            raise self.error(f"expected the label of a path in brackets, as in <+(NP), found {self.found()}")
+        self.position += 1
+        label = Label(_PATH_LABELS[token.kind], _label_text(token), is_negated=is_negated, is_basic=is_basic)
+        self.check_label(label, token)
+        if closing:
+            self.expect(closing, f"{closing!r} after the label of the path")
+        return label
+
+    def sequence(self, symbol: Token) -> Expression:
+        """Parses `<... { A ; B }`: the children are exactly A and B."""
+        self.expect("{", "'{' and the children, as in <... { DT ; NN }")
+        if self.token.kind == "}":
+            raise self.error("'<...' needs at least one child", symbol)
+        children = [self.node(Relation(NUMBERED["<"], 1))]
+        while self.accept(";"):
+            children.append(self.node(Relation(NUMBERED["<"], len(children) + 1)))
+        self.expect("}", "';' or '}' with a space before it")
+        end = NodePattern(Relation(NUMBERED["<"], len(children) + 1), Label("any", "__"), is_negated=True)
+        return Coordination("and", (*children, end))
+
+    def in_brackets(self, closing: str, parse: Callable[[], _Value]) -> _Value:
+        opening = self.token
+        self.position += 1
+        value = self.nested(parse)
+        self.expect(closing, f"{closing!r} for the {opening.text!r} at column {opening.offset + 1}")
+        return value
+
+    def nested(self, parse: Callable[[], _Value]) -> _Value:
+        """Parses one level deeper; a limit keeps hostile patterns from exhausting the stack."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"the pattern is nested more than {MAX_DEPTH} levels deep")
+        value = parse()
+        self.depth -= 1
+        return value
+
+    def accept(self, kind: str) -> Token | None:
+        token = self.token
+        if token.kind != kind:
+            return None
+        self.position += 1
+        return token
+
+    def expect(self, kind: str, expectation: str) -> Token:
+        token = self.accept(kind)
+        if token is None:
+            raise self.error(f"expected {expectation}, found {self.found()}")
+        return token
+
+    def found(self) -> str:
+        return repr(self.token.text) if self.token.text else "the end of the pattern"
+
+    def error(self, reason: str, token: Token | None = None) -> PatternError:
+        return PatternError(reason, self.pattern, (token or self.token).offset)
+
+
+def _label_text(token: Token) -> str:
+    return token.text[1:-1] if token.kind == "regex" else token.text

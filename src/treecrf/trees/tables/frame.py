@@ -1,0 +1,88 @@
+"""Frames of pandas and polars from trees, through Arrow."""
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, Literal, Protocol
+
+from treecrf.trees.analysis import Analysis, OutputSentence
+from treecrf.trees.search.heads import COLLINS, HeadRules
+from treecrf.trees.tables.arrow import arrow_schema, import_arrow
+from treecrf.trees.tables.rows import COLUMNS, Position, RowKind, Value, table_rows
+from treecrf.trees.tree import Tree
+
+Library = Literal["arrow", "pandas", "polars"]
+
+
+class _Token(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class _TextSentence(Protocol):
+    """A tree with tokens that know their position in a document, as `Parser.parse_text` returns it."""
+
+    @property
+    def tree(self) -> Tree: ...
+    @property
+    def tokens(self) -> Sequence[_Token]: ...
+
+
+def trees_to_frame(
+    sentences: Iterable[Tree | Analysis | _TextSentence],
+    *,
+    kind: RowKind = "constituents",
+    library: Library = "pandas",
+    head_rules: HeadRules | None = COLLINS,
+) -> Any:
+    """A frame with one row per constituent or per sentence; `library="arrow"` gives a `pyarrow.Table`.
+
+    The sentences are trees, analyses, which have probabilities, or the results of `Parser.parse_text`, which have
+    character offsets in their document. The offsets of other sentences refer to their words joined by spaces. Heads are
+    those of `head_rules`, by default for English; without rules, their column is empty.
+    """
+    if library not in ("arrow", "pandas", "polars"):
+        raise ValueError(f"library is {library!r}; expected 'arrow', 'pandas' or 'polars'")
+    if kind not in COLUMNS:
+        raise ValueError(f"kind is {kind!r}; expected 'constituents' or 'sentences'")
+    arrow = import_arrow("pyarrow", "trees_to_frame()")
+    columns: list[list[Value]] = [[] for _ in COLUMNS[kind]]
+    for number, sentence in enumerate(sentences, 1):
+        parsed, text = _with_offsets(sentence)
+        position = Position(sentence=number)
+        for row in table_rows(parsed, position, text, kind=kind, start=parsed.offsets[0][0], rules=head_rules):
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    schema = arrow_schema(kind)
+    arrays = [arrow.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
+    return _convert(arrow.Table.from_arrays(arrays, schema=schema), library)
+
+
+def _with_offsets(sentence: Tree | Analysis | _TextSentence) -> tuple[OutputSentence, str]:
+    """A sentence with the offsets of its words, and its text."""
+    if not isinstance(sentence, Tree | Analysis):
+        text, tokens = "", sentence.tokens
+        for token in tokens:
+            text = text.ljust(token.start - tokens[0].start) + token.text
+        return OutputSentence(sentence.tree, [(token.start, token.end) for token in tokens]), text
+    tree, analysis = (sentence, None) if isinstance(sentence, Tree) else (sentence.tree, sentence)
+    offsets: list[tuple[int, int]] = []
+    end = -1
+    for word in tree.words:
+        start = end + 1
+        end = start + len(word)
+        offsets.append((start, end))
+    return OutputSentence(tree, offsets, analysis), " ".join(tree.words)
+
+
+def _convert(table: Any, library: Library) -> Any:
+    if library == "arrow":
+        return table
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        raise ImportError(f"library={library!r} needs {library}: pip install {library}") from error
+    return table.to_pandas() if library == "pandas" else module.from_arrow(table)

@@ -1,0 +1,91 @@
+"""Lines of brackets from arrays of spans: many sentences at once, without trees."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.trees.tree import escape
+from treecrf.trees.treebank.binarize import unary_chain
+from treecrf.trees.treebank.escapes import escape_for_treebanks
+
+try:
+    from treecrf.trees.treebank import _bracket_writer
+except ImportError:  # installed without a C compiler
+    available = False
+else:
+    available = True
+
+Int32Array = npt.NDArray[np.int32]
+Tags = Sequence[Sequence[str | None] | None] | None
+
+
+class FlatTrees(NamedTuple):
+    """Arrays of the trees of many sentences: 2n-1 spans per tree, by start and then end, and n tags per tree."""
+
+    starts: Int32Array
+    ends: Int32Array
+    labels: Int32Array
+    tags: Int32Array
+
+
+class BracketWriter:
+    """Writes the lines that `str(from_spans(...))` gives, for label and tag ids.
+
+    With `exact`, `Tree.parse` reads the lines back. Without it, parentheses in words are `-LRB-` and `-RRB-`, as in
+    treebanks.
+    """
+
+    def __init__(self, labels: Sequence[str], tags: Sequence[str], *, root: str = "TOP", exact: bool = True) -> None:
+        self._escape: Callable[[str], str] = escape if exact else escape_for_treebanks
+        self._openings = tuple("".join(map(self._opening, unary_chain(label))) for label in labels)
+        self._tags = tuple(map(self._escape, tags))
+        self._root = self._opening(root)
+        self._rootless = labels.index("") if "" in labels else -1  # label of a sentence that is one preterminal
+
+    def _opening(self, name: str) -> str:
+        """The text before the words of a constituent."""
+        return f" ({self._escape(name) if name else ''}"
+
+    def lines(self, sentences: Sequence[Sequence[str]], trees: FlatTrees, *, tags: Tags = None) -> list[str]:
+        """The brackets of each sentence; `tags` of words, if not None, replace the tree's."""
+        arrays = [np.ascontiguousarray(array, dtype=np.int32) for array in trees]
+        words = sum(map(len, sentences))
+        expected = [2 * words - len(sentences)] * 3 + [words]
+        if [len(array) for array in arrays] != expected:
+            raise ValueError(
+                f"{len(sentences)} sentences of {words} words with {[len(array) for array in arrays]} starts, ends, "
+                f"labels and tags; expected {expected}"
+            )
+        if not available:
+            return list(self._lines_in_python(sentences, FlatTrees(*arrays), tags))
+        starts, ends, labels, tag_ids = (array.ctypes.data for array in arrays)
+        texts = (self._openings, self._tags, self._root, self._rootless, self._escape)
+        return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_ids, *texts)
+
+    def _lines_in_python(self, sentences: Sequence[Sequence[str]], trees: FlatTrees, tags: Tags) -> Iterator[str]:
+        """The same lines, without the compiled code."""
+        starts, ends, labels, tag_ids = (iter(array.tolist()) for array in trees)
+        for number, words in enumerate(sentences):
+            length = len(words)
+            spans = list(zip(*(islice(column, 2 * length - 1) for column in (starts, ends, labels)), strict=True))
+            names = [self._tags[tag] for tag in islice(tag_ids, length)]
+            user_tags = None if tags is None else tags[number]
+            if user_tags is not None:
+                pairs = zip(user_tags, names, strict=True)
+                names = [name if tag is None else self._escape(tag) for tag, name in pairs]
+            yield self._line(words, names, spans)
+
+    def _line(self, words: Sequence[str], tags: Sequence[str], spans: list[tuple[int, int, int]]) -> str:
+        openings, closings = [""] * len(words), [1] * len(words)
+        for start, end, label in spans:
+            opening = self._openings[label]
+            openings[start] = opening + openings[start]  # the longer span comes later and is outside
+            closings[end - 1] += opening.count("(")
+        if len(words) > 1 or spans[0][2] != self._rootless:
+            openings[0] = self._root + openings[0]
+            closings[-1] += 1
+        columns = zip(openings, tags, map(self._escape, words), closings, strict=True)
+        return "".join(f"{opening} ({tag} {word}{')' * count}" for opening, tag, word, count in columns)[1:]

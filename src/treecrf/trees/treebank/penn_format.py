@@ -1,0 +1,44 @@
+"""Trees in the indented format of the Penn Treebank, as Stanford's programs print them."""
+
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
+
+
+def penn_format(tree: Tree) -> str:
+    """The tree on several lines. Words that follow each other stay on one line, except after a conjunction.
+
+    >>> print(penn_format(Tree.parse("(S (NP (DT The) (NN cat)) (VP (VBZ sits) (PP (IN on) (NP (NN mats)))) (. .))")))
+    (S
+      (NP (DT The) (NN cat))
+      (VP (VBZ sits)
+        (PP (IN on)
+          (NP (NN mats))))
+      (. .))
+    """
+    pieces: list[str] = []
+    stack: list[tuple[Tree | None, int, bool]] = [(tree, 0, True)]  # a node, its depth, and whether its line goes on
+    while stack:
+        node, depth, stays_on_line = stack.pop()
+        if node is None:
+            pieces.append(")")
+            continue
+        if node is not tree:
+            pieces.append(" " if stays_on_line else "\n" + "  " * depth)
+        if node.is_leaf:
+            pieces.append(penn_brackets(str(node)))
+            continue
+        pieces.append("(" + escape_for_treebanks(node.label))
+        stack.append((None, 0, True))
+        stack += reversed(_children(node, depth + 1))
+    return "".join(pieces)
+
+
+def _children(node: Tree, depth: int) -> list[tuple[Tree | None, int, bool]]:
+    children: list[tuple[Tree | None, int, bool]] = []
+    follows_word = True
+    for number, child in enumerate(node.child_trees):
+        is_conjunction = child.label.startswith("CC")
+        stays_on_line = child.is_leaf and (number == 0 or (follows_word and not is_conjunction))
+        children.append((child, depth, stays_on_line))
+        follows_word = child.is_leaf and not is_conjunction
+    return children

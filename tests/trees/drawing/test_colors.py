@@ -1,0 +1,49 @@
+import pytest
+
+from treecrf.trees.drawing.colors import (
+    THEMES,
+    check_probabilities,
+    contrast,
+    format_probability,
+    get_theme,
+    ink_on,
+    luminance,
+)
+
+STEPS = [step / 100 for step in range(101)]
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_probabilities_are_in_order_in_grayscale(theme):
+    tones = [luminance(theme.fill(probability)) for probability in STEPS]
+    assert tones in (sorted(tones), sorted(tones, reverse=True)) and len(set(tones)) > 95
+    assert contrast(theme.fill(0), theme.fill(1)) > 7
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_high_probabilities_are_close_to_the_background_and_low_ones_are_not(theme):
+    assert contrast(theme.fill(1), theme.background) < 1.6
+    assert contrast(theme.fill(0), theme.background) > 7
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_text_has_contrast(theme):
+    assert all(contrast(ink_on(theme.fill(probability)), theme.fill(probability)) >= 4.5 for probability in STEPS)
+    assert contrast(theme.ink, theme.background) >= 7 and contrast(theme.muted, theme.background) >= 4.5
+
+
+@pytest.mark.parametrize("probabilities", [[0.5], [0.5, 1.2], [float("nan"), 1.0], [0.5, -0.1]])
+def test_numbers_outside_0_to_1_are_an_error(probabilities):
+    with pytest.raises(ValueError, match=r"expected"):
+        check_probabilities(probabilities, 2)
+
+
+def test_rounding_errors_are_accepted():
+    assert check_probabilities([1.0000001, -0.0000001], 2)
+    assert THEMES["light"].fill(1.0000001) == THEMES["light"].fill(1)
+    assert [format_probability(p) for p in (1.0000001, 0.994, 0.5, -1e-7)] == ["", ".99", ".50", ".00"]
+
+
+def test_an_unknown_theme_is_an_error():
+    with pytest.raises(ValueError, match="theme is 'blue'; expected 'light' or 'dark'"):
+        get_theme("blue")

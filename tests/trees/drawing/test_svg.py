@@ -1,0 +1,124 @@
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+
+from small import random_parser
+from strategies import deep_tree, trees, wide_tree
+from toygrammar import toy_trees
+from treecrf.trees.drawing import svg
+from treecrf.trees.drawing.text_metrics import escape_invisible
+from treecrf.trees.tree import Tree
+
+TREES = toy_trees(5)
+LAYOUTS = ["tidy", "aligned", "sideways"]
+TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD sat))))")
+NAME = "{http://www.w3.org/2000/svg}"
+
+
+def read(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)
+
+
+def texts(picture: str, kind: str) -> list[Any]:
+    return [element.text for element in read(picture).findall(f"{NAME}g[@class='{kind}']/{NAME}text")]
+
+
+def places(picture: str, kind: str) -> list[tuple[float, float]]:
+    found = read(picture).findall(f"{NAME}g[@class='{kind}']/{NAME}text")
+    return [(float(element.get("x", "")), float(element.get("y", ""))) for element in found]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@given(tree=trees())
+def test_every_tree_is_valid_xml_with_its_text(tree, layout):
+    picture = svg(tree, layout=layout)
+    assert texts(picture, "words") == [escape_invisible(word) for word in tree.words if word]
+    assert texts(picture, "labels") == [escape_invisible(span.label) for span in tree.spans() if span.label]
+    assert read(picture).findtext(f"{NAME}title") == " ".join(map(escape_invisible, tree.words))
+
+
+def test_markup_in_words_stays_text():
+    tree = Tree("TOP", (Tree("<script>", ("</text><script>alert(1)</script>&",)),))
+    picture = svg(tree)
+    assert not [element for element in read(picture).iter() if element.tag.endswith("script")]
+    assert texts(picture, "words") == tree.words
+
+
+def test_a_picture_has_no_references():
+    picture = svg(TREE, [1.0, 0.9, 0.5, 0.2])
+    root = read(picture)
+    assert root.get("role") == "img" and root.find(f"{NAME}title") is not None and root.find(f"{NAME}desc") is not None
+    assert not re.search(r"href|url\(|<style|<script|\bid=|@import", picture)
+    size = f"{root.get('width')} {root.get('height')}"
+    assert root.get("viewBox") == f"0 0 {size}"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_everything_is_inside_the_picture(layout):
+    root = read(svg(TREE, [1.0, 0.9, 0.5, 0.2], layout=layout))
+    width, height = float(root.get("width", "")), float(root.get("height", ""))
+    for element in root.iter(f"{NAME}text"):
+        assert 0 < float(element.get("x", "")) < width and 0 < float(element.get("y", "")) < height
+
+
+def test_layouts_place_words():
+    tidy, aligned, sideways = (places(svg(TREE, layout=layout), "words") for layout in LAYOUTS)
+    assert len({y for _, y in aligned}) == 1
+    assert len({x for x, _ in sideways}) == 1 and sideways == sorted(sideways, key=lambda place: place[1])
+    for row in (tidy, aligned):
+        assert row == sorted(row)
+
+
+def test_right_to_left_sentences_are_drawn_from_right_to_left():
+    tree = Tree.parse("(TOP (S (NP (NN ילדה)) (VP (VB קראה) (NN ספר)) (PUNC .)))")
+    row = places(svg(tree, layout="aligned"), "words")
+    assert row == sorted(row, reverse=True)
+    assert "DejaVu Sans" in svg(tree)
+
+
+def test_probabilities_become_colors_numbers_and_a_legend():
+    picture = svg(TREE, [1.0, 1.0, 0.5, 0.25])
+    group = read(picture).find(f"{NAME}g[@class='labels']")
+    assert group is not None
+    fills = [element.get("fill") for element in group.findall(f"{NAME}rect")]
+    assert fills[0] == fills[1] and len(set(fills)) == 3
+    assert texts(picture, "labels") == ["TOP", "S", "NP", ".50", "VP", ".25"]
+    assert texts(picture, "legend") == ["0", "probability", "1"]
+    assert "legend" not in svg(TREE)
+
+
+def test_themes_differ_in_background_and_transparent_pictures_have_none():
+    assert svg(TREE, theme="dark") != svg(TREE)
+    assert "<rect" in svg(TREE) and "<rect" not in svg(TREE, transparent=True)
+
+
+def test_wrong_arguments_are_errors():
+    with pytest.raises(
+        ValueError, match=r"3 probabilities for 4 constituents; expected one for each of tree.spans\(\)"
+    ):
+        svg(TREE, [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match="layout is 'round'; expected 'tidy', 'aligned' or 'sideways'"):
+        svg(TREE, layout="round")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("tree", [deep_tree(5000), wide_tree(1000)], ids=["deep", "wide"])
+def test_large_trees_are_drawn(tree, layout):
+    assert len(texts(svg(tree, layout=layout), "words")) == len(tree.words)
+
+
+def test_a_notebook_shows_a_tree():
+    formatters = pytest.importorskip("IPython.core.formatters")
+    data, _ = formatters.DisplayFormatter().format(TREE)
+    assert data["image/svg+xml"] == svg(TREE)
+    assert data["text/plain"] == repr(TREE)
+
+
+def test_a_notebook_shows_an_analysis_in_colors():
+    tree = TREES[0]
+    analysis = random_parser(TREES, tag_head=True).analyze(tree.words)
+    numbers = [constituent.probability for constituent in analysis.constituents]
+    assert analysis._repr_svg_() == svg(analysis.tree, numbers)

@@ -1,0 +1,80 @@
+"""Frames of pandas and polars."""
+
+import sys
+
+import pytest
+
+from small import random_parser
+from treecrf.trees.search import CHINESE
+from treecrf.trees.tables import COLUMNS, trees_to_frame
+from treecrf.trees.tree import Tree
+
+TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))")
+OTHER = Tree.parse("(TOP (NP (NN rain)))")
+PARSER = random_parser([TREE, OTHER], tag_head=True)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_has_a_row_for_each_constituent(library):
+    frame = trees_to_frame([TREE, OTHER], library=library)
+    assert list(frame.columns) == list(COLUMNS["constituents"])
+    assert frame["label"].to_list() == ["TOP", "S", "NP", "VP", "TOP", "NP"]
+    assert frame["depth"].to_list() == [0, 1, 2, 2, 0, 1]
+    assert frame["head"].to_list() == ["sleeps", "sleeps", "cat", "sleeps", "rain", "rain"]
+    assert frame["sentence"].to_list() == [1, 1, 1, 1, 2, 2]
+    assert frame["text"].to_list()[2:4] == ["the cat", "sleeps"]
+    assert frame["start_char"].to_list()[2:4] == [0, 8]
+
+
+def test_a_frame_has_a_row_for_each_sentence():
+    table = trees_to_frame([TREE, OTHER], kind="sentences", library="arrow")
+    assert table.column("words").to_pylist() == [3, 1]
+    assert [Tree.parse(text) for text in table.column("tree").to_pylist()] == [TREE, OTHER]
+    assert table.column("log_prob").to_pylist() == [None, None]
+
+
+def test_offsets_of_parsed_texts_are_those_of_the_document():
+    text = "Rain.\n\n The cat  sleeps."
+    *_, sentence = PARSER.parse_text(text)
+    table = trees_to_frame([sentence], library="arrow")
+    rows = table.select(["start_char", "end_char", "text"]).to_pylist()
+    assert [text[row["start_char"] : row["end_char"]] for row in rows] == [row["text"] for row in rows]
+    assert rows[0]["text"] == "The cat  sleeps."
+
+
+def test_analyses_have_probabilities():
+    analysis = PARSER.analyze(["the", "cat"], k=0)
+    table = trees_to_frame([analysis], library="arrow")
+    expected = [constituent.calibrated for constituent in analysis.constituents]
+    assert table.column("calibrated").to_pylist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_head_rules_can_be_chosen():
+    tree = Tree.parse("(NP (NP (NN a)) (NP (NN b)))")
+    assert trees_to_frame([tree], library="arrow")["head"][0].as_py() == "a"
+    heads = [trees_to_frame([tree], library="arrow", head_rules=rules)["head"][0].as_py() for rules in (CHINESE, None)]
+    assert heads == ["b", None]
+
+
+def test_no_sentences_make_an_empty_frame():
+    assert trees_to_frame([], library="arrow").num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("pyarrow", r"trees_to_frame\(\) needs pyarrow: pip install 'treecrf\[tables\]'"),
+        ("pandas", "library='pandas' needs pandas: pip install pandas"),
+    ],
+)
+def test_missing_libraries_are_named(monkeypatch, module, message):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=message):
+        trees_to_frame([TREE])
+
+
+def test_unknown_libraries_and_kinds_are_errors():
+    with pytest.raises(ValueError, match="expected 'arrow', 'pandas' or 'polars'"):
+        trees_to_frame([TREE], library="dask")
+    with pytest.raises(ValueError, match="expected 'constituents' or 'sentences'"):
+        trees_to_frame([TREE], kind="words")

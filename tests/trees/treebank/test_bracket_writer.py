@@ -1,0 +1,120 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treecrf.trees.treebank.bracket_writer
+from strategies import any_text, deep_tree, trees, wide_tree
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import from_spans, to_spans
+from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
+
+LABELS = ["S", "(NP)", "", "NP", "S VP", r"\u{28} X\u{a0} \u{}", "(S)", "-LRB-", "A  B"]
+
+
+@pytest.fixture(params=[True, False], ids=["compiled", "python"], autouse=True)
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param and not treecrf.trees.treebank.bracket_writer.available:
+        pytest.skip("the compiled part was not built")
+    monkeypatch.setattr(treecrf.trees.treebank.bracket_writer, "available", request.param)
+
+
+def flat(spans: Sequence[Sequence[Span]], tags: Sequence[int], labels: list[str]) -> FlatTrees:
+    ordered = [span for sentence in spans for span in sorted(sentence, key=lambda span: span[:2])]
+    columns = [[s.start for s in ordered], [s.end for s in ordered], [labels.index(s.label) for s in ordered], tags]
+    return FlatTrees(*(np.array(column, dtype=np.int32) for column in columns))
+
+
+def binary_spans(draw: st.DrawFn, start: int, end: int) -> list[Span]:
+    label = draw(st.sampled_from(LABELS))
+    if end - start == 1:
+        return [Span(start, end, label)]
+    middle = draw(st.integers(start + 1, end - 1))
+    return [*binary_spans(draw, start, middle), *binary_spans(draw, middle, end), Span(start, end, label)]
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> tuple[list[Span], list[str], list[int]]:
+    words = draw(st.lists(any_text, min_size=1, max_size=9))
+    tags = draw(st.lists(st.integers(0, 3), min_size=len(words), max_size=len(words)))
+    return binary_spans(draw, 0, len(words)), words, tags
+
+
+@given(st.lists(sentences(), max_size=4), st.lists(any_text, min_size=4, max_size=4), any_text)
+def test_lines_equal_the_text_of_trees_for_any_labels(
+    parsed: list[tuple[list[Span], list[str], list[int]]], names: list[str], root: str
+) -> None:
+    expected = []
+    for spans, words, tags in parsed:
+        leaves = [Tree(names[tag], (word,)) for tag, word in zip(tags, words, strict=True)]
+        expected.append(str(from_spans(spans, leaves, root)))
+    arrays = flat([spans for spans, _, _ in parsed], [tag for _, _, tags in parsed for tag in tags], LABELS)
+    words = [words for _, words, _ in parsed]
+    assert BracketWriter(LABELS, names, root=root).lines(words, arrays) == expected
+    penn = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in expected]
+    assert BracketWriter(LABELS, names, root=root, exact=False).lines(words, arrays) == penn
+
+
+@given(st.lists(trees(), min_size=1, max_size=4))
+def test_lines_of_a_trees_spans_equal_its_text(forest: list[Tree]) -> None:
+    for tree in forest:
+        spans = to_spans(tree)
+        labels, names = sorted({span.label for span in spans}), sorted(set(tree.tags))
+        arrays = flat([spans], [names.index(tag) for tag in tree.tags], labels)
+        root = "ROOT" if tree.is_leaf else tree.label
+        assert BracketWriter(labels, names, root=root).lines([tree.words], arrays) == [str(tree)]
+
+
+@pytest.mark.parametrize("tree", [deep_tree(1500), wide_tree(1500)], ids=["deep", "wide"])
+def test_deep_and_wide_trees_are_written(tree: Tree) -> None:
+    spans = to_spans(tree)
+    labels, names = sorted({span.label for span in spans}), sorted(set(tree.tags))
+    arrays = flat([spans], [names.index(tag) for tag in tree.tags], labels)
+    assert BracketWriter(labels, names).lines([tree.words], arrays) == [str(tree)]
+
+
+def test_user_tags_replace_predicted_tags() -> None:
+    arrays = flat([[Span(0, 1, "NP")]] * 4, [0, 1, 0, 1], ["NP"])
+    sentences, tags = [("x",), ["y"], ["z"], ["t"]], [["( "], None, ("",), [None]]
+    lines = BracketWriter(["NP"], ["A", "B"]).lines(sentences, arrays, tags=tags)
+    assert lines == [r"(TOP (NP (\u{28}\u{20} x)))", "(TOP (NP (B y)))", r"(TOP (NP (\u{} z)))", "(TOP (NP (B t)))"]
+
+
+SPANS = (np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0, 0, 0]), np.array([0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (3, [0], "starts, ends, labels and tags; expected"),
+        (0, [0, 1, 0], "by start and then end"),
+        (0, [-1, 0, 1], "by start and then end"),
+        (1, [2, 1, 2], "by start and then end"),
+        (1, [1, 3, 2], "sentence of 2 words"),
+        (1, [0, 2, 2], "sentence of 2 words"),
+        (2, [0, 0, 1], "one of 1 labels"),
+        (2, [0, -1, 0], "one of 1 labels"),
+        (3, [0, 1], "one of 1 tags"),
+    ],
+)
+def test_arrays_that_form_no_trees_are_an_error(column: int, values: list[int], message: str) -> None:
+    arrays = [*SPANS[:column], np.array(values), *SPANS[column + 1 :]]
+    if len(values) > 1 and not treecrf.trees.treebank.bracket_writer.available:
+        return  # the Python code cannot read past the end of its lists
+    with pytest.raises(ValueError, match=message):
+        BracketWriter(["NP"], ["A"]).lines([["a", "b"]], FlatTrees(*arrays))
+
+
+@pytest.mark.parametrize("words", [[["a"]], [["a", "b", "c"]], [[]]])
+def test_words_and_arrays_must_agree(words: list[list[str]]) -> None:
+    with pytest.raises(ValueError):
+        BracketWriter(["NP"], ["A"]).lines(words, FlatTrees(*SPANS))
+    with pytest.raises(ValueError):
+        BracketWriter(["NP"], ["A"]).lines([["a", "b"]], FlatTrees(*SPANS), tags=[["A"]])
+
+
+def test_a_word_that_is_no_string_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        BracketWriter(["NP"], ["A"]).lines([["a", 7]], FlatTrees(*SPANS))  # type: ignore[list-item]
