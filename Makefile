@@ -39,11 +39,11 @@ sanitize: $(DEVELOPMENT)
 	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitize
 	find build/sanitize -name '*.so' -delete
 	cd build/sanitize && CFLAGS="$(SANITIZERS)" ../../$(BIN)/python setup.py --quiet build_ext --inplace
-	gcc -O2 -ffp-contract=off $(SANITIZERS) -o build/compare_kernels tests/runtime/compare_kernels.c \
-		src/treecrf/runtime/kernels_*.c -lm
+	gcc -O2 -ffp-contract=off $(SANITIZERS) -o build/compare_kernels tests/network/runtime/compare_kernels.c \
+		src/treecrf/network/runtime/kernels_*.c -lm
 	printf '%s\n' avx512vnni avxvnni avx2 neon-i8mm neon | \
 		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SET sh -c 'build/compare_kernels scalar SET 3500 || [ $$? -eq 3 ]'
-	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/runtime/random_calls.py 2500 SEED build/sanitize/src'
+	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/network/runtime/random_calls.py 2500 SEED build/sanitize/src'
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
 		tests/decoding/test_grammar.py tests/runtime tests/trees/search
 

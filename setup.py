@@ -86,12 +86,12 @@ setup(
     ext_modules=[
         extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
         extension(
-            "treecrf.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
+            "treecrf.network.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
         ),
         extension(
             "treecrf.decoding._best_children",
             "src/treecrf/decoding/best_children.c",
-            headers=["src/treecrf/runtime/portable.h"],
+            headers=["src/treecrf/network/runtime/portable.h"],
             flags=EXACT,
         ),
         extension(

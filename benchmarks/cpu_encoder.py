@@ -24,15 +24,15 @@ import torch
 from torch import nn
 
 from treecrf.chart.threads import set_num_threads
-from treecrf.data.batch import Batch
-from treecrf.data.model_config import BertConfig
-from treecrf.data.numericalize import Numericalizer
-from treecrf.data.scores import Floats
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
-from treecrf.nn.transformer import load_encoder
-from treecrf.runtime.int8 import Bert, why_unsupported
-from treecrf.runtime.weights import Weights
+from treecrf.network.data.batch import Batch
+from treecrf.network.data.model_config import BertConfig
+from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.scores import Floats
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.network.nn.transformer import load_encoder
+from treecrf.network.runtime.int8 import Bert, why_unsupported
+from treecrf.network.runtime.weights import Weights
 from treecrf.trees.treebank import read_trees
 
 BATCH = 50

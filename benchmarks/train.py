@@ -18,7 +18,7 @@ from torch import nn
 
 from treecrf.bulk.timer import PartTimer
 from treecrf.config import read_config
-from treecrf.data.bucketing import Budget
+from treecrf.network.data.bucketing import Budget
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision

@@ -3,7 +3,7 @@
     python recipes/fit_capitals.py MODEL OUT TREES... [--limit 600]
 
 MODEL and OUT are folders of models; they may be the same. OUT has the setting `model.tag_capitals`: to the scores of a
-word's tags, the model adds those of its class (see treecrf.data.capitals). Only these scores are fitted, by logistic
+word's tags, the model adds those of its class (see treecrf.network.data.capitals). Only these scores are fitted, by logistic
 regression; all other weights stay as they are. The trees should not be those of training, whose tags the model knows
 without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
 """
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from treecrf.data.capitals import CAPITAL_CLASSES
+from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.trees.tree import Tree

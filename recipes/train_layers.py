@@ -17,10 +17,10 @@ from treecrf.config import read_config, to_toml
 from treecrf.export.card_files import save_card
 from treecrf.export.model_card import CARD_JSON, ModelCard
 from treecrf.export.pack import portable_recipe, source_commit
-from treecrf.nn import SpanModel
+from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.runtime.weights import quantize_weights
+from treecrf.network.runtime.weights import quantize_weights
 from treecrf.training import fit
 from treecrf.training.config import Recipe
 

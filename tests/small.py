@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
-from treecrf.nn import ModelConfig, SpanModel
-from treecrf.nn.bert import Bert, BertConfig
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.network.nn import ModelConfig, SpanModel
+from treecrf.network.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
 from treecrf.training.checkpoint import STATE

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
-from treecrf.data.model_config import BertConfig
-from treecrf.data.subwords import SubwordTokenizer
+from treecrf.network.data.model_config import BertConfig
+from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.trees.tree import Tree
 
 RECIPES = Path(__file__).parent.parent / "recipes"

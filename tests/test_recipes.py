@@ -13,14 +13,14 @@ import pytest
 from project_models import PROJECT_MODELS
 from small import FIFTY, random_bert_parser, random_parser
 from treecrf.config import read_config, to_toml
-from treecrf.data.vectors import read_vectors
+from treecrf.network.data.vectors import read_vectors
 from treecrf.export.card_files import save_card
 from treecrf.export.model_card import ModelCard
 from treecrf.models import find_folder, is_embedded
-from treecrf.nn import ModelConfig
+from treecrf.network.nn import ModelConfig
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.runtime.weights import quantize_weights
+from treecrf.network.runtime.weights import quantize_weights
 from treecrf.training import Recipe, TrainConfig
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees

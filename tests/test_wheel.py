@@ -202,4 +202,4 @@ def test_without_a_compiler_the_build_says_so_and_the_wheel_is_for_every_platfor
     message = next(
         line for line in messages.splitlines() if line.startswith("treecrf: these compiled parts are missing")
     )
-    assert "treecrf.runtime._kernels" in message and "Install a C compiler" in message
+    assert "treecrf.network.runtime._kernels" in message and "Install a C compiler" in message

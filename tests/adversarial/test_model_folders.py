@@ -21,12 +21,12 @@ from folder_runner import MEMORY_BYTES, FolderRunner, Result
 from small import MODEL, random_parser, randomize
 from toygrammar import toy_trees
 from treecrf.cli import main
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.export.model_card import ModelCard
 from treecrf.models import find_folder
-from treecrf.nn import BertConfig, SpanModel
-from treecrf.nn.bert import Bert
+from treecrf.network.nn import BertConfig, SpanModel
+from treecrf.network.nn.bert import Bert
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.trees.treebank.productions import productions

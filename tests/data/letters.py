@@ -1,6 +1,6 @@
 """A tokenizer whose pieces are a word's letters."""
 
-from treecrf.data.subwords import SubwordTokenizer
+from treecrf.network.data.subwords import SubwordTokenizer
 
 BEGIN, END, PAD, UNKNOWN = 1, 2, 3, 4
 

@@ -21,7 +21,7 @@ from decoding.random_scores import (
     select_sentence,
     tree_probabilities,
 )
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import ExpectedF1, decode
 from treecrf.decoding.analysis import analyze_batch
 from treecrf.decoding.bracket_distribution import BracketDistribution

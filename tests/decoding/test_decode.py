@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from decoding.random_scores import LABELS, LOSSES, random_scores, select_sentence
-from treecrf import nn
+from treecrf.network import nn
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.device_decode import decode_on_device, nonzero_static

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from decoding.random_scores import LABELS, REPEATED, random_scores
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import Decoded, ExpectedF1, decode, expected_f1
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, apply_constraints

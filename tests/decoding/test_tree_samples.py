@@ -9,7 +9,7 @@ import pytest
 
 from decoding.random_scores import LABELS, LOSSES, derivations, random_scores, select_sentence, tree_probabilities
 from treecrf.chart.cpu_sampling import sample_rows
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.constraints import Constraints, apply_constraints
 from treecrf.decoding.log_space import log_softmax

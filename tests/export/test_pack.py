@@ -16,7 +16,7 @@ from treecrf import models
 from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
-from treecrf.data.capitals import CAPITAL_CLASSES
+from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.export.card_files import save_card, to_markdown
 from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
 from treecrf.export.pack import merge_word_vectors, pack_model, renew_card

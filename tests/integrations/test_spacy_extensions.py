@@ -231,6 +231,6 @@ def test_attributes_of_other_packages_are_not_replaced(kind: type) -> None:
 def test_reading_trees_does_not_import_the_parser() -> None:
     code = (
         "import sys, treecrf.integrations.spacy_extensions; "
-        "assert not {'treecrf.parser', 'treecrf.nn'} & set(sys.modules)"
+        "assert not {'treecrf.parser', 'treecrf.network.nn'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

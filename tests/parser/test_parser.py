@@ -16,15 +16,15 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, save_folder
 from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
-from treecrf.data.batch import Batch
+from treecrf.network.data.batch import Batch
 from treecrf.decoding.constraints import Constraints
-from treecrf.nn import SpanModel
-from treecrf.nn.threads import use_one_torch_thread
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.threads import use_one_torch_thread
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
-from treecrf.runtime.int8 import instruction_set
+from treecrf.network.runtime.int8 import instruction_set
 from treecrf.text import tokenize
 from treecrf.training.tensor_io import to_safetensors
 from treecrf.trees.search import Pattern
@@ -415,7 +415,7 @@ def test_batches_change_no_tree(model: dict[str, object]) -> None:
 
 
 def test_threads_share_a_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.data.numericalize._CACHE_BYTES", 5000)  # so that the cache is cleared often
+    monkeypatch.setattr("treecrf.network.data.numericalize._CACHE_BYTES", 5000)  # so that the cache is cleared often
     parser = random_parser(TREES, tag_head=True)
     sentences = [[*tree.words, f"new{number}"] for number, tree in enumerate(toy_trees(64, seed=2))]
     expected = list(parser.parse_many(sentences))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from small import random_parser
-from treecrf.data.vocabulary import Vocabulary
+from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser import Parser
 from treecrf.text.normalization import normalizer
 from treecrf.trees.tree import Tree

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from nn.batches import TREES, host_batch_of, small_model
 from nn.bert_models import BERT, BERT_CONFIGS, host_bert_batch
 from small import small_recipe
-from treecrf.data.padding import PaddedShape, pad_to
-from treecrf.nn import TensorBatch
-from treecrf.nn.bert import Bert
+from treecrf.network.data.padding import PaddedShape, pad_to
+from treecrf.network.nn import TensorBatch
+from treecrf.network.nn.bert import Bert
 from treecrf.training import fit
 from treecrf.training.cuda_graphs import CapturedStep, can_capture_steps
 from treecrf.training.distributed import Processes

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from data.letters import letters
 from toygrammar import toy_trees
-from treecrf.data.bucketing import Budget
-from treecrf.data.numericalize import Numericalizer
-from treecrf.data.vocabulary import Vocabulary
+from treecrf.network.data.bucketing import Budget
+from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.training.data_loader import Corpus, DataLoader, mix_seed, prefetch_in_thread
 from treecrf.trees.tree import Tree
 

@@ -16,7 +16,7 @@ import torch
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
 from treecrf.config import read_config
-from treecrf.nn import Loss
+from treecrf.network.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
 from treecrf.training import Progress, Recipe, TrainingResult, fit

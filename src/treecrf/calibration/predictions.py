@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from treecrf.data.batch import Ints
-from treecrf.data.bucketing import sorted_batches
-from treecrf.data.scores import Scores
+from treecrf.network.data.batch import Ints
+from treecrf.network.data.bucketing import sorted_batches
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.beta_calibration import BetaCalibration
 from treecrf.decoding.bracket_distribution import BracketDistribution

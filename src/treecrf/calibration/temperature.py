@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from treecrf.calibration.predictions import decoded_cells, score_batches
 from treecrf.calibration.reliability import FloatArray, log_losses
 from treecrf.chart import inside_outside
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import decode
 from treecrf.decoding.log_space import log_softmax, logsumexp
-from treecrf.nn import SpanModel
-from treecrf.nn.scorers import Biaffine, Minus
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain

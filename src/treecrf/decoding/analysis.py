@@ -14,7 +14,7 @@ from itertools import chain
 
 import numpy as np
 
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.decode import Decoded
 from treecrf.decoding.label_chart import Constituents, LabelChart

@@ -7,7 +7,7 @@ import numpy as np
 
 from treecrf.chart import inside_outside
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.log_space import logsumexp
 
 

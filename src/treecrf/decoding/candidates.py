@@ -3,7 +3,7 @@
 import numpy as np
 
 from treecrf.chart.cpu_backend import Floats, Ints
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.constraints import ConstrainedScores
 from treecrf.decoding.expected_f1 import ExpectedF1
 from treecrf.decoding.label_grammar import NO_LABEL, Candidates

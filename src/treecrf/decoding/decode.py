@@ -7,7 +7,7 @@ import numpy as np
 
 from treecrf.chart import cky
 from treecrf.chart.cpu_backend import Floats, Ints, Mask
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.candidates import best_tags, find_candidates, sentence_cells
 from treecrf.decoding.constraints import ConstrainedScores

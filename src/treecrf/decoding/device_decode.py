@@ -15,8 +15,8 @@ from treecrf.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILIT
 from treecrf.decoding.decode import FORCED, TIE_BREAK, Decoded
 from treecrf.decoding.expected_f1 import ExpectedF1
 from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
-from treecrf.nn import TensorScores
-from treecrf.nn.batch import Spans
+from treecrf.network.nn import TensorScores
+from treecrf.network.nn.batch import Spans
 
 _UTILITIES = 8  # utilities that stay on their device: one per parser in use
 

@@ -20,7 +20,7 @@ from treecrf.decoding.log_space import log_softmax
 from treecrf.trees.treebank.binarize import LabelSet
 
 try:
-    from treecrf.runtime import _kernels
+    from treecrf.network.runtime import _kernels
 except ImportError:  # installed on a machine without a C compiler
     _compiled = False
 else:

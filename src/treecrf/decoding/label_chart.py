@@ -6,7 +6,7 @@ import numpy as np
 
 from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Doubles, Ints
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.log_space import log_softmax, logsumexp
 from treecrf.decoding.tree_probability import Position, compatible_spans

@@ -12,7 +12,7 @@ import numpy as np
 
 from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Doubles, Mask
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Tree

@@ -10,7 +10,7 @@ import numpy as np
 
 from treecrf.chart.cpu_backend import Ints
 from treecrf.chart.cpu_sampling import sample_rows, sample_trees
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.decode import Decoded
 from treecrf.decoding.log_space import log_softmax

@@ -5,7 +5,7 @@ from functools import cache
 
 from treecrf.chart import cpu_backend
 from treecrf.decoding import label_grammar
-from treecrf.runtime import int8
+from treecrf.network.runtime import int8
 from treecrf.trees.treebank import bracket_writer
 
 

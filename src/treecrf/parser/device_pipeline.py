@@ -6,7 +6,7 @@ import torch
 
 from treecrf.decoding import Decoded
 from treecrf.decoding.device_decode import decode_on_device
-from treecrf.nn import SpanModel
+from treecrf.network.nn import SpanModel
 from treecrf.parser.inputs import Sentences
 from treecrf.parser.pipeline import BatchDecoder, PendingTrees
 

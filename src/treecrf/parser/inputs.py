@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from treecrf.data.bucketing import Budget, sorted_batches
+from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.decoding.constraints import Constraints
 from treecrf.trees.tree import Tree
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import torch
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.nn import SpanModel
-from treecrf.nn.skip_init import SkipInit
-from treecrf.nn.transformer import build_encoder, save_encoder_config
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.skip_init import SkipInit
+from treecrf.network.nn.transformer import build_encoder, save_encoder_config
 from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
 from treecrf.parser.weight_file import check_shapes
-from treecrf.runtime.weights import dequantize_weights
+from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.trees.treebank.productions import Production
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecrf.chart.threads import num_threads
-from treecrf.data.model_config import ModelConfig
-from treecrf.data.numericalize import Numericalizer
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
+from treecrf.network.data.model_config import ModelConfig
+from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.analysis import analyze_batch
 from treecrf.decoding.beta_calibration import BetaCalibration
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import torch
 
     from treecrf.chart.crf import SpanCRF
-    from treecrf.nn import SpanModel
+    from treecrf.network.nn import SpanModel
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -129,7 +129,7 @@ class Parser(TreeSampling):
     def model(self) -> "SpanModel":
         """The network of PyTorch. A parser that computes without PyTorch loads its network at the first access."""
         require_torch("the network of a parser")
-        from treecrf.nn import SpanModel
+        from treecrf.network.nn import SpanModel
 
         return self.scorer if isinstance(self.scorer, SpanModel) else self._network
 

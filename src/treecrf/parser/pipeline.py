@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
 from treecrf.chart.threads import num_threads, parallel_map
-from treecrf.data.batch import Batch
-from treecrf.data.numericalize import Numericalizer
-from treecrf.data.scores import Scores
+from treecrf.network.data.batch import Batch
+from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.scores import Scores
 from treecrf.decoding import Decoded, ExpectedF1, decode
 from treecrf.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences

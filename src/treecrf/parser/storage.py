@@ -13,14 +13,14 @@ from safetensors.numpy import save as to_safetensors
 
 from treecrf.atomic_io import DamagedFileError, load_folder, parse_json, save_folder
 from treecrf.config import parse_config, to_toml
-from treecrf.data.model_config import BertConfig, ModelConfig
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vocabulary import Vocabulary
-from treecrf.data.weight_shapes import weight_shapes
+from treecrf.network.data.model_config import BertConfig, ModelConfig
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.network.data.weight_shapes import weight_shapes
 from treecrf.decoding.label_grammar import DEFAULT_WEIGHT
 from treecrf.models import find_folder
 from treecrf.parser.weight_file import load_weights
-from treecrf.runtime.weights import quantize_weights
+from treecrf.network.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
 from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 
@@ -72,7 +72,7 @@ class ParserState:
 
     config: ParserConfig
     vocabulary: Vocabulary
-    weights: Mapping[str, npt.NDArray[Any]]  # as stored: see runtime/weights.py
+    weights: Mapping[str, npt.NDArray[Any]]  # as stored: see network/runtime/weights.py
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT

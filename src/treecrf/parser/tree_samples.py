@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from treecrf.chart.cpu_backend import Ints
-from treecrf.data.scores import Scores
+from treecrf.network.data.scores import Scores
 from treecrf.decoding.bracket_distribution import BracketDistribution
 from treecrf.decoding.tree_builder import write_brackets
 from treecrf.decoding.tree_samples import sample_batch

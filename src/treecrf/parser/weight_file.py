@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
 from treecrf.atomic_io import DamagedFileError, parse_json
-from treecrf.runtime.weights import SCALE_PREFIX
+from treecrf.network.runtime.weights import SCALE_PREFIX
 
 _LENGTH_BYTES = 8  # of the number before the header
 _MAX_HEADER_BYTES = 1 << 22

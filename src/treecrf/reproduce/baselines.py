@@ -13,7 +13,7 @@ from torch import Tensor
 from treecrf.bulk.timer import median_seconds
 from treecrf.decoding import ExpectedF1
 from treecrf.decoding.device_decode import PendingDecoded, label_trees
-from treecrf.nn import TensorScores
+from treecrf.network.nn import TensorScores
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets

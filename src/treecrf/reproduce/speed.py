@@ -10,11 +10,11 @@ from typing import IO, Any
 import torch
 
 from treecrf.bulk.timer import PartTimer, median_seconds
-from treecrf.data.batch import Batch
+from treecrf.network.data.batch import Batch
 from treecrf.decoding import Decoded, decode
 from treecrf.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
 from treecrf.decoding.tree_builder import write_brackets
-from treecrf.nn import TensorBatch
+from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.reproduce import paper

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from treecrf.data.model_config import ModelConfig
+from treecrf.network.data.model_config import ModelConfig
 from treecrf.text.normalization import Normalization
 
 Precision = Literal["fp32", "tf32", "bf16"]

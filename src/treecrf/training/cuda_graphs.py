@@ -10,10 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from treecrf.nn import SpanModel
-from treecrf.nn.batch import TensorBatch
-from treecrf.nn.bert import Bert
-from treecrf.nn.lstm_recurrence import find_triton_kernels
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.batch import TensorBatch
+from treecrf.network.nn.bert import Bert
+from treecrf.network.nn.lstm_recurrence import find_triton_kernels
 from treecrf.training.config import TrainConfig
 from treecrf.training.distributed import Processes
 

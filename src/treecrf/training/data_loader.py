@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from treecrf.data.bucketing import Budget, Indices, buckets, shuffled_batches
-from treecrf.data.numericalize import Numericalizer
-from treecrf.data.padding import pad_to, padded_shape
-from treecrf.data.vocabulary import GoldTree, Vocabulary
-from treecrf.nn.batch import TensorBatch
+from treecrf.network.data.bucketing import Budget, Indices, buckets, shuffled_batches
+from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.padding import pad_to, padded_shape
+from treecrf.network.data.vocabulary import GoldTree, Vocabulary
+from treecrf.network.nn.batch import TensorBatch
 from treecrf.trees.tree import Tree
 
 T = TypeVar("T")

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from treecrf.data.bucketing import Budget, sorted_batches
-from treecrf.nn.batch import TensorBatch
-from treecrf.nn.distillation import SoftTargets, SoftTargetStore
+from treecrf.network.data.bucketing import Budget, sorted_batches
+from treecrf.network.nn.batch import TensorBatch
+from treecrf.network.nn.distillation import SoftTargets, SoftTargetStore
 from treecrf.parser import Parser
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from treecrf.atomic_io import lock_folder, write_file
 from treecrf.config import to_toml
-from treecrf.nn import TensorBatch
+from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
 from treecrf.training.checkpoint import (

@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from treecrf.data.bucketing import Budget
-from treecrf.data.subwords import SubwordTokenizer
-from treecrf.data.vectors import Vectors, read_vectors
-from treecrf.data.vocabulary import Vocabulary
-from treecrf.nn import SpanModel
-from treecrf.nn.distillation import SoftTargetStore
-from treecrf.nn.transformer import keep_layers, load_encoder
+from treecrf.network.data.bucketing import Budget
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.vectors import Vectors, read_vectors
+from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.distillation import SoftTargetStore
+from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.storage import CONFIG
 from treecrf.training.config import DataConfig, Recipe

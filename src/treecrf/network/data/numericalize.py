@@ -1,0 +1,243 @@
+"""Numericalization: sentences, input tags and gold trees to batches of ids.
+
+Features are computed once per distinct word and cached. The rest is array arithmetic.
+"""
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+
+from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, Ints
+from treecrf.network.data.capitals import classes_in_context, word_class
+from treecrf.network.data.subwords import SubwordTokenizer, build_segments
+from treecrf.network.data.vocabulary import GoldTree, Vocabulary
+from treecrf.text.normalization import Normalization, normalizer
+
+_CHARS_PER_WORD = 20  # further characters of a word are dropped
+_LONG_WORD = 10_000  # characters of a word that is not kept: it is not a word, and takes the memory of many
+_CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, of any length, and the later ones rarely recur
+
+
+class Numericalizer:
+    """Turns sentences into batches with a vocabulary; threads may share it.
+
+    `characters` and `capitals` say whether the model reads characters and capital letters, `subwords` is the tokenizer
+    of its transformer, if any, and `normalization` is applied to every word first.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        characters: bool = True,
+        capitals: bool = False,
+        subwords: SubwordTokenizer | None = None,
+        normalization: Normalization = "as-is",
+    ) -> None:
+        self.vocabulary = vocabulary
+        self._characters = characters
+        self._capitals = capitals
+        self._subwords = subwords
+        self._normalize = normalizer(normalization)
+        self._lock = threading.Lock()
+        first_id = len(SPECIAL)
+        words = (*vocabulary.words, *(vocabulary.vectors or ()))
+        self._word_ids = {word: id_ for id_, word in enumerate(words, first_id)}
+        self._char_ids = {char: id_ for id_, char in enumerate(vocabulary.chars, first_id)}
+        self._tag_ids = {tag: id_ for id_, tag in enumerate(vocabulary.tags, first_id)}
+        self._clear_cache()
+
+    @property
+    def segment_size(self) -> int:
+        """The number of pieces that the model's transformer reads at once; 0 without a transformer."""
+        return 0 if self._subwords is None else self._subwords.segment_size
+
+    def _clear_cache(self) -> None:
+        self._cache_rows: dict[str, int] = {}
+        self._cache: dict[str, Ints] = {}  # feature name to the values of all cached words, by row
+        self._cache_word_bytes = 0
+        self._has_long_word = False
+
+    def collate(
+        self,
+        sentences: Sequence[Sequence[str]],
+        *,
+        tags: Sequence[Sequence[str]] | None = None,
+        gold: Sequence[GoldTree] | None = None,
+    ) -> Batch:
+        """The batch of these sentences in their order, with input tags and gold trees if there are any."""
+        lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+        if not len(lengths) or not lengths.all():
+            problem = f"sentence {int(lengths.argmin())} has no words" if len(lengths) else "there are no sentences"
+            raise ValueError(f"{problem}; expected at least one word in each sentence of a batch")
+        rows, features = self._look_up(list(chain.from_iterable(sentences)))
+        grid = _pad_sentences(rows, lengths, begin=-3, end=-2, padding=-1)  # the last three rows of every feature
+        arrays: dict[str, Ints] = {"lengths": lengths, "words": features["words"][grid]}
+        if self.vocabulary.vectors is not None:
+            arrays["vectors"] = features["vectors"][grid]
+        if tags is not None:
+            arrays["tags"] = self._collate_tags(tags, lengths)
+        if self._capitals:
+            arrays["capitals"] = classes_in_context(features["capitals"][grid[:, 1:-1]])
+        if self._characters:
+            arrays |= _collate_chars(features["chars"], features["char_lengths"], grid)
+        if self._subwords is not None:
+            arrays |= build_segments(features["pieces"][rows], features["piece_counts"][rows], lengths, self._subwords)
+        if gold is not None:
+            arrays |= _collate_gold(gold, lengths)
+        return _to_batch(arrays, lengths)
+
+    def input_lengths(self, sentences: Sequence[Sequence[str]]) -> list[int]:
+        """The number of words of each sentence or, with a transformer, the number of subword pieces."""
+        lengths = [len(sentence) for sentence in sentences]
+        if self._subwords is None:
+            return lengths
+        rows, features = self._look_up(list(chain.from_iterable(sentences)))
+        starts = np.cumsum([0, *lengths[:-1]])
+        return np.add.reduceat(features["piece_counts"][rows], starts).tolist()  # type: ignore[no-any-return]
+
+    def _look_up(self, words: list[str]) -> tuple[Ints, dict[str, Ints]]:
+        """The row of each word among the distinct words, and their features; start, end and padding come last."""
+        with self._lock:
+            if self._cache_bytes() > _CACHE_BYTES:
+                self._clear_cache()
+            try:
+                cache_rows = self._find_cache_rows(words)
+            except KeyError:
+                self._add_to_cache(sorted(set(words).difference(self._cache_rows)))
+                cache_rows = self._find_cache_rows(words)
+            distinct, rows = _distinct(cache_rows)
+            features = {name: column[distinct] for name, column in self._cache.items()}
+            if self._has_long_word:
+                self._clear_cache()
+        special = _special_features(features)
+        return rows, {name: np.concatenate([column, special[name]]) for name, column in features.items()}
+
+    def _find_cache_rows(self, words: list[str]) -> Ints:
+        return np.fromiter(map(self._cache_rows.__getitem__, words), np.int64, len(words))
+
+    def _add_to_cache(self, words: list[str]) -> None:
+        normalized = list(map(self._normalize, words))
+        ids = np.array([self._word_ids.get(word.lower(), UNK) for word in normalized], dtype=np.int64)
+        features = {"words": np.where(ids < self.vocabulary.sizes.words, ids, UNK), "vectors": ids}
+        if self._capitals:
+            features["capitals"] = np.array(list(map(word_class, normalized)), dtype=np.int64)
+        if self._characters:
+            chars = [[self._char_ids.get(char, UNK) for char in word[:_CHARS_PER_WORD]] or [UNK] for word in normalized]
+            features["chars"], features["char_lengths"] = _pad_rows(chars)
+        if self._subwords is not None:
+            features["pieces"], features["piece_counts"] = _pad_rows(self._subwords.split(normalized))
+        used = len(self._cache_rows)
+        for name, values in features.items():
+            self._cache[name] = _append_rows(self._cache.get(name), used, values)
+        self._cache_rows.update(zip(words, range(used, used + len(words)), strict=True))
+        self._cache_word_bytes += sum(map(sys.getsizeof, words))
+        self._has_long_word |= max(map(len, words)) > _LONG_WORD
+
+    def _cache_bytes(self) -> int:
+        columns = sum(column.nbytes for column in self._cache.values())
+        return self._cache_word_bytes + sys.getsizeof(self._cache_rows) + columns
+
+    def _collate_tags(self, tags: Sequence[Sequence[str]], lengths: Ints) -> Ints:
+        for number, (sentence_tags, length) in enumerate(zip(tags, lengths, strict=True)):
+            if len(sentence_tags) != length:
+                raise ValueError(
+                    f"sentence {number} has {length} words and {len(sentence_tags)} tags; expected a tag for each word"
+                )
+        ids = [self._tag_ids.get(tag, UNK) for tag in chain.from_iterable(tags)]
+        return _pad_sentences(np.array(ids, dtype=np.int64), lengths, begin=BOS, end=EOS, padding=PAD)
+
+
+def _distinct(rows: Ints) -> tuple[Ints, Ints]:
+    """The distinct rows in the order in which they first occur, and the index of each row among them.
+
+    The order of the row numbers would depend on the words of earlier batches, and a batch must not depend on them.
+    """
+    places = np.arange(len(rows))
+    first_places = np.empty(rows.max() + 1, dtype=np.int64)  # by row number
+    first_places[rows[::-1]] = places[::-1]
+    origins = first_places[rows]
+    is_first = origins == places
+    return rows[is_first], (np.cumsum(is_first) - 1)[origins]
+
+
+def _special_features(features: Mapping[str, Ints]) -> dict[str, Ints]:
+    """The features of start, end and padding: one special character, and no piece, as segments add their own."""
+    special = {name: np.zeros((3, *column.shape[1:]), np.int64) for name, column in features.items()}
+    for name in special.keys() & {"words", "vectors"}:
+        special[name][:] = [BOS, EOS, PAD]
+    if "chars" in special:
+        special["chars"][:2, 0] = [BOS, EOS]
+        special["char_lengths"][:2] = 1
+    return special
+
+
+def _pad_rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """The rows, padded to (rows, _CHARS_PER_WORD), and their lengths; no word has more pieces than that."""
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    values = np.zeros((len(rows), _CHARS_PER_WORD), dtype=np.int64)
+    values[np.arange(_CHARS_PER_WORD) < lengths[:, None]] = np.fromiter(
+        chain.from_iterable(rows), np.int64, lengths.sum()
+    )
+    return values, lengths
+
+
+def _append_rows(column: Ints | None, used: int, values: Ints) -> Ints:
+    """Writes values after the first `used` rows of a column; capacity doubles, so appending takes linear time."""
+    if column is None or used + len(values) > len(column):
+        larger = np.zeros((2 * (used + len(values)), *values.shape[1:]), dtype=np.int64)
+        if column is not None:
+            larger[:used] = column[:used]
+        column = larger
+    column[used : used + len(values)] = values
+    return column
+
+
+def _pad_sentences(values: Ints, lengths: Ints, *, begin: int, end: int, padding: int) -> Ints:
+    """The values of all words as padded sentences with a start and an end, (b, n + 2)."""
+    grid = np.full((len(lengths), int(lengths.max()) + 2), padding, dtype=np.int64)
+    grid[:, 1:-1][np.arange(lengths.max()) < lengths[:, None]] = values
+    grid[:, 0] = begin
+    grid[np.arange(len(lengths)), lengths + 1] = end
+    return grid
+
+
+def _collate_chars(chars: Ints, lengths: Ints, grid: Ints) -> dict[str, Ints]:
+    """The character fields of a batch; padding has no row of characters."""
+    chars, lengths, padding = chars[:-1, : lengths.max()], lengths[:-1], len(lengths) - 1
+    starts = np.arange(len(lengths)) * chars.shape[1]
+    return {
+        "char_rows": np.where(grid == -1, 0, grid % (padding + 1)),
+        "chars": chars,
+        "char_lengths": lengths,
+        "char_final_states": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
+    }
+
+
+def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:
+    for number, (tree, length) in enumerate(zip(gold, lengths, strict=True)):
+        if len(tree.tags) != length:
+            raise ValueError(f"sentence {number} has {length} words, its gold tree {len(tree.tags)}; expected the same")
+    size = int(lengths.max()) + 1
+    sentences = np.repeat(np.arange(len(lengths)), 2 * lengths - 1)
+    starts = np.concatenate([tree.starts for tree in gold])
+    ends = np.concatenate([tree.ends for tree in gold])
+    tags = np.full((len(lengths), size - 1), IGNORED, dtype=np.int64)
+    tags[np.arange(size - 1) < lengths[:, None]] = np.concatenate([tree.tags for tree in gold])
+    lefts = sentences * size + starts
+    return {
+        "cells": lefts * size + ends,
+        "lefts": lefts,
+        "rights": sentences * size + ends,
+        "labels": np.concatenate([tree.labels for tree in gold]),
+        "gold_tags": tags,
+    }
+
+
+def _to_batch(arrays: Mapping[str, Ints], lengths: Ints) -> Batch:
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    unseen_labels = int((arrays["labels"] == IGNORED).sum()) if "labels" in arrays else 0
+    return Batch(size=len(lengths), total_words=int(lengths.sum()), unseen_labels=unseen_labels, **contiguous)

@@ -1,0 +1,138 @@
+"""The BERT encoder, with the parameter names of Hugging Face's BertModel, so that it loads the same weights.
+
+It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from treecrf.network.data.model_config import BertConfig
+
+
+class Bert(nn.Module):
+    """The encoder: embeddings, then self-attention layers."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = BertEncoder(config)
+        self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
+
+    def forward(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None = None) -> tuple[Tensor, ...]:
+        """The hidden states (w, p, d) of pieces (w, p): of the embeddings, then of each layer.
+
+        The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings.
+        """
+        mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+        return self.encoder(self.embeddings(pieces, piece_inputs), mask[:, None, None, :])  # type: ignore[no-any-return]
+
+
+class BertEmbeddings(nn.Module):
+    """The sum of the embeddings of a piece, its position and token type 0."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size, padding_idx=config.pad_token_id)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, pieces: Tensor, piece_inputs: Tensor | None = None) -> Tensor:
+        position_vectors = self.position_embeddings.weight[: pieces.shape[1]] + self.token_type_embeddings.weight[0]
+        vectors = self.word_embeddings(pieces) + position_vectors
+        return self.dropout(self.LayerNorm(vectors if piece_inputs is None else vectors + piece_inputs))  # type: ignore[no-any-return]
+
+
+class BertEncoder(nn.Module):
+    """The stack of layers; returns the input of the first layer and the output of each."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.layer = nn.ModuleList([BertLayer(config) for _ in range(config.num_hidden_layers)])
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        states = [hidden]
+        for layer in self.layer:
+            states.append(layer(states[-1], mask))
+        return tuple(states)
+
+
+class BertLayer(nn.Module):
+    """Self-attention, then a feed-forward network on each piece."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.attention = BertAttention(config)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertOutput(config.intermediate_size, config)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        attended = self.attention(hidden, mask)
+        return self.output(self.intermediate(attended), attended)  # type: ignore[no-any-return]
+
+
+class BertIntermediate(nn.Module):
+    """The first layer of the feed-forward network."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(self.dense(x))
+
+
+class BertAttention(nn.Module):
+    """Self-attention with its residual connection; `mask` (w, 1, 1, p) is true at pieces to attend to."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.self = BertSelfAttention(config)
+        self.output = BertOutput(config.hidden_size, config)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.output(self.self(hidden, mask), hidden)  # type: ignore[no-any-return]
+
+
+class BertSelfAttention(nn.Module):
+    """Multi-head self-attention, (w, p, d) to (w, p, d)."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__()
+        self.heads = config.num_attention_heads
+        self.dropout = config.attention_probs_dropout_prob
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        query, key, value = (
+            linear(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (w, heads, p, d / heads)
+            for linear in (self.query, self.key, self.value)
+        )
+        dropout = self.dropout if self.training else 0.0
+        context = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        return context.transpose(1, 2).flatten(2)
+
+
+class BertOutput(nn.Module):
+    """The end of a block: a linear layer, the residual connection and layer normalization."""
+
+    def __init__(self, input_size: int, config: BertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(input_size, config.hidden_size)
+        self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+    def forward(self, x: Tensor, block_input: Tensor) -> Tensor:
+        return self.LayerNorm(self.dropout(self.dense(x)) + block_input)  # type: ignore[no-any-return]
+
+
+def _ignore_pooler(module: nn.Module, weights: dict[str, Any], prefix: str, *rest: Any) -> None:
+    for name in [name for name in weights if name.startswith(f"{prefix}pooler.")]:
+        del weights[name]

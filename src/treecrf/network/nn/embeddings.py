@@ -1,0 +1,124 @@
+"""Context-independent word vectors: embeddings of words, characters and tags, and further features."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from treecrf.network.data.model_config import DropoutKind
+from treecrf.network.nn.batch import DistinctWords, TensorBatch
+from treecrf.network.nn.lstm import BiLSTMLayer
+
+
+class WordVectors(nn.Module):
+    """The sum of a trained vector and, if there is a pretrained table, a frozen pretrained vector.
+
+    The pretrained table has additional words, which share the trained vector of unknown words. The table is scaled to
+    unit standard deviation, and the trained vectors are then initialized with zeros.
+    """
+
+    def __init__(self, rows: int, size: int, *, vectors: int = 0, pretrained: Tensor | None = None) -> None:
+        super().__init__()
+        self.trained = nn.Embedding(rows, size)
+        self.pretrained: nn.Embedding | None = None
+        if not vectors:
+            return
+        nn.init.zeros_(self.trained.weight)
+        self.pretrained = nn.Embedding(vectors, size, _weight=torch.zeros(vectors, size)).requires_grad_(False)
+        if pretrained is not None:
+            _check_pretrained(pretrained, vectors, size)
+            self.pretrained.weight.copy_(pretrained / pretrained.std())
+
+    def forward(self, words: Tensor, vectors: Tensor | None) -> Tensor:
+        if self.pretrained is None:
+            return _embed(self.trained, words)
+        if vectors is None:
+            raise ValueError("the batch has no rows of the pretrained table; collate it with the model's vocabulary")
+        return _embed(self.trained, words) + _embed(self.pretrained, vectors)
+
+
+def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
+    if pretrained.shape[1] != size:
+        raise ValueError(
+            f"the pretrained vectors have {pretrained.shape[1]} numbers, the trained ones {size}, and they are added; "
+            f"set word_size to {pretrained.shape[1]}"
+        )
+    if len(pretrained) != rows:
+        raise ValueError(f"{len(pretrained)} pretrained vectors; expected {rows}, as many as the vocabulary has words")
+
+
+class CharLSTM(nn.Module):
+    """A vector for each distinct word: the final states of a bidirectional LSTM over its characters."""
+
+    def __init__(self, rows: int, embedding_size: int, size: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(rows, embedding_size)
+        self.lstm = BiLSTMLayer(embedding_size, size // 2)
+
+    def forward(self, words: DistinctWords) -> Tensor:
+        """Vectors of u distinct words, (u, size)."""
+        states = self.lstm(_embed(self.embedding, words.chars), words.lengths)  # (u, c, 2, h)
+        final_states = states.flatten(0, 2).index_select(0, words.final_states.flatten())
+        return final_states.view(len(words.chars), -1)  # type: ignore[no-any-return]
+
+
+def _embed(table: nn.Embedding, ids: Tensor) -> Tensor:
+    """The vectors of ids; the backward pass of `nn.Embedding` itself would sort the ids, in ten kernel launches."""
+    return table.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
+
+
+class WordInputs(nn.Module):
+    """The concatenated features of each word, (b, n + 2, size).
+
+    Dropout drops each feature as a whole and scales up the others; of kind `vanilla`, it drops single numbers.
+    """
+
+    def __init__(
+        self,
+        *,
+        words: WordVectors,
+        chars: CharLSTM | None = None,
+        tags: nn.Embedding | None = None,
+        dropout: float = 0.0,
+        kind: DropoutKind = "shared",
+    ) -> None:
+        super().__init__()
+        self.words = words
+        self.chars = chars
+        self.tags = tags
+        self.dropout = dropout
+        self.kind = kind
+
+    def forward(self, batch: TensorBatch, extra: Tensor | None = None) -> Tensor:
+        """`extra` (b, n + 2, d) is one more feature."""
+        features = [self.words(batch.words, batch.vectors)]
+        if self.chars is not None:
+            features.append(self._char_vectors(batch))
+        if extra is not None:
+            features.append(extra)
+        if self.tags is not None:
+            if batch.tags is None:
+                raise ValueError(
+                    "the model reads part-of-speech tags and the batch has none; pass the tags of each sentence"
+                )
+            features.append(self.tags(batch.tags))
+        if not self.training or not self.dropout:
+            return torch.cat(features, -1)
+        if self.kind == "vanilla":
+            return F.dropout(torch.cat(features, -1), self.dropout)
+        return torch.cat(drop_features(features, self.dropout), -1)
+
+    def _char_vectors(self, batch: TensorBatch) -> Tensor:
+        if self.chars is None or batch.char_rows is None:
+            raise ValueError(
+                "the model reads characters and the batch has none; build its numericalizer with characters=True"
+            )
+        vectors = self.chars(batch.distinct_words)
+        return vectors.index_select(0, batch.char_rows.flatten()).view(*batch.char_rows.shape, -1)  # type: ignore[no-any-return]
+
+
+def drop_features(features: list[Tensor], dropout: float) -> list[Tensor]:
+    """Drops each feature of each word with probability `dropout`; if k of n remain, they are scaled by n / k."""
+    first = features[0]
+    mask = torch.rand(len(features), *first.shape[:2], 1, device=first.device) >= dropout
+    scales = mask * (len(features) / mask.sum(0).clamp(min=1))
+    return [feature * scale for feature, scale in zip(features, scales.to(first.dtype), strict=True)]

@@ -1,0 +1,192 @@
+"""The parser's network: from batches of sentences to scores of spans, labels and tags."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from treecrf.network.data.batch import SPECIAL, Batch, Sizes
+from treecrf.network.data.capitals import CAPITAL_CLASSES
+from treecrf.network.data.model_config import ModelConfig
+from treecrf.network.data.scores import Scores
+from treecrf.network.nn.batch import TensorBatch
+from treecrf.network.nn.distillation import SoftTargets
+from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors
+from treecrf.network.nn.losses import Loss, compute_loss
+from treecrf.network.nn.lstm import BiLSTM, SharedDropout
+from treecrf.network.nn.outputs import TensorScores
+from treecrf.network.nn.scorers import Biaffine, Minus
+from treecrf.network.nn.threads import use_one_torch_thread
+from treecrf.network.nn.transformer import Transformer
+
+
+class SpanModel(nn.Module):
+    """Encodes words in context and scores spans, labels and tags.
+
+    `encoder` is the pretrained encoder that the config names. `pretrained` has `sizes.vectors` word vectors; without
+    it, the table is zero until weights are loaded.
+    """
+
+    def __init__(
+        self, config: ModelConfig, sizes: Sizes, *, pretrained: Tensor | None = None, encoder: nn.Module | None = None
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.transformer = _transformer(config, encoder)
+        self.inputs = _inputs(config, sizes, pretrained) if config.reads_words else None
+        self.lstm = _lstm(config, self.transformer) if config.encoder == "lstm" else None
+        width = 2 * (self.transformer.size if self.transformer and not self.lstm else config.lstm_size)
+        self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
+        self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
+        self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
+        self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
+        self.capitals = _capitals(sizes.tags) if config.tag_capitals else None
+
+    @property
+    def device(self) -> str:
+        """The device of the weights."""
+        return str(next(self.parameters()).device)
+
+    @property
+    def precision(self) -> str:
+        """The type of the weights, for people to read."""
+        return str(next(self.parameters()).dtype).removeprefix("torch.")
+
+    @property
+    def initialize_thread(self) -> Callable[[], None]:
+        """What a thread calls once before it scores batches beside other threads."""
+        return use_one_torch_thread
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch as NumPy arrays, without dropout."""
+        return self.score_on_device(batch).to_host()
+
+    @torch.no_grad()
+    def score_on_device(self, batch: Batch) -> TensorScores:
+        """The scores of a batch on the network's device, without dropout."""
+        self.eval()
+        device = next(self.parameters()).device
+        scores: TensorScores = self(TensorBatch.from_host(batch, pin_memory=device.type == "cuda").to(device))
+        return scores
+
+    def forward(self, batch: TensorBatch) -> TensorScores:
+        """The scores of a batch."""
+        words = self._context(batch)
+        fenceposts = self._fenceposts(words)
+        left, right = _to_float32(self.label_scorer.project(fenceposts))
+        boundaries = None if self.span_scorer is None else _to_float32(self.span_scorer.project(fenceposts))
+        labels = None
+        with torch.autocast(words.device.type, enabled=False):
+            if self.span_scorer is not None and boundaries is not None:
+                spans = self.span_scorer(*boundaries)[..., 0]
+            else:
+                labels = self.label_scorer(left, right)
+                spans = labels.logsumexp(-1) if self.config.is_crf else labels.amax(-1)
+        return TensorScores(
+            total_words=batch.total_words,
+            is_crf=self.config.is_crf,
+            lengths=batch.lengths,
+            spans=spans,
+            left=left,
+            right=right,
+            label_scorer=self.label_scorer,
+            labels=labels,
+            tags=self._tags(words, batch),
+        )
+
+    def _tags(self, words: Tensor, batch: TensorBatch) -> Tensor | None:
+        if self.tagger is None:
+            return None
+        tags: Tensor = self.tagger(words[:, 1:-1])
+        if self.capitals is None:
+            return tags
+        if batch.capitals is None:
+            raise ValueError(
+                "the model reads capital letters and the batch has none; build its numericalizer with capitals=True"
+            )
+        return tags + self.capitals(batch.capitals)  # type: ignore[no-any-return]
+
+    def _fenceposts(self, words: Tensor) -> Tensor:
+        """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width).
+
+        With an LSTM, the forward state of the word before the boundary and the backward state of the word after it, or
+        of the same word; with a transformer, the vectors of both neighbors.
+        """
+        size = words.shape[-1] // 2 if self.lstm else words.shape[-1]
+        before, after = words[:, :-1], words[:, 1:]
+        backward = before if self.config.boundary == "same-word" else after
+        return torch.cat([before[..., :size], backward[..., -size:]], -1)
+
+    def _context(self, batch: TensorBatch) -> Tensor:
+        """Context vectors of all positions, (b, n + 2, d)."""
+        if self.transformer is not None and self.lstm is None:
+            word_inputs = None if self.inputs is None else self.inputs(batch)
+            return self.dropout(self.transformer(batch, word_inputs))  # type: ignore[no-any-return]
+        assert self.inputs is not None and self.lstm is not None
+        feature = None if self.transformer is None else self.transformer(batch)
+        vectors = self.inputs(batch, feature)
+        return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
+
+    def loss(self, batch: TensorBatch, soft_targets: SoftTargets | None = None) -> Loss:
+        """The losses of the gold trees and of soft targets, if there are any."""
+        return compute_loss(self.config.loss, self(batch), batch, soft_targets, margin=self.config.margin)
+
+
+def _to_float32(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Boundary vectors in float32 or float64, because rounding errors of scores add up over a tree."""
+    dtype = torch.promote_types(pair[0].dtype, torch.float32)
+    return pair[0].to(dtype), pair[1].to(dtype)
+
+
+def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer | None:
+    if bool(config.transformer) != (encoder is not None):
+        raise ValueError(
+            f"transformer is {config.transformer!r} and {'no' if encoder is None else 'an'} encoder was passed; "
+            "expected both or neither"
+        )
+    if encoder is None:
+        return None
+    is_feature = config.encoder == "lstm"
+    size = config.transformer_size if is_feature else 0
+    frozen = is_feature and not config.transformer_tuned
+    word_input_size = 0 if is_feature or not config.add_word_inputs else config.word_input_size
+    return Transformer(
+        encoder, layers=config.transformer_layers, size=size, word_input_size=word_input_size, frozen=frozen
+    )
+
+
+def _capitals(tags: int) -> nn.Embedding:
+    """Scores of tags by the class of a word's capitals; those of class 0 stay zero."""
+    scores = nn.Embedding(CAPITAL_CLASSES, tags, padding_idx=0)
+    nn.init.zeros_(scores.weight)
+    return scores
+
+
+def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> WordInputs:
+    return WordInputs(
+        words=WordVectors(sizes.words, config.word_size, vectors=sizes.vectors, pretrained=pretrained),
+        chars=CharLSTM(sizes.chars, config.char_embedding_size, config.char_size) if config.char_size else None,
+        tags=nn.Embedding(len(SPECIAL) + sizes.tags, config.tag_size) if config.tag_size else None,
+        dropout=config.dropout,
+        kind=config.dropout_kind,
+    )
+
+
+def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
+    input_size = config.word_input_size + (0 if transformer is None else transformer.size)
+    return BiLSTM(
+        input_size,
+        config.lstm_size,
+        config.lstm_layers,
+        dropout=config.dropout,
+        kind=config.dropout_kind,
+        recurrent_dropout=config.recurrent_dropout,
+    )
+
+
+def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> Biaffine | Minus:
+    """The scorer of labels, or without labels, the scorer of spans."""
+    if config.scorer == "minus":
+        return Minus(width, size, labels or 1, dropout=config.dropout, kind=config.dropout_kind)
+    bias_right = labels > 0
+    return Biaffine(width, size, labels or 1, bias_right=bias_right, dropout=config.dropout, kind=config.dropout_kind)

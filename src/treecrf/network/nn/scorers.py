@@ -1,0 +1,134 @@
+"""Span scorers: scores of a span from the vectors of its two boundaries.
+
+A scorer projects context vectors to left and right boundary vectors. Calling it on the boundary vectors of whole
+sentences returns the chart of all spans. `at` returns the same scores for selected spans.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from treecrf.network.data.model_config import LEAKY_SLOPE, DropoutKind
+from treecrf.network.nn.batch import Spans
+from treecrf.network.nn.lstm import SharedDropout
+
+_SPANS_PER_CHUNK = 8192
+
+
+class MLP(nn.Module):
+    """`parts` independent layers over (b, n, d) in one matrix product, each initialized with an orthogonal matrix."""
+
+    def __init__(
+        self, input_size: int, size: int, *, parts: int = 1, dropout: float = 0.0, kind: DropoutKind = "shared"
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.linear = nn.Linear(input_size, parts * size)
+        self.dropout = SharedDropout(dropout, kind=kind)
+        for weight in torch.split(self.linear.weight.detach(), size):
+            nn.init.orthogonal_(weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(self.dropout(F.leaky_relu(self.linear(x), LEAKY_SLOPE)), self.size, -1)
+
+
+class Biaffine(nn.Module):
+    """[left; 1]' W [right; 1] for each class; without `bias_right`, [left; 1]' W right.
+
+    The row and the column of W that are multiplied by 1 are separate parameters, so that no ones are concatenated.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        size: int,
+        classes: int,
+        *,
+        bias_right: bool = True,
+        dropout: float = 0.0,
+        kind: DropoutKind = "shared",
+    ) -> None:
+        super().__init__()
+        self.boundaries = MLP(input_size, size, parts=2, dropout=dropout, kind=kind)
+        self.weight = nn.Parameter(torch.zeros(classes, size, size))
+        self.weight_right = nn.Parameter(torch.zeros(classes, size))
+        self.weight_left = nn.Parameter(torch.zeros(classes, size)) if bias_right else None
+        self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Left and right boundary vectors of context vectors (b, n, d)."""
+        left, right = self.boundaries(x)
+        return left, right
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
+        classes = len(self.weight)
+        batch, size = left.shape[:2]
+        left_bias = None if self.weight_left is None else self.weight_left.flatten()
+        projected = F.linear(right, self.weight.flatten(0, 1), left_bias)
+        linear = F.linear(right, self.weight_right, self.bias)
+        chart = torch.baddbmm(linear.view(batch, 1, -1), left, projected.view(batch, size * classes, -1).mT)
+        return chart.view(batch, size, size, classes)
+
+    def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, d).
+
+        They are selected from the chart or computed for each pair of boundaries, whichever needs less memory.
+        """
+        classes, width = self.weight_right.shape
+        if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
+            chart: Tensor = self(left, right)
+            return chart.flatten(0, 2).index_select(0, spans.cells)
+        chunks = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_PER_CHUNK)
+        return torch.cat([self._score_pairs(*chunk.boundary_vectors(left, right)) for chunk in chunks])
+
+    def _score_pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores (m, classes) of the spans between m pairs of boundary vectors, (m, d) each."""
+        linear = F.linear(right, self.weight_right)
+        if self.weight_left is not None:
+            both = torch.cat([left, right], -1)
+            linear = F.linear(both, torch.cat([self.weight_left, self.weight_right], -1), self.bias)
+        return torch.addmm(linear, (left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1).T)
+
+
+class Minus(nn.Module):
+    """An MLP over the difference of two context vectors.
+
+    Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is a dropout mask
+    that is shared by the sentence: masks are not negative, and leaky ReLU commutes with multiplication by such numbers.
+    Vanilla dropout has one mask for each difference.
+    """
+
+    def __init__(
+        self, input_size: int, size: int, classes: int, *, dropout: float = 0.0, kind: DropoutKind = "shared"
+    ) -> None:
+        super().__init__()
+        self.linear = nn.Linear(input_size, size, bias=False)
+        self.bias = nn.Parameter(torch.zeros(size))
+        self.dropout = SharedDropout(dropout, kind=kind)
+        self.out = nn.Linear(size, classes)
+        nn.init.orthogonal_(self.linear.weight)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Left and right boundary vectors of context vectors (b, n, d)."""
+        right = self.linear(x)
+        if self.dropout.kind == "vanilla":
+            return right + self.bias, right
+        both = torch.cat([right + self.bias, right], 1)  # along the positions, so that both share a mask
+        left, right = self.dropout(both).chunk(2, 1)
+        return left, right
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
+        return self._score(left[:, :, None], right[:, None])
+
+    def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, d)."""
+        return self._score(*spans.boundary_vectors(left, right))
+
+    def _score(self, left: Tensor, right: Tensor) -> Tensor:
+        hidden = F.leaky_relu(left - right, LEAKY_SLOPE)
+        return self.out(self.dropout(hidden) if self.dropout.kind == "vanilla" else hidden)  # type: ignore[no-any-return]

@@ -1,0 +1,201 @@
+"""Word vectors from a pretrained encoder: our own BERT, or any other encoder of Hugging Face."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from treecrf.network.data.model_config import BertConfig
+from treecrf.network.data.tokenizers import import_transformers
+from treecrf.network.nn.batch import TensorBatch
+from treecrf.network.nn.bert import Bert
+from treecrf.network.nn.skip_init import SkipInit
+
+
+class Transformer(nn.Module):
+    """The mean over the pieces of a word of a weighted sum of the encoder's last layers, (b, n + 2, size).
+
+    A frozen encoder is not trained and has no dropout. With a `word_input_size`, projected word vectors of that size
+    are added to the embeddings of their pieces. The projection is initialized with zeros.
+    """
+
+    def __init__(
+        self, encoder: nn.Module, *, layers: int, size: int = 0, word_input_size: int = 0, frozen: bool
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.frozen = frozen
+        self.mix = ScalarMix(layers)
+        width = hidden_size(encoder)
+        self.entry = nn.Linear(word_input_size, width, bias=False) if word_input_size else None
+        if self.entry is not None:
+            nn.init.zeros_(self.entry.weight)
+        self.linear = nn.Linear(width, size, bias=False) if size else None
+        self.size = size or width
+        encoder.requires_grad_(not frozen)
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> "Transformer":
+        super().train(mode)
+        if self.frozen:
+            self.encoder.eval()
+        return self
+
+    def forward(self, batch: TensorBatch, word_inputs: Tensor | None = None) -> Tensor:
+        """Vectors of all words; `word_inputs` (b, n + 2, d) are added to the embeddings of their pieces."""
+        if batch.pieces is None or batch.segment_lengths is None:
+            raise ValueError(
+                "the model reads subword pieces and the batch has none; build its numericalizer with subwords=..."
+            )
+        piece_inputs = None
+        if self.entry is not None and word_inputs is not None:
+            piece_inputs = spread_over_pieces(self.entry(word_inputs), batch)
+        vectors = self._mean_over_pieces(self._encode(batch.pieces, batch.segment_lengths, piece_inputs), batch)
+        return vectors if self.linear is None else self.linear(vectors)
+
+    def _encode(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None) -> Tensor:
+        """The weighted sum of layers, (w, p, d), for pieces (w, p)."""
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
+            hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
+        return self.mix(hidden)  # type: ignore[no-any-return]
+
+    def _mean_over_pieces(self, hidden: Tensor, batch: TensorBatch) -> Tensor:
+        """The mean over the pieces of each word, for segments (w, p, d)."""
+        assert batch.piece_index is not None and batch.piece_words is not None and batch.piece_counts is not None
+        positions = batch.words.numel() + 1  # the last one is for pieces that belong to no word
+        hidden = hidden.to(torch.promote_types(hidden.dtype, torch.float32)).flatten(0, 1)
+        pieces = hidden.index_select(0, batch.piece_index) / batch.piece_counts[:, None]
+        means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, batch.piece_words, pieces)
+        return means[:-1].view(*batch.words.shape, -1)
+
+
+class ScalarMix(nn.Module):
+    """A scaled weighted mean of the last layers of an encoder; initially the plain mean."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    @property
+    def normalized_weights(self) -> Tensor:
+        """The weight of each layer, (layers,); their sum is 1."""
+        return self.weights.softmax(0)
+
+    def forward(self, hidden: tuple[Tensor, ...]) -> Tensor:
+        weights = self.normalized_weights
+        layers = hidden[-len(weights) :]
+        total = weights[0] * layers[0]
+        for weight, layer in zip(weights[1:], layers[1:], strict=True):
+            total = total + weight * layer
+        return self.scale * total
+
+
+def spread_over_pieces(words: Tensor, batch: TensorBatch) -> Tensor:
+    """Copies word vectors (b, n + 2, d) to the pieces of each word, (w, p, d); zero at pieces without a word."""
+    assert batch.pieces is not None and batch.piece_index is not None and batch.piece_words is not None
+    piece_vectors = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, batch.piece_words)
+    zeros = piece_vectors.new_zeros(batch.pieces.numel(), piece_vectors.shape[1])
+    return zeros.index_copy(0, batch.piece_index, piece_vectors).view(*batch.pieces.shape, -1)
+
+
+def hidden_states(
+    encoder: nn.Module, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None = None
+) -> tuple[Tensor, ...]:
+    """The hidden states (w, p, d) of an encoder: of the embeddings, then of each layer.
+
+    The first `lengths` (w,) of the pieces (w, p) count. `piece_inputs` (w, p, d) are added to their embeddings.
+    """
+    if isinstance(encoder, Bert):
+        return encoder(pieces, lengths, piece_inputs)  # type: ignore[no-any-return]
+    mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
+    inputs: dict[str, Tensor] = {"input_ids": pieces}
+    if piece_inputs is not None:
+        inputs = {"inputs_embeds": cast(Any, encoder).get_input_embeddings()(pieces) + piece_inputs}
+    output = encoder(**inputs, attention_mask=mask.long(), output_hidden_states=True)
+    return output.hidden_states  # type: ignore[no-any-return]
+
+
+def load_encoder(name: str | Path) -> nn.Module:
+    """Loads the pretrained encoder of a folder or of a name on the Hugging Face hub; a plain BERT becomes a `Bert`."""
+    transformers = import_transformers()
+    try:
+        encoder = transformers.AutoModel.from_pretrained(str(name), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
+            "or a name on huggingface.co that is cached or can be reached"
+        ) from error
+    return _convert_bert(_drop_unused_parts(encoder.float()))  # transformers keeps the 16 bits of some files
+
+
+def keep_layers(encoder: nn.Module, layers: Sequence[int]) -> nn.Module:
+    """The encoder with only these of its layers, counted from 0: a smaller encoder to start training from."""
+    if not isinstance(encoder, Bert):
+        raise ValueError(f"train.encoder_layers needs a BERT and the encoder is a {type(encoder).__name__}")
+    count = encoder.config.num_hidden_layers
+    if list(layers) != sorted({layer for layer in layers if 0 <= layer < count}):
+        raise ValueError(f"train.encoder_layers is {list(layers)}; expected ascending numbers from 0 to {count - 1}")
+    smaller = Bert(replace(encoder.config, num_hidden_layers=len(layers)))
+    smaller.embeddings = encoder.embeddings
+    smaller.encoder.layer = nn.ModuleList([encoder.encoder.layer[layer] for layer in layers])
+    return smaller
+
+
+def build_encoder(folder: str | Path) -> nn.Module:
+    """Builds the encoder that the config.json of a folder describes, without loading weights."""
+    if bert_config := _read_bert_config(folder):
+        with SkipInit():
+            return Bert(bert_config)
+    transformers = import_transformers()
+    try:
+        config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        return _drop_unused_parts(transformers.AutoModel.from_config(config, trust_remote_code=False))
+    except Exception as error:  # any class: the settings may have any values
+        reason = " ".join(str(error).split())
+        raise ValueError(f"transformers cannot build the encoder that config.json describes: {reason:.200}") from error
+
+
+def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
+    """Writes the config.json from which `build_encoder` builds the same encoder."""
+    config: Any = encoder.config
+    if isinstance(config, BertConfig):
+        config.save(folder)
+    else:
+        config.save_pretrained(str(folder))
+
+
+def hidden_size(encoder: nn.Module) -> int:
+    """The size of the hidden states of an encoder."""
+    return int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]  # every config of Hugging Face has it
+
+
+def _drop_unused_parts(encoder: Any) -> nn.Module:
+    """The encoder without decoder and pooler, so that every parameter gets a gradient."""
+    if encoder.config.is_encoder_decoder:
+        encoder = encoder.get_encoder()
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder  # type: ignore[no-any-return]
+
+
+def _convert_bert(encoder: Any) -> nn.Module:
+    """The encoder as our own module if it is a plain BERT, else unchanged."""
+    config = BertConfig.from_dict(encoder.config.to_dict()) if type(encoder).__name__ == "BertModel" else None
+    if config is None:
+        return encoder  # type: ignore[no-any-return]
+    bert = Bert(config)
+    bert.load_state_dict(encoder.state_dict())
+    return bert
+
+
+def _read_bert_config(folder: str | Path) -> BertConfig | None:
+    try:
+        return BertConfig.from_dict(json.loads(Path(folder, "config.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return None  # the fallback to transformers reports the problem

@@ -1,0 +1,269 @@
+"""The network without PyTorch: from batches of sentences to scores of spans, labels and tags.
+
+`Scorer` computes what `nn.SpanModel` computes without dropout. Its layers come from `int8.py` or `reference.py`.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+
+from treecrf.network.data.batch import Batch, Ints
+from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
+from treecrf.network.data.scores import Floats, Scores
+from treecrf.network.runtime import int8, reference
+from treecrf.network.runtime.char_vectors import CharVectors
+from treecrf.network.runtime.weights import Weights
+
+
+class Scorer:
+    """Scores batches of sentences on a CPU, from the weights of a saved model.
+
+    `encoder` is the shape of its BERT, if it has one. `is_int8` selects the compiled kernels instead of NumPy.
+    """
+
+    def __init__(self, config: ModelConfig, weights: Weights, encoder: BertConfig | None, *, is_int8: bool) -> None:
+        layers = int8 if is_int8 else reference
+        self.config = config
+        self.device = "cpu"
+        self.initialize_thread: Callable[[], None] | None = None
+        self.precision = f"int8 ({int8.instruction_set()})" if is_int8 else "float32 (NumPy)"
+        self._has_lstm = config.encoder == "lstm"
+        self._is_crf = config.is_crf
+        self._inputs = _WordInputs(config, weights.below("inputs"), layers) if config.reads_words else None
+        self._transformer = None if encoder is None else _Transformer(encoder, weights.below("transformer"), layers)
+        names = [f"lstm.layers.{number}" for number in range(config.lstm_layers if self._has_lstm else 0)]
+        self._lstm = [_lstm(weights.below(name), layers) for name in names]
+        scorer = _Biaffine if config.scorer == "biaffine" else _Minus
+        self._span_scorer: _SpanScorer | None = None
+        if not config.one_stage:
+            self._span_scorer = scorer(weights.below("span_scorer"), layers)
+        self._label_scorer: _SpanScorer = scorer(weights.below("label_scorer"), layers)
+        self._tagger = _linear(weights.below("tagger"), layers) if config.tag_head else None
+        self._capitals = weights["capitals.weight"] if config.tag_capitals else None
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch."""
+        words = self._context(batch)
+        fenceposts = self._fenceposts(words)
+        label_boundaries = self._label_scorer.project(fenceposts)
+
+        def score_labels(cells: Ints) -> Floats:
+            return self._label_scorer.at(*label_boundaries, cells)
+
+        labels = None
+        if self._span_scorer is not None:
+            spans = self._span_scorer.chart(*self._span_scorer.project(fenceposts))
+        else:
+            labels = _label_chart(score_labels, batch)
+            spans = _logsumexp(labels) if self._is_crf else labels.max(-1)
+        return Scores(
+            is_crf=self._is_crf,
+            lengths=batch.lengths,
+            spans=spans,
+            score_labels=score_labels,
+            labels=labels,
+            tags=self._tags(words, batch),
+        )
+
+    def _tags(self, words: Floats, batch: Batch) -> Floats | None:
+        if self._tagger is None:
+            return None
+        tags = self._tagger(words[:, 1:-1])
+        if self._capitals is not None:
+            tags = tags + self._capitals[_required(batch.capitals, "classes of capital letters")]
+        return tags
+
+    def _fenceposts(self, words: Floats) -> Floats:
+        """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width); see `nn.SpanModel`."""
+        size = words.shape[-1] // 2 if self._has_lstm else words.shape[-1]
+        before, after = words[:, :-1], words[:, 1:]
+        backward = before if self.config.boundary == "same-word" else after
+        return np.concatenate([before[..., :size], backward[..., -size:]], -1)
+
+    def _context(self, batch: Batch) -> Floats:
+        """Context vectors of all positions, (b, n + 2, d)."""
+        if self._transformer is not None and not self._has_lstm:
+            return self._transformer(batch, None if self._inputs is None else self._inputs(batch))
+        assert self._inputs is not None
+        vectors = self._inputs(batch, None if self._transformer is None else self._transformer(batch))
+        for layer in self._lstm:
+            vectors = layer(vectors, batch.lengths + 2).reshape(*vectors.shape[:2], -1)
+        return vectors
+
+
+class _WordInputs:
+    """The concatenated features of each word, (b, n + 2, size)."""
+
+    def __init__(self, config: ModelConfig, weights: Weights, layers: ModuleType) -> None:
+        has_vectors = "words.pretrained.weight" in weights
+        self._trained = weights.table("words.trained.weight")
+        self._pretrained = weights.table("words.pretrained.weight") if has_vectors else None
+        self._tags = weights.table("tags.weight") if config.tag_size else None
+        self._char_vectors: CharVectors | None = None
+        if config.char_size:
+            self._char_vectors = CharVectors(
+                weights.table("chars.embedding.weight"), _lstm(weights.below("chars.lstm"), layers)
+            )
+
+    def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:
+        """`extra` (b, n + 2, d) is one more feature."""
+        vectors = self._trained[batch.words]
+        if self._pretrained is not None:
+            vectors += self._pretrained[_required(batch.vectors, "rows of the pretrained table")]
+        features = [vectors]
+        if self._char_vectors is not None:
+            chars = _required(batch.chars, "characters")
+            assert batch.char_lengths is not None and batch.char_rows is not None
+            features.append(self._char_vectors(chars, batch.char_lengths)[batch.char_rows])
+        if extra is not None:
+            features.append(extra)
+        if self._tags is not None:
+            features.append(self._tags[_required(batch.tags, "part-of-speech tags")])
+        return features[0] if len(features) == 1 else np.concatenate(features, -1)
+
+
+class _Transformer:
+    """One vector per word, (b, n + 2, size), from a BERT: the mean over its pieces of a weighted sum of layers."""
+
+    def __init__(self, config: BertConfig, weights: Weights, layers: ModuleType) -> None:
+        self._bert = layers.Bert(config, weights.below("encoder"))
+        self._layer_weights = weights["mix.scale"] * reference.softmax(weights["mix.weights"])
+        self._entry = _linear(weights.below("entry"), layers) if "entry.weight" in weights else None
+        self._linear = _linear(weights.below("linear"), layers) if "linear.weight" in weights else None
+        self._mean_of_pieces = layers.mean_of_pieces
+
+    def __call__(self, batch: Batch, word_inputs: Floats | None = None) -> Floats:
+        """`word_inputs` (b, n + 2, d) are added to the embeddings of pieces."""
+        pieces = _required(batch.pieces, "subword pieces")
+        assert batch.segment_lengths is not None and batch.piece_index is not None
+        assert batch.piece_words is not None and batch.piece_counts is not None
+        piece_inputs = None
+        if self._entry is not None and word_inputs is not None:
+            piece_inputs = _spread_over_pieces(self._entry(word_inputs), batch)
+        hidden = self._bert(pieces, batch.segment_lengths, self._layer_weights, piece_inputs)
+        positions = batch.words.size + 1  # the last one is for pieces that belong to no word
+        means = self._mean_of_pieces(hidden, batch.piece_index, batch.piece_words, batch.piece_counts, positions)
+        vectors: Floats = means[:-1].reshape(*batch.words.shape, -1)
+        return vectors if self._linear is None else self._linear(vectors)
+
+
+def _spread_over_pieces(words: Floats, batch: Batch) -> Floats:
+    """Copies word vectors (b, n + 2, d) to the pieces of each word, (w, p, d); zero at pieces without a word."""
+    assert batch.pieces is not None and batch.piece_index is not None and batch.piece_words is not None
+    size = words.shape[-1]
+    vectors = np.concatenate([words.reshape(-1, size), np.zeros((1, size), np.float32)])
+    out = np.zeros((batch.pieces.size, size), np.float32)
+    out[batch.piece_index] = vectors[batch.piece_words]
+    return out.reshape(*batch.pieces.shape, size)
+
+
+class _SpanScorer(Protocol):
+    """Scores spans from the vectors of their boundaries."""
+
+    def project(self, x: Floats) -> tuple[Floats, Floats]:
+        """Left and right boundary vectors of context vectors (b, n, d)."""
+
+    def chart(self, left: Floats, right: Floats) -> Floats:
+        """The scores of all spans for one class, (b, n, n)."""
+
+    def at(self, left: Floats, right: Floats, cells: Ints) -> Floats:
+        """The scores of spans at flat chart cells, (m, classes)."""
+
+
+class _Biaffine:
+    """[left; 1]' W [right; 1] for each class."""
+
+    def __init__(self, weights: Weights, layers: ModuleType) -> None:
+        self._boundaries = _linear(weights.below("boundaries.linear"), layers, slope=LEAKY_SLOPE)
+        right = weights["weight_right"]
+        left = weights["weight_left"] if "weight_left" in weights else np.zeros_like(right)
+        bias = weights["bias"] if "bias" in weights else np.zeros(len(right), np.float32)
+        blocks = weights["weight"], left, right, bias
+        self._chart = layers.Chart(*(block[0] for block in blocks)) if len(right) == 1 else None
+        self._labels = layers.Labels(*blocks)
+
+    def project(self, x: Floats) -> tuple[Floats, Floats]:
+        left, right = np.split(self._boundaries(x), 2, axis=-1)
+        return left, right
+
+    def chart(self, left: Floats, right: Floats) -> Floats:
+        assert self._chart is not None
+        return self._chart(left, right)
+
+    def at(self, left: Floats, right: Floats, cells: Ints) -> Floats:
+        return self._labels(left, right, *_boundary_ids(cells, left.shape[1]))
+
+
+class _Minus:
+    """A feed-forward network over the difference of two context vectors, whose first layer runs on the boundaries."""
+
+    def __init__(self, weights: Weights, layers: ModuleType) -> None:
+        self._linear = _linear(weights.below("linear"), layers)
+        self._bias = weights["bias"]
+        self._out = _linear(weights.below("out"), layers)
+
+    def project(self, x: Floats) -> tuple[Floats, Floats]:
+        right = self._linear(x)
+        return right + self._bias, right
+
+    def chart(self, left: Floats, right: Floats) -> Floats:
+        """Computes one sentence at a time, because the differences of all spans take much memory."""
+        pairs = zip(left, right, strict=True)
+        return np.stack([self._score(starts[:, None], ends)[..., 0] for starts, ends in pairs])
+
+    def at(self, left: Floats, right: Floats, cells: Ints) -> Floats:
+        lefts, rights = _boundary_ids(cells, left.shape[1])
+        return self._score(left.reshape(-1, left.shape[-1])[lefts], right.reshape(-1, right.shape[-1])[rights])
+
+    def _score(self, left: Floats, right: Floats) -> Floats:
+        difference = left - right
+        return self._out(np.maximum(difference, np.float32(LEAKY_SLOPE) * difference))
+
+
+class _Layer(Protocol):
+    def __call__(self, x: Floats) -> Floats: ...
+
+
+class _LstmLayer(Protocol):
+    def __call__(self, x: Floats, lengths: Ints) -> Floats: ...
+
+
+def _linear(weights: Weights, layers: ModuleType, *, slope: float = 1.0) -> _Layer:
+    linear: _Layer = layers.Linear(weights.matrix("weight"), weights.get("bias"), slope=slope)
+    return linear
+
+
+def _lstm(weights: Weights, layers: ModuleType) -> _LstmLayer:
+    bias = weights["bias_input"] + weights["bias_hidden"]
+    lstm: _LstmLayer = layers.Lstm(weights.matrix("weight_input"), weights.matrix("weight_hidden"), bias)
+    return lstm
+
+
+def _boundary_ids(cells: Ints, size: int) -> tuple[Ints, Ints]:
+    """The left and right boundaries of spans, among b * size."""
+    lefts = cells // size
+    return lefts, lefts - lefts % size + cells % size
+
+
+def _label_chart(score_labels: Callable[[Ints], Floats], batch: Batch) -> Floats:
+    """The label scores of all spans, (b, n + 1, n + 1, labels); zero where there is no span."""
+    size = batch.longest + 1
+    starts, ends = np.triu_indices(size, 1)
+    cells = (np.arange(batch.size)[:, None] * size + starts) * size + ends
+    scores = score_labels(cells.ravel())
+    chart = np.zeros((batch.size * size * size, scores.shape[1]), np.float32)
+    chart[cells.ravel()] = scores
+    return chart.reshape(batch.size, size, size, -1)
+
+
+def _logsumexp(x: Floats) -> Floats:
+    maximum = x.max(-1)
+    return maximum + np.log(np.exp(x - maximum[..., None]).sum(-1))
+
+
+def _required(array: Ints | None, name: str) -> Ints:
+    if array is None:
+        raise ValueError(f"the model reads {name} and the batch has none; collate it with the model's numericalizer")
+    return array

@@ -1,0 +1,123 @@
+"""The weights of a saved model. Large matrices may be stored as bytes with one scale per row.
+
+The error of a weight is at most 1/254 of the largest weight in its row. Bytes take a quarter of the space of floats.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from treecrf.network.data.batch import Ints
+from treecrf.network.data.scores import Floats
+
+Array = npt.NDArray[Any]
+
+SCALE_PREFIX = "scale/"  # a weight's scales are stored under this prefix and the weight's name
+_MIN_SIZE = 4096  # numbers; smaller arrays are not quantized
+
+
+class Weights:
+    """Weights by name, in float32. Quantized ones are converted at each access, so that only bytes stay in memory."""
+
+    def __init__(self, arrays: Mapping[str, Array], prefix: str = "") -> None:
+        self._arrays = arrays
+        self._prefix = prefix
+
+    def __getitem__(self, name: str) -> Floats:
+        return _dequantize(self._arrays, self._prefix + name)
+
+    def __contains__(self, name: str) -> bool:
+        return self._prefix + name in self._arrays
+
+    def get(self, name: str) -> Floats | None:
+        """The weight, or None if the model does not have it."""
+        is_known = name in self
+        return self[name] if is_known else None
+
+    def matrix(self, name: str) -> "Matrix":
+        """The weight as it is stored: floats, or bytes with scales."""
+        return Matrix(self._arrays[self._prefix + name], self._arrays.get(SCALE_PREFIX + self._prefix + name))
+
+    def table(self, name: str) -> "EmbeddingTable":
+        """The weight as a table of vectors, whose rows are converted when they are read."""
+        return EmbeddingTable(*self.matrix(name))
+
+    def below(self, name: str) -> "Weights":
+        """The weights whose names begin with `name` and a dot, without that beginning."""
+        return Weights(self._arrays, f"{self._prefix}{name}.")
+
+
+class Matrix(NamedTuple):
+    """Rows of floats, or rows of bytes with one scale for each; any number of dimensions."""
+
+    rows: Array
+    scales: Array | None = None  # like rows, with a last dimension of 1
+
+    def map(self, function: Callable[[Array], Array]) -> "Matrix":
+        """Applies a function that moves or selects whole rows."""
+        return Matrix(function(self.rows), None if self.scales is None else function(self.scales))
+
+    def to_float32(self) -> Floats:
+        """The rows as floats."""
+        return _to_float32(self.rows, self.scales)
+
+    @staticmethod
+    def concatenate(matrices: "Sequence[Matrix]") -> "Matrix":
+        """The rows of several matrices; they are bytes if all of them are."""
+        scales = [matrix.scales for matrix in matrices if matrix.scales is not None]
+        if len(scales) < len(matrices):
+            return Matrix(np.concatenate([matrix.to_float32() for matrix in matrices]))
+        return Matrix(np.concatenate([matrix.rows for matrix in matrices]), np.concatenate(scales))
+
+
+class EmbeddingTable:
+    """Vectors by id, as floats, or as bytes with one scale per vector."""
+
+    def __init__(self, rows: Array, scales: Array | None) -> None:
+        self._rows = rows
+        self._scales = scales
+
+    def __getitem__(self, ids: Ints) -> Floats:
+        return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
+
+
+def quantize_weights(weights: Mapping[str, Array], step: float = 0.0) -> dict[str, Array]:
+    """The weights with large matrices as bytes, for `dequantize_weights`.
+
+    A weight is rounded to a multiple of `step` times the root mean square of its row, or of 1/127 of the largest weight
+    of its row if that is more. With larger steps, most bytes are small, and archives compress them better.
+    """
+    quantized: dict[str, Array] = {}
+    for name, weight in weights.items():
+        if weight.dtype.kind != "f" or weight.ndim < 2 or weight.size < _MIN_SIZE:
+            quantized[name] = weight
+            continue
+        weight = weight.astype(np.float32)
+        scale = np.maximum(np.abs(weight).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
+        scale = np.maximum(scale, np.float32(step) * _root_mean_square(weight))
+        quantized[name] = np.rint(weight / scale).astype(np.int8)
+        quantized[SCALE_PREFIX + name] = scale
+    return quantized
+
+
+def _root_mean_square(rows: Floats) -> Floats:
+    largest = np.maximum(np.abs(rows).max(-1, keepdims=True), np.finfo(np.float32).tiny)  # its square could overflow
+    root: Floats = largest * np.sqrt(np.square(rows / largest).mean(-1, keepdims=True))
+    return root
+
+
+def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
+    """The weights in float32, whether they were quantized or not."""
+    return {name: _dequantize(weights, name) for name in weights if not name.startswith(SCALE_PREFIX)}
+
+
+def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
+    return _to_float32(weights[name], weights.get(SCALE_PREFIX + name))
+
+
+def _to_float32(weight: Array, scale: Array | None) -> Any:
+    if scale is not None:
+        return np.multiply(weight, scale, dtype=np.float32)  # without a float copy of the bytes
+    return weight.astype(np.float32, copy=False) if weight.dtype.kind == "f" else weight

@@ -1,0 +1,189 @@
+"""Tokenizers loaded from files, compared with those of transformers."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.tokenizers import FastTokenizer, SlowTokenizer, load_tokenizer, max_length
+from treecrf.trees.treebank import read_trees
+
+TREEBANKS = Path(__file__).parent.parent.parent.parent / "shared" / "treebanks"
+ODD = [
+    *("", " ", "\u200b", "\ufeff", "\x00", "\x1b[0m", "a\tb", "\ufffd", "\U000e0041", "👩\u200d👩\u200d👧", "e\u0301"),
+    *(
+        "İstanbul",
+        "ﬁ",
+        "Å",
+        "Übergrößenträger",
+        "한국어",
+        "漢字かな",
+        "שלום",
+        "مرحبا",
+        "(",
+        "-LRB-",
+        "''",
+        "...",
+        "O'Neill's",
+    ),
+    *("[SEP]", "[CLS]x", "a" * 99, "a" * 100, "a" * 101, "a" * 30_000, "-" * 500, "a-" * 200),
+]
+
+
+@pytest.fixture(scope="module")
+def theirs(minilm):
+    """A function that returns the pieces of words by transformers."""
+    transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(minilm)
+
+    def pieces(words):
+        input_ids = tokenizer(list(words), add_special_tokens=False)["input_ids"]
+        return [ids[:20] or [tokenizer.unk_token_id] for ids in input_ids]
+
+    return pieces
+
+
+def test_odd_words_have_the_pieces_that_transformers_gives(minilm, theirs):
+    assert SubwordTokenizer.load(minilm).split(ODD) == theirs(ODD)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), max_size=20))
+def test_any_words_have_the_pieces_that_transformers_gives(minilm, theirs, words):
+    assert not words or SubwordTokenizer.load(minilm).split(words) == theirs(words)
+
+
+@pytest.mark.parametrize("name", ["mctb", "genia", "sinica"])
+def test_words_of_treebanks_have_the_pieces_that_transformers_gives(minilm, theirs, name):
+    files = sorted((TREEBANKS / name).rglob("test*"))
+    if not files:
+        pytest.skip(f"the treebank {name} is not here")
+    words = sorted({word for tree in read_trees(files[0]) for word in tree.words})
+    assert len(words) > 1000 and SubwordTokenizer.load(minilm).split(words) == theirs(words)
+
+
+def test_lone_surrogates_are_dropped_and_pairs_are_one_character(minilm):
+    pieces = SubwordTokenizer.load(minilm)
+    lone, around, pair, character = pieces.split(["\ud800", "a\udfffb", "\ud83d\ude00", "\U0001f600"])
+    assert lone == [100] and [around] == pieces.split(["ab"]) and pair == character
+
+
+def test_uncased_models_ignore_case_and_accents(minilm):
+    assert SubwordTokenizer.load(minilm).split(["Café", "CAFÉ"]) == SubwordTokenizer.load(minilm).split(
+        ["cafe", "cafe"]
+    )
+
+
+def test_vocab_txt_and_config_json_are_sufficient(minilm, theirs, tmp_path):
+    for name in ("vocab.txt", "config.json"):
+        shutil.copy(minilm / name, tmp_path)
+    pieces = SubwordTokenizer.load(tmp_path)
+    assert pieces.split(ODD) == theirs(ODD)
+    assert (pieces.begin_id, pieces.end_id, pieces.pad_id, pieces.segment_size) == (101, 102, 0, 512)
+
+
+def test_the_settings_determine_lowercasing(minilm, tmp_path):
+    for name in ("tokenizer.json", "config.json"):
+        shutil.copy(minilm / name, tmp_path)
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": false}')
+    cased, uncased = SubwordTokenizer.load(tmp_path).split(["Paris"]), SubwordTokenizer.load(minilm).split(["Paris"])
+    assert cased == [[100]] and uncased != cased
+
+
+@pytest.mark.parametrize("segment_size", [512, 300])
+def test_saved_tokenizers_give_the_same_pieces(minilm, tmp_path, segment_size):
+    pieces = SubwordTokenizer.load(minilm, segment_size=segment_size)
+    shutil.copy(minilm / "config.json", tmp_path)
+    pieces.save(tmp_path)
+    again = SubwordTokenizer.load(tmp_path)
+    assert again.segment_size == segment_size and again.split(ODD) == pieces.split(ODD)
+    assert (again.begin_id, again.end_id, again.pad_id) == (pieces.begin_id, pieces.end_id, pieces.pad_id)
+
+
+def test_transformers_reads_a_saved_tokenizer(minilm, theirs, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
+    shutil.copy(minilm / "config.json", tmp_path)
+    SubwordTokenizer.load(minilm).save(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert [ids[:20] or [100] for ids in tokenizer(ODD, add_special_tokens=False)["input_ids"]] == theirs(ODD)
+
+
+def byte_pairs():
+    """A byte-level tokenizer that marks the start of a word by a space."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(vocab_size=300, special_tokens=["<s>", "</s>", "<pad>"], show_progress=False)
+    backend.train_from_iterator(["the cat sat on the mat"] * 9, trainer)
+    return FastTokenizer(backend, {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}, max_length=99)
+
+
+def test_a_tokenizer_that_marks_words_by_a_space_gets_a_space():
+    tokenizer = byte_pairs()
+    backend = tokenizer._backend
+    spaced = [backend.encode(word).ids for word in (" cat", " the")]
+    assert tokenizer.encode(["cat", "the"]) == spaced != [backend.encode(word).ids for word in ("cat", "the")]
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    assert FastTokenizer(backend, {}, max_length=99).encode(["cat", "the"]) == spaced
+
+
+def test_missing_special_pieces_are_replaced_by_others():
+    tokenizer = byte_pairs()
+    assert (tokenizer.begin_id, tokenizer.end_id, tokenizer.pad_id, tokenizer.unknown_id) == (0, 1, 2, 2)
+
+
+def test_tokenizers_of_other_classes_are_loaded_by_transformers_and_saved_as_plain_ones(tmp_path):
+    pytest.importorskip("transformers", reason="the package transformers is not installed")
+    byte_pairs().save(tmp_path, max_length=50)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": "GPT2Tokenizer"}))
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_positions": 60}')
+    tokenizer = load_tokenizer(tmp_path)
+    assert isinstance(tokenizer, FastTokenizer) and tokenizer.max_length == 50
+    tokenizer.save(tmp_path, max_length=40)
+    assert json.loads((tmp_path / "tokenizer_config.json").read_text())["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert load_tokenizer(tmp_path).encode(["cat", "mat"]) == tokenizer.encode(["cat", "mat"])
+
+
+def test_python_tokenizers_are_called_directly(tmp_path):
+    class Python:
+        cls_token_id, sep_token_id, pad_token_id, unk_token_id = 1, 2, 3, 4
+
+        def __call__(self, texts, **options):
+            assert options["add_special_tokens"] is False
+            return {"input_ids": [[len(text)] for text in texts]}
+
+        def save_pretrained(self, folder):
+            Path(folder, "saved").touch()
+
+    tokenizer = SlowTokenizer(Python(), max_length=7)
+    assert tokenizer.encode(["ab", "c\ud800"]) == [[2], [2]]
+    assert (tokenizer.begin_id, tokenizer.end_id, tokenizer.pad_id, tokenizer.unknown_id) == (1, 2, 3, 4)
+    tokenizer.save(tmp_path, max_length=7)
+    assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "positions", "longest", "expected"),
+    [("bert", 512, 512, 512), ("xlm-roberta", 514, 10**30, 512), ("bert", 512, 256, 256), ("xlnet", None, 10**30, 512)],
+)
+def test_the_maximal_length_is_the_smaller_of_tokenizer_and_encoder(kind, positions, longest, expected):
+    config = {"model_type": kind, "max_position_embeddings": positions, "pad_token_id": 1}
+    assert max_length({"model_max_length": longest}, config) == expected
+    assert max_length({}, {}) == 512
+
+
+def test_a_bert_and_its_tokenizer_need_no_transformers(minilm, tmp_path):
+    shutil.copy(minilm / "config.json", tmp_path)
+    code = (
+        "import sys; sys.modules['transformers'] = None\n"
+        "from treecrf.network.data.subwords import SubwordTokenizer\nfrom treecrf.network.nn.transformer import build_encoder\n"
+        f"print(SubwordTokenizer.load({str(minilm)!r}).split(['cat']), type(build_encoder({str(tmp_path)!r})).__name__)"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.split() == ["[[4937]]", "Bert"]

@@ -1,0 +1,160 @@
+"""Our BERT compared with that of Hugging Face: equal weights, hidden states and gradients."""
+
+import json
+
+import pytest
+import torch
+
+from treecrf.network.nn.bert import Bert, BertConfig
+from treecrf.network.nn.transformer import build_encoder, keep_layers, load_encoder, save_encoder_config
+
+transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
+TINY = BertConfig(
+    vocab_size=90,
+    hidden_size=24,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    intermediate_size=40,
+    max_position_embeddings=32,
+)
+
+
+def random_pair(*, pooler=False):
+    """Their BERT and ours, with the same random weights."""
+    torch.manual_seed(1)
+    config = transformers.BertConfig(**{name: getattr(TINY, name) for name in TINY.__dataclass_fields__})
+    theirs = transformers.BertModel(config, add_pooling_layer=pooler).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.copy_(0.3 * torch.randn_like(parameter))
+    ours = Bert(TINY).eval()
+    ours.load_state_dict(theirs.state_dict())
+    return theirs, ours
+
+
+def random_pieces(vocabulary, width, *, rows=5):
+    """Pieces of rows with different lengths."""
+    torch.manual_seed(2)
+    lengths = torch.randint(1, width + 1, (rows,))
+    lengths[0] = width
+    return torch.randint(0, vocabulary, (rows, width)), lengths
+
+
+def states(theirs, ours, pieces, lengths):
+    """The hidden states of both, without padding."""
+    mask = torch.arange(pieces.shape[1]) < lengths[:, None]
+    expected = theirs(input_ids=pieces, attention_mask=mask.long(), output_hidden_states=True).hidden_states
+    return [layer[mask] for layer in expected], [layer[mask] for layer in ours(pieces, lengths)]
+
+
+def assert_equal_with_gradients(theirs, ours, pieces, lengths, *, tolerance=1e-5):
+    expected, actual = states(theirs, ours, pieces, lengths)
+    torch.testing.assert_close(actual, expected, atol=tolerance, rtol=tolerance)
+    weights = [torch.randn_like(layer) for layer in expected]
+    for layers in (expected, actual):
+        sum((layer * weight).sum() for layer, weight in zip(layers, weights, strict=True)).backward()
+    gradients = {name: parameter.grad for name, parameter in theirs.named_parameters() if "pooler" not in name}
+    largest = max(float(gradient.abs().max()) for gradient in gradients.values())
+    for name, parameter in ours.named_parameters():
+        expected_gradient = gradients.pop(name)
+        scale = max(
+            float(expected_gradient.abs().max()), 1e-2 * largest
+        )  # the gradient of key biases is only rounding error
+        torch.testing.assert_close(parameter.grad / scale, expected_gradient / scale, atol=tolerance, rtol=tolerance)
+    assert not gradients
+
+
+def test_random_weights_give_equal_states_and_gradients():
+    assert_equal_with_gradients(*random_pair(), *random_pieces(90, 20))
+
+
+def test_real_weights_give_equal_states_and_gradients(minilm):
+    theirs = transformers.AutoModel.from_pretrained(minilm).eval()
+    ours = load_encoder(minilm).eval()
+    assert isinstance(ours, Bert)
+    assert_equal_with_gradients(theirs, ours, *random_pieces(30522, 40, rows=3))
+
+
+def test_weights_are_exchanged_in_both_directions():
+    theirs, ours = random_pair()
+    assert {name: tensor.shape for name, tensor in ours.state_dict().items()} == {
+        name: tensor.shape for name, tensor in theirs.state_dict().items()
+    }
+    theirs.load_state_dict(ours.state_dict())
+
+
+def test_only_pooler_weights_are_ignored():
+    theirs, ours = random_pair(pooler=True)
+    weights = theirs.state_dict()
+    assert any(name.startswith("pooler.") for name in weights)
+    ours.load_state_dict(weights)
+    assert any(name.startswith("pooler.") for name in weights)  # the caller's dictionary is unchanged
+    with pytest.raises(RuntimeError, match=r"encoder\.surplus"):
+        ours.load_state_dict(weights | {"encoder.surplus": torch.zeros(1)})
+
+
+def test_padding_changes_nothing():
+    _, ours = random_pair()
+    pieces, lengths = random_pieces(90, 20)
+    together = ours(pieces, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        alone = ours(pieces[row : row + 1, :length], lengths[row : row + 1])
+        for layer, expected in zip(together, alone, strict=True):
+            torch.testing.assert_close(layer[row, :length], expected[0], atol=1e-5, rtol=1e-5)
+
+
+def test_dropout_applies_in_training_only():
+    _, ours = random_pair()
+    pieces, lengths = random_pieces(90, 20)
+    assert torch.equal(ours(pieces, lengths)[-1], ours(pieces, lengths)[-1])
+    ours.train()
+    assert not torch.equal(ours(pieces, lengths)[-1], ours(pieces, lengths)[-1])
+
+
+def test_bert_runs_in_half_precision_under_autocast():
+    _, ours = random_pair()
+    pieces, lengths = random_pieces(90, 20)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = ours(pieces, lengths)
+    torch.testing.assert_close(half[-1].float(), ours(pieces, lengths)[-1], atol=0.2, rtol=0.2)
+
+
+def test_the_config_is_read_by_both(tmp_path):
+    _, ours = random_pair()
+    save_encoder_config(ours, tmp_path)
+    config = transformers.AutoConfig.from_pretrained(tmp_path)
+    assert BertConfig.from_dict(config.to_dict()) == TINY == build_encoder(tmp_path).config
+    assert BertConfig.from_dict(json.loads((tmp_path / "config.json").read_text())) == TINY
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"model_type": "roberta"},
+        {"hidden_act": "relu"},
+        {"position_embedding_type": "relative_key"},
+        {"is_decoder": True},
+        {"add_cross_attention": True},
+    ],
+    ids=str,
+)
+def test_other_configs_than_a_plain_bert_are_rejected(setting):
+    assert BertConfig.from_dict({"model_type": "bert", "hidden_size": 24}) is not None
+    assert BertConfig.from_dict({"model_type": "bert", "hidden_size": 24} | setting) is None
+
+
+def test_the_hidden_size_must_be_a_multiple_of_the_heads():
+    with pytest.raises(ValueError, match="hidden_size is 10; expected a multiple of the 4 heads"):
+        Bert(BertConfig(hidden_size=10, num_attention_heads=4))
+
+
+def test_a_smaller_encoder_has_the_chosen_layers() -> None:
+    encoder = Bert(TINY)
+    smaller = keep_layers(encoder, [0, 2])
+    assert isinstance(smaller, Bert) and smaller.config.num_hidden_layers == 2
+    assert smaller.encoder.layer[1] is encoder.encoder.layer[2] and smaller.embeddings is encoder.embeddings
+    for layers in ([1, 0], [0, 0], [3], [-1]):
+        with pytest.raises(ValueError, match="expected ascending numbers from 0 to 2"):
+            keep_layers(encoder, layers)
+    with pytest.raises(ValueError, match="needs a BERT and the encoder is a Linear"):
+        keep_layers(torch.nn.Linear(1, 1), [0])

@@ -1,0 +1,67 @@
+import zlib
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treecrf.network.runtime.weights import Weights, dequantize_weights, quantize_weights
+
+
+def random_weight(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@given(st.integers(0, 999), st.floats(-8, 8), st.floats(0, 1))
+def test_the_error_of_a_weight_is_half_a_step_of_its_row(seed: int, magnitude: float, step: float) -> None:
+    weight = (random_weight(64, 80, seed=seed) * 10**magnitude).astype(np.float32)
+    weight[0, 0] *= 100  # with an outlier, the step is that of 8 bits
+    dequantized = dequantize_weights(quantize_weights({"w": weight}, step))["w"]
+    steps = np.maximum(np.abs(weight).max(1) / 127, step * np.sqrt(np.square(weight.astype(np.float64)).mean(1)))
+    assert (np.abs(dequantized - weight) <= 0.501 * steps[:, None]).all()
+
+
+def test_the_largest_floats_are_finite_after_quantization() -> None:
+    weight = np.full((64, 80), np.finfo(np.float32).max / 2)
+    assert np.allclose(dequantize_weights(quantize_weights({"w": weight}, 0.5))["w"], weight)
+
+
+def test_large_matrices_take_a_quarter_of_the_space() -> None:
+    quantized = quantize_weights({"w": random_weight(512, 400)})
+    assert sum(array.nbytes for array in quantized.values()) < 0.26 * 512 * 400 * 4
+
+
+def test_larger_steps_compress_better() -> None:
+    zero, third = (
+        len(zlib.compress(quantize_weights({"w": random_weight(512, 400)}, step)["w"].tobytes())) for step in (0, 0.3)
+    )
+    assert third < 0.6 * zero
+
+
+def test_small_arrays_vectors_and_integers_are_unchanged() -> None:
+    weights = {"bias": random_weight(5000), "small": random_weight(9, 9), "ids": np.arange(8192).reshape(2, -1)}
+    dequantized = dequantize_weights(quantize_weights(weights))
+    assert dequantized.keys() == weights.keys()
+    assert all(np.array_equal(dequantized[name], weights[name]) for name in weights)
+
+
+def test_rows_of_zeros_stay_zeros() -> None:
+    assert not dequantize_weights(quantize_weights({"w": np.zeros((64, 64), np.float32)}))["w"].any()
+
+
+def test_weights_that_were_not_quantized_are_returned_in_float32() -> None:
+    weights = {"w": random_weight(64, 80).astype(np.float16)}
+    dequantized = dequantize_weights(weights)["w"]
+    assert dequantized.dtype == np.float32 and np.array_equal(dequantized.astype(np.float16), weights["w"])
+
+
+def test_weights_are_found_below_their_prefix() -> None:
+    arrays = quantize_weights({"a.b.w": random_weight(64, 80), "a.c": random_weight(3)})
+    weights = Weights(arrays).below("a")
+    assert "c" in weights and "b" not in weights and weights.get("d") is None
+    assert np.array_equal(weights.below("b")["w"], dequantize_weights(arrays)["a.b.w"])
+
+
+def test_rows_of_a_table_equal_those_of_the_dequantized_weight() -> None:
+    ids = np.array([[3, 3], [63, 0]])
+    for arrays in ({"w": random_weight(64, 80)}, quantize_weights({"w": random_weight(64, 80)})):
+        assert np.array_equal(Weights(arrays).table("w")[ids], dequantize_weights(arrays)["w"][ids])
