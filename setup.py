@@ -89,8 +89,8 @@ setup(
             "treecrf.network.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
         ),
         extension(
-            "treecrf.decoding._best_children",
-            "src/treecrf/decoding/best_children.c",
+            "treecrf.parser.decoding._best_children",
+            "src/treecrf/parser/decoding/best_children.c",
             headers=["src/treecrf/network/runtime/portable.h"],
             flags=EXACT,
         ),

@@ -19,8 +19,8 @@ from treecrf.calibration.beta import fit_logistic
 from treecrf.calibration.breakdown import frequent_labels
 from treecrf.calibration.predictions import Predictions
 from treecrf.calibration.reliability import FloatArray, reliability
-from treecrf.decoding.beta_calibration import BetaCalibration
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.parser import Parser
 from treecrf.trees.treebank import read_trees
 

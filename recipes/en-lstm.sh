@@ -9,4 +9,4 @@ sh recipes/en-teachers.sh
 treecrf train recipes/en-lstm.toml -o runs/en-lstm
 treecrf calibrate runs/en-lstm data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz data/craft/dev.mrg.gz \
     --limit 1500 -o runs/en-lstm-calibrated
-treecrf pack runs/en-lstm-calibrated src/treecrf/models/en-lstm --card recipes/cards/en-lstm.toml --vectors 41396
+treecrf pack runs/en-lstm-calibrated src/treecrf/parser/models/en-lstm --card recipes/cards/en-lstm.toml --vectors 41396

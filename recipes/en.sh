@@ -9,10 +9,10 @@
 set -e
 sh recipes/en-teachers.sh
 treecrf train recipes/en.toml -o runs/en
-treecrf pack runs/en src/treecrf/models/en --card recipes/cards/en.toml --vectors 20000 --weight-step 0.2
-python recipes/fit_capitals.py src/treecrf/models/en src/treecrf/models/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz \
+treecrf pack runs/en src/treecrf/parser/models/en --card recipes/cards/en.toml --vectors 20000 --weight-step 0.2
+python recipes/fit_capitals.py src/treecrf/parser/models/en src/treecrf/parser/models/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz \
     data/gum/dev.mrg.gz data/genia/dev.mrg.gz data/craft/dev.mrg.gz --limit 600
-python recipes/train_layers.py src/treecrf/models/en src/treecrf/models/en recipes/en-layers.toml --run runs/en-layers
-treecrf calibrate src/treecrf/models/en data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
-    data/craft/dev.mrg.gz --limit 1500 --keep-weights -o src/treecrf/models/en
-treecrf pack src/treecrf/models/en --card recipes/cards/en.toml
+python recipes/train_layers.py src/treecrf/parser/models/en src/treecrf/parser/models/en recipes/en-layers.toml --run runs/en-layers
+treecrf calibrate src/treecrf/parser/models/en data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
+    data/craft/dev.mrg.gz --limit 1500 --keep-weights -o src/treecrf/parser/models/en
+treecrf pack src/treecrf/parser/models/en --card recipes/cards/en.toml

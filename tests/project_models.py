@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf import models
+from treecrf.parser import models
 from treecrf.export.model_card import ModelCard
 from treecrf.text.language_guess import LANGUAGE_NAMES
 

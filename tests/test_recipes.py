@@ -16,7 +16,7 @@ from treecrf.config import read_config, to_toml
 from treecrf.network.data.vectors import read_vectors
 from treecrf.export.card_files import save_card
 from treecrf.export.model_card import ModelCard
-from treecrf.models import find_folder, is_embedded
+from treecrf.parser.models import find_folder, is_embedded
 from treecrf.network.nn import ModelConfig
 from treecrf.parser import Parser
 from treecrf.parser.storage import load_parser_state, save_parser_state
@@ -160,7 +160,7 @@ def test_the_script_of_a_model_starts_from_treebanks_vectors_and_encoders(name: 
         assert command[1] == "train" or sources[0] in made, command
         made |= set(command[command.index("-o") + 1 :][:1]) if "-o" in command else set()
         made |= set(command[3:4]) if command[1] == "pack" else set()
-    out = f" src/treecrf/models/{name} " if is_embedded(name) else f" packages/treecrf-{name} --package "
+    out = f" src/treecrf/parser/models/{name} " if is_embedded(name) else f" packages/treecrf-{name} --package "
     assert any(f"treecrf pack runs/{name}" in line and out in line for line in lines)
     assert "treecrf pack " in lines[-1]  # which writes the card
 

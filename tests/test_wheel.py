@@ -164,7 +164,7 @@ def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) 
 
 def test_the_wheel_is_small_and_has_only_models_under_its_own_license(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
-    model_names = {name.split("/")[2] for name in archive.namelist() if name.startswith("treecrf/models/")}
+    model_names = {name.split("/")[2] for name in archive.namelist() if name.startswith("treecrf/parser/models/")}
     assert {name for name in model_names if not name.endswith(".py")} == {"en", "en-lstm"}
     assert wheel.stat().st_size < MAX_WHEEL_BYTES  # its files are not compressed
     (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))

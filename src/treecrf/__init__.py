@@ -11,7 +11,7 @@ from treecrf.trees.tree import BracketError, Span, Tree
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
     from treecrf.chart.threads import num_threads, set_num_threads
-    from treecrf.decoding.constraints import Constraints
+    from treecrf.parser.decoding.constraints import Constraints
     from treecrf.parser import Parser
     from treecrf.trees.analysis import Analysis
     from treecrf.trees.evalb import Rules, evaluate
@@ -41,7 +41,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "Analysis": "treecrf.trees.analysis",
-    "Constraints": "treecrf.decoding.constraints",
+    "Constraints": "treecrf.parser.decoding.constraints",
     "Parser": "treecrf.parser",
     "Rules": "treecrf.trees.evalb",
     "SpanCRF": "treecrf.chart.crf",

@@ -24,7 +24,7 @@ from treecrf.cli import main
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.export.model_card import ModelCard
-from treecrf.models import find_folder
+from treecrf.parser.models import find_folder
 from treecrf.network.nn import BertConfig, SpanModel
 from treecrf.network.nn.bert import Bert
 from treecrf.parser import Parser

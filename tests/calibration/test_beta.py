@@ -4,7 +4,7 @@ import pytest
 
 from treecrf.calibration.beta import fit_beta
 from treecrf.calibration.reliability import reliability
-from treecrf.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
 
 
 @pytest.mark.parametrize(

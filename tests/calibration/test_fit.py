@@ -1,7 +1,7 @@
 from small import FIFTY, random_parser
 from treecrf import read_trees
 from treecrf.calibration import calibrate, measure
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 TREES = list(read_trees(FIFTY))
 

@@ -2,8 +2,8 @@ from treecrf.calibration.fit import CalibrationParameters
 from treecrf.calibration.io import read_record, write_record
 from treecrf.calibration.report import CalibrationReport
 from treecrf.calibration.temperature import Temperatures
-from treecrf.decoding.beta_calibration import BetaCalibration
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 REPORT = CalibrationReport(reliability={}, coverage=())
 

@@ -7,7 +7,7 @@ import pytest
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
 from treecrf.calibration.predictions import collect_predictions, score_batches, tree_log_probs
-from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
 

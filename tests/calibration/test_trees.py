@@ -7,7 +7,7 @@ from small import FIFTY, random_parser
 from treecrf import read_trees
 from treecrf.calibration.reliability import reliability
 from treecrf.calibration.trees import fit_tree_calibration
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 TREES = list(read_trees(FIFTY))
 

@@ -5,7 +5,7 @@ import pytest
 from project_models import EXPLAINED_MODELS, PROJECT_MODELS, installed_models, model_folder
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import models
+from treecrf.parser import models
 from treecrf.cli import main
 from treecrf.export.model_card import CARD_MARKDOWN, ModelCard
 
@@ -26,7 +26,7 @@ def test_all_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_model_packages_that_are_not_installed_are_listed_with_their_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
     assert run() is None
     installed, _, others = capsys.readouterr().out.partition("\n\n")
     assert [row.split()[0] for row in installed.splitlines()[1:]] == models.embedded_names()

@@ -12,7 +12,7 @@ import pytest
 
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
-from treecrf import models
+from treecrf.parser import models
 from treecrf.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
@@ -228,7 +228,7 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
     packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(models, "FOLDER", packed.parent)
-    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
     assert Parser.load("toy-model", device="cpu").normalization == "plain"
     with pytest.raises(SystemExit):
         main(["models"])
@@ -249,7 +249,7 @@ def test_models_command_without_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(models, "FOLDER", tmp_path)
-    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: [])
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
     with pytest.raises(SystemExit):
         main(["models"])
     assert capsys.readouterr().out.startswith("No models are installed")

@@ -17,7 +17,7 @@ from toygrammar import toy_trees
 from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, save_folder
 from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
 from treecrf.network.data.batch import Batch
-from treecrf.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.threads import use_one_torch_thread
 from treecrf.parser import Parser

@@ -5,7 +5,7 @@ import torch
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.chart.crf import SpanCRF
-from treecrf.decoding import decode
+from treecrf.parser.decoding import decode
 from treecrf.reproduce.baselines import inference_functions, supar_speed, torch_struct_decode
 
 TREES = toy_trees(9, seed=4)

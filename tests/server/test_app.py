@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.server import schema

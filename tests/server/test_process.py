@@ -13,7 +13,7 @@ import pytest
 
 from server_process import TIMEOUT, ServerProcess, start_server, wait_until
 from toygrammar import toy_trees
-from treecrf.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.server.process import listen
 

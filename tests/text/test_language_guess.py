@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf import models
+from treecrf.parser import models
 from treecrf.text import guess_language, language_warning
 from treecrf.text.language_guess import LANGUAGE_NAMES, LANGUAGES_WITH_MODELS
 from treecrf.trees.treebank import read_trees

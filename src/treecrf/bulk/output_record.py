@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf.atomic_io import file_digest, manifest_digest, write_file
-from treecrf.models import find_folder
+from treecrf.parser.models import find_folder
 
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treecrf.calibration.reliability import FloatArray
-from treecrf.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
 
 _STEPS = 50  # Newton's method needs about ten
 _MIN_STEP = 1e-9

@@ -8,8 +8,8 @@ from treecrf.calibration.f1_threshold import f1_optimal_threshold
 from treecrf.calibration.predictions import collect_predictions
 from treecrf.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 from treecrf.calibration.trees import fit_tree_calibration
-from treecrf.decoding.beta_calibration import BetaCalibration
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.parser import Parser
 from treecrf.trees.evalb import COLLINS, Rules
 from treecrf.trees.tree import Tree

@@ -17,8 +17,8 @@ from treecrf.calibration.predictions import decoded_cells, score_batches
 from treecrf.calibration.reliability import FloatArray, log_losses
 from treecrf.chart import inside_outside
 from treecrf.network.data.scores import Scores
-from treecrf.decoding import decode
-from treecrf.decoding.log_space import log_softmax, logsumexp
+from treecrf.parser.decoding import decode
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser

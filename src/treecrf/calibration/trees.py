@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treecrf.calibration.beta import fit_logistic
-from treecrf.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 _MIN_LOG_PROB, _MAX_LOG_PROB = -1e3, -1e-6  # the latter bounds log (1 - p) at about -14
 

@@ -97,7 +97,7 @@ def _part_name(path: str) -> str:
 def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
     from treecrf.calibration import calibrate
     from treecrf.export.pack import scoring_rules
-    from treecrf.models import find_folder
+    from treecrf.parser.models import find_folder
     from treecrf.trees.evalb import find_rules
 
     rules = find_rules(args.rules) if args.rules else scoring_rules(find_folder(args.model))

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from treecrf import models
+from treecrf.parser import models
 from treecrf.atomic_io import read_regular_file
 from treecrf.export.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
 from treecrf.text.language_guess import LANGUAGE_NAMES

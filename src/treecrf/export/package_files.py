@@ -7,9 +7,9 @@ from pathlib import Path
 
 from treecrf.config import toml_literal
 from treecrf.export.model_card import CARD_MARKDOWN, NOT_STATED, ModelCard
-from treecrf.models import is_embedded
-from treecrf.models.entry_points import GROUP
-from treecrf.models.registry import NAME, PREFIX
+from treecrf.parser.models import is_embedded
+from treecrf.parser.models.entry_points import GROUP
+from treecrf.parser.models.registry import NAME, PREFIX
 from treecrf.parser.storage import ParserState
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)

@@ -4,7 +4,7 @@ import warnings
 from functools import cache
 
 from treecrf.chart import cpu_backend
-from treecrf.decoding import label_grammar
+from treecrf.parser.decoding import label_grammar
 from treecrf.network.runtime import int8
 from treecrf.trees.treebank import bracket_writer
 

@@ -7,7 +7,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treecrf.network.data.bucketing import Budget, sorted_batches
-from treecrf.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import torch
 from treecrf.chart.crf import SpanCRF
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.skip_init import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config

@@ -13,17 +13,17 @@ from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.decoding import Decoded, ExpectedF1, decode
-from treecrf.decoding.analysis import analyze_batch
-from treecrf.decoding.beta_calibration import BetaCalibration
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.constraints import Constraints
-from treecrf.decoding.grammar import Grammar
-from treecrf.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
-from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
-from treecrf.decoding.tree_calibration import TreeCalibration
-from treecrf.decoding.tree_probability import tree_log_probs
-from treecrf.models import find_folder
+from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding.analysis import analyze_batch
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
+from treecrf.parser.decoding.tree_builder import TreeBuilder, write_brackets
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.tree_probability import tree_log_probs
+from treecrf.parser.models import find_folder
 from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,

@@ -9,8 +9,8 @@ from treecrf.chart.threads import num_threads, parallel_map
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.scores import Scores
-from treecrf.decoding import Decoded, ExpectedF1, decode
-from treecrf.decoding.constraints import apply_constraints
+from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences
 from treecrf.parser.loading import Scorer
 from treecrf.trees.treebank.binarize import LabelSet

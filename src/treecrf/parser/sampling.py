@@ -6,11 +6,11 @@ What they need is imported when they are called: parsing starts sooner without i
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.constraints import Constraints
-from treecrf.decoding.decode import decode
-from treecrf.decoding.expected_f1 import ExpectedF1
-from treecrf.decoding.tree_builder import TreeBuilder, write_brackets
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.decode import decode
+from treecrf.parser.decoding.expected_f1 import ExpectedF1
+from treecrf.parser.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.parser.inputs import BatchingConfig, SentenceReader, Sentences, Tags, Words
 from treecrf.parser.pipeline import BatchScorer
 from treecrf.trees.tree import Tree

@@ -17,8 +17,8 @@ from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.data.weight_shapes import weight_shapes
-from treecrf.decoding.label_grammar import DEFAULT_WEIGHT
-from treecrf.models import find_folder
+from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT
+from treecrf.parser.models import find_folder
 from treecrf.parser.weight_file import load_weights
 from treecrf.network.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization

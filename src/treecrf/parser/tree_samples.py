@@ -8,9 +8,9 @@ import numpy as np
 
 from treecrf.chart.cpu_backend import Ints
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.tree_builder import write_brackets
-from treecrf.decoding.tree_samples import sample_batch
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.tree_builder import write_brackets
+from treecrf.parser.decoding.tree_samples import sample_batch
 from treecrf.parser.inputs import Sentences
 from treecrf.trees.search import COLLINS, Forest, HeadRules, Pattern
 from treecrf.trees.search.expected_count import ExpectedCount

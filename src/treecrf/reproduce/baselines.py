@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from treecrf.bulk.timer import median_seconds
-from treecrf.decoding import ExpectedF1
-from treecrf.decoding.device_decode import PendingDecoded, label_trees
+from treecrf.parser.decoding import ExpectedF1
+from treecrf.parser.decoding.device_decode import PendingDecoded, label_trees
 from treecrf.network.nn import TensorScores
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans

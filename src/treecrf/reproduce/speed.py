@@ -11,9 +11,9 @@ import torch
 
 from treecrf.bulk.timer import PartTimer, median_seconds
 from treecrf.network.data.batch import Batch
-from treecrf.decoding import Decoded, decode
-from treecrf.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
-from treecrf.decoding.tree_builder import write_brackets
+from treecrf.parser.decoding import Decoded, decode
+from treecrf.parser.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
+from treecrf.parser.decoding.tree_builder import write_brackets
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from treecrf.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError, validation_error

@@ -10,7 +10,7 @@ from data.letters import letters
 from nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
-from treecrf.decoding import decode
+from treecrf.parser.decoding import decode
 from treecrf.network.nn import SpanModel, TensorBatch
 from treecrf.network.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
 

@@ -70,7 +70,7 @@ typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
     float *out;                    /* (spans, classes) */
 } LabelsJob;
 
-typedef struct { /* expected-F1 utility of the most probable labels of each span: see decoding/expected_f1.py */
+typedef struct { /* expected-F1 utility of the most probable labels of each span: see parser/decoding/expected_f1.py */
     int64_t spans, classes, names;
     int64_t choices; /* labels per span, at most `classes` */
     double threshold;

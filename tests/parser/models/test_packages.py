@@ -26,7 +26,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
     find = sys.modules["importlib.metadata"].distributions
-    monkeypatch.setattr("treecrf.models.entry_points.distributions", lambda: find(path=[str(folder)]))
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: find(path=[str(folder)]))
     return folder
 
 
@@ -43,7 +43,7 @@ def install(site: Path, package: str, entry_points: str) -> Path:
 
 
 def entry_point(name: str, module: str) -> str:
-    return f"[treecrf.models]\n{name} = {module}\n"
+    return f"[treecrf.parser.models]\n{name} = {module}\n"
 
 
 def test_a_model_of_an_installed_package_is_found_without_importing_its_module(site: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_embedded_model_is_found_without_a_search_for_packages(monkeypatch: p
     def fail() -> None:
         raise AssertionError("the installed packages are searched")
 
-    monkeypatch.setattr("treecrf.models.entry_points.packaged_models", fail)
+    monkeypatch.setattr("treecrf.parser.models.entry_points.packaged_models", fail)
     assert models.folder("en") == models.FOLDER / "en"
     assert models.is_known("en") and not models.is_known("klingon")
     with pytest.raises(AssertionError, match="the installed packages are searched"):
@@ -138,7 +138,7 @@ def test_two_packages_with_one_model_are_an_error(site: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("[treecrf.models]\nno equals sign", r"garden has no readable entry_points\.txt .* its models are ignored"),
+        ("[treecrf.parser.models]\nno equals sign", r"garden has no readable entry_points\.txt .* its models are ignored"),
         (entry_point("../en", "garden"), r"has a model '\.\./en'; expected lower-case letters, digits and hyphens"),
         (entry_point("a" * 5000 + "/", "garden"), "has a model 'aaa"),
     ],
@@ -152,7 +152,7 @@ def test_a_declaration_that_cannot_be_read_is_a_warning(text: str, warning: str,
 
 def test_damaged_metadata_of_other_packages_do_not_matter(site: Path) -> None:
     install(site, "binary", "")
-    (site / "binary-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[treecrf.models]")
+    (site / "binary-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[treecrf.parser.models]")
     install(site, "other", "[console_scripts]\nno equals sign")
     install(site, "garden", entry_point("g", "garden"))
     install(site, "park", entry_point("p", "park"))

@@ -16,11 +16,11 @@ import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.chart.threads import num_threads, run_on_threads
-from treecrf.decoding.grammar import Grammar
+from treecrf.parser.decoding.grammar import Grammar
 from treecrf.trees.treebank.binarize import unary_chain
 
 try:
-    from treecrf.decoding import _best_children
+    from treecrf.parser.decoding import _best_children
 except ImportError:  # installed on a machine without a C compiler
     available = False
 else:

@@ -10,9 +10,9 @@ import pytest
 
 from decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.scores import Scores
-from treecrf.decoding import Decoded, ExpectedF1, decode, expected_f1
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding import Decoded, ExpectedF1, decode, expected_f1
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
 LABEL_SET = LabelSet(LABELS)

@@ -9,10 +9,10 @@ from treecrf.network import nn
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 from treecrf.network.data.scores import Scores
-from treecrf.decoding import Decoded, ExpectedF1, decode
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.device_decode import decode_on_device, nonzero_static
-from treecrf.decoding.log_space import logsumexp
+from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.device_decode import decode_on_device, nonzero_static
+from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.treebank.binarize import LabelSet
 
 LENGTHS = [7, 1, 12, 3, 2, 20]

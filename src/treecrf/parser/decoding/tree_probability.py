@@ -13,8 +13,8 @@ import numpy as np
 from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Doubles, Mask
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.log_space import log_softmax, logsumexp
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet, is_intermediate, to_spans
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treecrf.atomic_io import MANIFEST
-from treecrf.models.registry import MODEL_PACKAGES, NAME, ModelPackage
+from treecrf.parser.models.registry import MODEL_PACKAGES, NAME, ModelPackage
 
 if TYPE_CHECKING:
-    from treecrf.models.entry_points import PackagedModel
+    from treecrf.parser.models.entry_points import PackagedModel
 
 FOLDER = Path(__file__).parent  # of the embedded models
 
@@ -77,7 +77,7 @@ def find_folder(source: str | Path) -> Path:
 def _packaged_models() -> "Iterator[PackagedModel]":
     """The models of packages; a warning names each one that cannot be used by its name."""
     # imported here, because importlib.metadata takes time that an embedded model does not need
-    from treecrf.models.entry_points import packaged_models
+    from treecrf.parser.models.entry_points import packaged_models
 
     for model in packaged_models():
         if NAME.fullmatch(model.name) is None:

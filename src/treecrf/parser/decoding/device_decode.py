@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD
-from treecrf.decoding.decode import FORCED, TIE_BREAK, Decoded
-from treecrf.decoding.expected_f1 import ExpectedF1
-from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
+from treecrf.parser.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD
+from treecrf.parser.decoding.decode import FORCED, TIE_BREAK, Decoded
+from treecrf.parser.decoding.expected_f1 import ExpectedF1
+from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
 

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.decoding.decode import Decoded
+from treecrf.parser.decoding.decode import Decoded
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans
 from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees

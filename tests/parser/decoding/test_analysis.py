@@ -22,10 +22,10 @@ from decoding.random_scores import (
     tree_probabilities,
 )
 from treecrf.network.data.scores import Scores
-from treecrf.decoding import ExpectedF1, decode
-from treecrf.decoding.analysis import analyze_batch
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.constraints import Constraints, ImpossibleError, apply_constraints
+from treecrf.parser.decoding import ExpectedF1, decode
+from treecrf.parser.decoding.analysis import analyze_batch
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints, ImpossibleError, apply_constraints
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
@@ -172,7 +172,7 @@ def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.M
     constraint = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
     scores = constrain(random_scores([12], labels=len(LABELS), seed=6), constraint)
     whole = analyze(scores, k=8)
-    monkeypatch.setattr("treecrf.decoding.label_chart._BLOCK", 5)
+    monkeypatch.setattr("treecrf.parser.decoding.label_chart._BLOCK", 5)
     assert analyze(scores, k=8) == whole
     assert all(satisfies(alternative.tree, constraint) for alternative in whole.alternatives)
 
@@ -222,8 +222,8 @@ def test_a_search_that_is_stopped_gives_a_beam() -> None:
 
 def test_a_search_that_reaches_its_limit_gives_a_beam(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = random_scores([14], labels=len(LABELS), seed=8)
-    monkeypatch.setattr("treecrf.decoding.tree_search._MAX_SUBSETS", 0)
-    monkeypatch.setattr("treecrf.decoding.tree_search._MAX_SUBSETS_PER_TREE", 0)
+    monkeypatch.setattr("treecrf.parser.decoding.tree_search._MAX_SUBSETS", 0)
+    monkeypatch.setattr("treecrf.parser.decoding.tree_search._MAX_SUBSETS_PER_TREE", 0)
     beam = analyze(scores, k=3)
     assert not beam.alternatives_exact and len(beam.alternatives) == 3
 

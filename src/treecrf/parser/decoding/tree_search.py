@@ -23,8 +23,8 @@ import numpy as np
 
 from treecrf.chart import cky, inside_outside
 from treecrf.chart.cpu_backend import Doubles, Ints, Mask
-from treecrf.decoding.label_chart import Constituents, LabelChart
-from treecrf.decoding.tree_probability import Position, compatible_spans
+from treecrf.parser.decoding.label_chart import Constituents, LabelChart
+from treecrf.parser.decoding.tree_probability import Position, compatible_spans
 
 # the limit on the subsets whose charts a search computes: for any k, and in addition for each of the k trees
 _MAX_SUBSETS = 1000

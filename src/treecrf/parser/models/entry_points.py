@@ -1,6 +1,6 @@
 """Models of installed packages, by entry points.
 
-A model package has entry points in the group `treecrf.models`. The name of an entry point is the name of a model, and
+A model package has entry points in the group `treecrf.parser.models`. The name of an entry point is the name of a model, and
 its value is a top-level module. The folder of the module has a folder with the name of the model, which is the model.
 The module is found without importing it, so finding a model runs no code of its package.
 """

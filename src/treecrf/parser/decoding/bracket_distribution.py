@@ -8,7 +8,7 @@ import numpy as np
 from treecrf.chart import inside_outside
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.log_space import logsumexp
+from treecrf.parser.decoding.log_space import logsumexp
 
 
 @dataclass(frozen=True, kw_only=True)

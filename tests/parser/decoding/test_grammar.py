@@ -13,13 +13,13 @@ import pytest
 from decoding.random_scores import random_scores, select_sentence
 from decoding.test_decode import to_torch
 from treecrf.chart import threads
-from treecrf.decoding import ExpectedF1, decode, label_grammar
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.candidates import SPANS_PER_WORD, find_candidates
-from treecrf.decoding.constraints import Constraints, apply_constraints
-from treecrf.decoding.device_decode import decode_on_device
-from treecrf.decoding.grammar import Grammar
-from treecrf.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
+from treecrf.parser.decoding import ExpectedF1, decode, label_grammar
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.candidates import SPANS_PER_WORD, find_candidates
+from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.device_decode import decode_on_device
+from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans
 from treecrf.trees.treebank.productions import ProductionCounts, productions, productions_to_text

@@ -11,9 +11,9 @@ import numpy as np
 from treecrf.chart.cpu_backend import Ints
 from treecrf.chart.cpu_sampling import sample_rows, sample_trees
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.decode import Decoded
-from treecrf.decoding.log_space import log_softmax
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import Decoded
+from treecrf.parser.decoding.log_space import log_softmax
 
 
 def sample_batch(

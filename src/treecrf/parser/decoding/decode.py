@@ -8,10 +8,10 @@ import numpy as np
 from treecrf.chart import cky
 from treecrf.chart.cpu_backend import Floats, Ints, Mask
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.candidates import best_tags, find_candidates, sentence_cells
-from treecrf.decoding.constraints import ConstrainedScores
-from treecrf.decoding.expected_f1 import ExpectedF1
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.candidates import best_tags, find_candidates, sentence_cells
+from treecrf.parser.decoding.constraints import ConstrainedScores
+from treecrf.parser.decoding.expected_f1 import ExpectedF1
 
 FORCED = np.float32(1e6)  # marginal of the sentence's own span in the utility: it is always labeled
 TIE_BREAK = np.float32(1e-4)  # weight of the marginals, which decide between trees of equal utility

@@ -7,9 +7,9 @@ import numpy as np
 from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Doubles, Ints
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.log_space import log_softmax, logsumexp
-from treecrf.decoding.tree_probability import Position, compatible_spans
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
+from treecrf.parser.decoding.tree_probability import Position, compatible_spans
 from treecrf.trees.treebank.binarize import LabelSet
 
 _BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed

@@ -4,9 +4,9 @@ import numpy as np
 
 from treecrf.chart.cpu_backend import Floats, Ints
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.constraints import ConstrainedScores
-from treecrf.decoding.expected_f1 import ExpectedF1
-from treecrf.decoding.label_grammar import NO_LABEL, Candidates
+from treecrf.parser.decoding.constraints import ConstrainedScores
+from treecrf.parser.decoding.expected_f1 import ExpectedF1
+from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates
 
 CHOICES = 4  # labels per span
 MIN_PROBABILITY = 0.05  # of a span with a label

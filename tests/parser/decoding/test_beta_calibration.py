@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from small import FIFTY, random_parser
 from treecrf import Constraints, Parser, read_trees
-from treecrf.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
 
 TREES = list(read_trees(FIFTY))
 WORDS = TREES[3].words

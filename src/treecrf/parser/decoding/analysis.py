@@ -15,12 +15,12 @@ from itertools import chain
 import numpy as np
 
 from treecrf.network.data.scores import Scores
-from treecrf.decoding.bracket_distribution import BracketDistribution
-from treecrf.decoding.decode import Decoded
-from treecrf.decoding.label_chart import Constituents, LabelChart
-from treecrf.decoding.log_space import log_softmax
-from treecrf.decoding.tree_probability import Position, tree_log_probs
-from treecrf.decoding.tree_search import rank_trees
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import Decoded
+from treecrf.parser.decoding.label_chart import Constituents, LabelChart
+from treecrf.parser.decoding.log_space import log_softmax
+from treecrf.parser.decoding.tree_probability import Position, tree_log_probs
+from treecrf.parser.decoding.tree_search import rank_trees
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference

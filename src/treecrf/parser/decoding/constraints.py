@@ -16,7 +16,7 @@ import numpy as np
 from treecrf.chart import inside
 from treecrf.chart.cpu_backend import Ints, Mask
 from treecrf.network.data.scores import Floats, Scores
-from treecrf.decoding.log_space import logsumexp
+from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.treebank.binarize import LabelSet
 
 

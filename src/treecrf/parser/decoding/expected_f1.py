@@ -15,8 +15,8 @@ import numpy as np
 
 from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.chart.threads import num_threads, run_on_threads
-from treecrf.decoding.label_grammar import LabelGrammar
-from treecrf.decoding.log_space import log_softmax
+from treecrf.parser.decoding.label_grammar import LabelGrammar
+from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.trees.treebank.binarize import LabelSet
 
 try:
