@@ -17,7 +17,7 @@ from torch import Tensor
 from treecrf.bulk.timer import time_call
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
-from treecrf.reproduce.baselines import PartitionAndMarginals, inference_functions
+from treecrf.training.reproduce.baselines import PartitionAndMarginals, inference_functions
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],

@@ -17,8 +17,8 @@ from pathlib import Path
 import torch
 
 from treecrf import Parser, read_trees, set_num_threads
-from treecrf.reproduce.baselines import supar_speed
-from treecrf.reproduce.speed import sample
+from treecrf.training.reproduce.baselines import supar_speed
+from treecrf.training.reproduce.speed import sample
 
 REPEATS = {1: 15, 10: 7, 100: 3}  # by count; one of larger ones
 FLOAT_COUNT = 2_000  # the largest count for float32

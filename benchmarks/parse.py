@@ -30,8 +30,8 @@ from treecrf.bulk.timer import PartTimer, time_runs
 from treecrf.cli import main as treecrf
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.reproduce.baselines import supar_speed
-from treecrf.reproduce.speed import SENTENCES, sample, time_parts
+from treecrf.training.reproduce.baselines import supar_speed
+from treecrf.training.reproduce.speed import SENTENCES, sample, time_parts
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 

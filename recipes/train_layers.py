@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml
-from treecrf.export.card_files import save_card
-from treecrf.export.model_card import CARD_JSON, ModelCard
-from treecrf.export.pack import portable_recipe, source_commit
+from treecrf.training.export.card_files import save_card
+from treecrf.training.export.model_card import CARD_JSON, ModelCard
+from treecrf.training.export.pack import portable_recipe, source_commit
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state

@@ -14,8 +14,8 @@ from project_models import PROJECT_MODELS
 from small import FIFTY, random_bert_parser, random_parser
 from treecrf.config import read_config, to_toml
 from treecrf.network.data.vectors import read_vectors
-from treecrf.export.card_files import save_card
-from treecrf.export.model_card import ModelCard
+from treecrf.training.export.card_files import save_card
+from treecrf.training.export.model_card import ModelCard
 from treecrf.parser.models import find_folder, is_embedded
 from treecrf.network.nn import ModelConfig
 from treecrf.parser import Parser

@@ -23,7 +23,7 @@ from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.export.model_card import ModelCard
+from treecrf.training.export.model_card import ModelCard
 from treecrf.parser.models import find_folder
 from treecrf.network.nn import BertConfig, SpanModel
 from treecrf.network.nn.bert import Bert

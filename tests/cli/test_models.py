@@ -7,7 +7,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.parser import models
 from treecrf.cli import main
-from treecrf.export.model_card import CARD_MARKDOWN, ModelCard
+from treecrf.training.export.model_card import CARD_MARKDOWN, ModelCard
 
 
 def run(*arguments: str) -> object:

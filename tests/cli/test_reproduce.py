@@ -2,8 +2,8 @@ import pytest
 
 from reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.cli import main
-from treecrf.reproduce.plan import Plan, Treebank
-from treecrf.reproduce.worker import train_and_parse
+from treecrf.training.reproduce.plan import Plan, Treebank
+from treecrf.training.reproduce.worker import train_and_parse
 
 
 def run(*arguments):

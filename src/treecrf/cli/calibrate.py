@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecrf.calibration import CalibrationParameters, CalibrationReport
-    from treecrf.calibration.predictions import Predictions
+    from treecrf.training.calibration import CalibrationParameters, CalibrationReport
+    from treecrf.training.calibration.predictions import Predictions
     from treecrf.parser import Parser
     from treecrf.trees.tree import Tree
 
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Calibrates a model, and prints its calibration errors and coverage by treebank."""
-    from treecrf.calibration import collect_predictions, measure, summarize
-    from treecrf.calibration.io import save_calibrated
-    from treecrf.calibration.plot import plot_reports
-    from treecrf.calibration.predictions import Predictions
+    from treecrf.training.calibration import collect_predictions, measure, summarize
+    from treecrf.training.calibration.io import save_calibrated
+    from treecrf.training.calibration.plot import plot_reports
+    from treecrf.training.calibration.predictions import Predictions
     from treecrf.parser import Parser
     from treecrf.trees.treebank import read_trees
 
@@ -95,8 +95,8 @@ def _part_name(path: str) -> str:
 
 
 def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
-    from treecrf.calibration import calibrate
-    from treecrf.export.pack import scoring_rules
+    from treecrf.training.calibration import calibrate
+    from treecrf.training.export.pack import scoring_rules
     from treecrf.parser.models import find_folder
     from treecrf.trees.evalb import find_rules
 
@@ -111,7 +111,7 @@ def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") ->
 
 
 def _print_errors(reports: "Mapping[str, CalibrationReport]", sentences: str) -> None:
-    from treecrf.calibration import KINDS
+    from treecrf.training.calibration import KINDS
 
     print(f"{'error on ' + sentences:27} {' '.join(f'{name:>8}' for name in reports)} {'of':>9}")
     for kind, title in KINDS.items():
@@ -122,9 +122,9 @@ def _print_errors(reports: "Mapping[str, CalibrationReport]", sentences: str) ->
 def _print_treebanks(
     tests: "Mapping[str, Predictions]", dev: "list[Tree]", dev_predictions: "Predictions", precision: float
 ) -> None:
-    from treecrf.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
-    from treecrf.calibration.predictions import Predictions
-    from treecrf.calibration.selection import dev_thresholds
+    from treecrf.training.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
+    from treecrf.training.calibration.predictions import Predictions
+    from treecrf.training.calibration.selection import dev_thresholds
 
     frequent, thresholds = frequent_labels(dev), dev_thresholds(dev_predictions, precision)
     parts = dict(tests)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecrf.export.model_card import ModelCard, Purpose, TreebankInfo
+    from treecrf.training.export.model_card import ModelCard, Purpose, TreebankInfo
 
 _TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
 _PACKAGE_VERSION = "0.1.0"
@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Packs a model and scores it; prints its model card, or how its package is installed."""
-    from treecrf.export.card_files import to_markdown
+    from treecrf.training.export.card_files import to_markdown
 
     purpose, treebanks = _read_texts(args)
     _check(args)
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
     elif purpose is None or treebanks is None:
         raise ValueError("there is no OUT and no --card; name the folder of the model, or a text for its card")
     else:
-        from treecrf.export.pack import renew_card
+        from treecrf.training.export.pack import renew_card
 
         card = renew_card(args.run_folder, purpose, treebanks, data=args.data or _DATA, device=args.device)
         print(to_markdown(card), end="")
@@ -125,7 +125,7 @@ def _pack(
     purpose: "Purpose | None",
     treebanks: "dict[str, TreebankInfo] | None",
 ) -> "ModelCard":
-    from treecrf.export.pack import pack_model
+    from treecrf.training.export.pack import pack_model
 
     return pack_model(
         args.run_folder,
@@ -144,8 +144,8 @@ def _make_package(
     args: argparse.Namespace, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
 ) -> None:
     """Writes a package with the model of a training run or of a folder."""
-    from treecrf.export.package import copy_model, new_package
-    from treecrf.export.package_files import PackageNames
+    from treecrf.training.export.package import copy_model, new_package
+    from treecrf.training.export.package_files import PackageNames
 
     name, version = args.package or args.out.resolve().name, args.package_version or _PACKAGE_VERSION
     names = PackageNames(name=name, version=version)
@@ -162,7 +162,7 @@ def _make_package(
 def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":
     """The text of the card and the descriptions of treebanks; None without a file."""
     from treecrf.config import read_config
-    from treecrf.export.model_card import Purpose, read_treebanks
+    from treecrf.training.export.model_card import Purpose, read_treebanks
 
     treebanks_file = args.treebanks or (args.card and args.card.with_name(_TREEBANKS))
     for path, content in ((args.card, "the text of the model card"), (treebanks_file, "the sources of treebanks")):

@@ -64,10 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the unfinished runs and writes the report."""
-    from treecrf.reproduce.ablations import TABLES
-    from treecrf.reproduce.plan import Plan, Treebank
-    from treecrf.reproduce.report import JSON, MARKDOWN, write_report
-    from treecrf.reproduce.runner import run_all
+    from treecrf.training.reproduce.ablations import TABLES
+    from treecrf.training.reproduce.plan import Plan, Treebank
+    from treecrf.training.reproduce.report import JSON, MARKDOWN, write_report
+    from treecrf.training.reproduce.runner import run_all
 
     for name in ("jobs", "epochs"):
         if getattr(args, name) is not None and getattr(args, name) < 1:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from treecrf.export.model_card import CARD_JSON, ModelCard, format_megabytes
+from treecrf.training.export.model_card import CARD_JSON, ModelCard, format_megabytes
 from treecrf.parser import Parser
 from treecrf.text import language_name, tokenize
 

@@ -11,8 +11,8 @@ from toygrammar import toy_trees
 from treecrf import Parser, models
 from treecrf.cli import main
 from treecrf.config import tomllib
-from treecrf.export.model_card import ModelCard
-from treecrf.export.package_files import PackageNames, package_files
+from treecrf.training.export.model_card import ModelCard
+from treecrf.training.export.package_files import PackageNames, package_files
 from treecrf.parser.storage import load_parser_state
 from treecrf.text.language_guess import LANGUAGE_NAMES
 

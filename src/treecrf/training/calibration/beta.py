@@ -1,0 +1,49 @@
+"""Fits beta calibration by maximum likelihood, with Newton's method."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treecrf.training.calibration.reliability import FloatArray
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+
+_STEPS = 50  # Newton's method needs about ten
+_MIN_STEP = 1e-9
+_RIDGE = 1e-3  # L2 penalty toward the identity, for very few predictions
+
+
+def fit_beta(probabilities: Sequence[float], is_correct: Sequence[bool]) -> BetaCalibration:
+    """The beta calibration under which the correctness of predictions is most likely; it is always increasing.
+
+    If `a` or `b` would not be positive, both are the same number. If that number would not be positive either, the
+    result is the identity.
+    """
+    p = np.asarray(probabilities, float).clip(1e-6, 1 - 1e-6)
+    targets = np.asarray(is_correct, float)
+    log_p, minus_log_not_p, ones = np.log(p), -np.log1p(-p), np.ones_like(p)
+    a, b, c = fit_logistic(np.stack([log_p, minus_log_not_p, ones], 1), targets, start=np.array([1.0, 1.0, 0.0]))
+    if min(a, b) > 0:
+        return BetaCalibration(float(a), float(b), float(c))
+    slope, c = fit_logistic(np.stack([log_p + minus_log_not_p, ones], 1), targets, start=np.array([1.0, 0.0]))
+    return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else BetaCalibration()
+
+
+def fit_logistic(features: FloatArray, targets: FloatArray, *, start: FloatArray) -> FloatArray:
+    """The weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
+
+    def loss(weights: FloatArray) -> float:
+        logits = features @ weights
+        return float((np.logaddexp(0, logits) - targets * logits).sum() + _RIDGE / 2 * ((weights - start) ** 2).sum())
+
+    weights = start
+    for _ in range(_STEPS):
+        p = np.exp(-np.logaddexp(0, -(features @ weights)))
+        gradient = features.T @ (p - targets) + _RIDGE * (weights - start)
+        hessian = (features * (p * (1 - p))[:, None]).T @ features + _RIDGE * np.eye(len(start))
+        step = np.linalg.solve(hessian, gradient)
+        while loss(weights - step) > loss(weights) and abs(step).max() > _MIN_STEP:
+            step = step / 2
+        weights = weights - step
+        if abs(step).max() <= _MIN_STEP:
+            break
+    return weights

@@ -1,0 +1,52 @@
+"""Fits the whole calibration of a parser: temperatures, the F1 threshold, beta calibration, and that of trees."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from treecrf.training.calibration.beta import fit_beta
+from treecrf.training.calibration.f1_threshold import f1_optimal_threshold
+from treecrf.training.calibration.predictions import collect_predictions
+from treecrf.training.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
+from treecrf.training.calibration.trees import fit_tree_calibration
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser import Parser
+from treecrf.trees.evalb import COLLINS, Rules
+from treecrf.trees.tree import Tree
+
+
+class CalibrationParameters(NamedTuple):
+    """The parameters that `calibrate` has fitted."""
+
+    temperatures: Temperatures
+    f1_threshold: float
+    beta: BetaCalibration
+    trees: TreeCalibration
+
+
+def calibrate(
+    parser: Parser,
+    trees: Sequence[Tree],
+    *,
+    find_threshold: bool = False,
+    keep_weights: bool = False,
+    rules: Rules = COLLINS,
+) -> CalibrationParameters:
+    """Calibrates a parser on development trees, which must not be its training trees.
+
+    With `find_threshold`, `parser.f1_threshold` is fitted to the F1 of `rules` too. The parser must compute in float32:
+    the temperatures become part of `parser.model`, and an int8 copy would not have them. With `keep_weights`, there are
+    no temperatures, and the parser may compute with any precision.
+    """
+    temperatures = Temperatures() if keep_weights else fit_temperatures(parser, trees)
+    if not keep_weights:
+        apply_temperatures(parser.model, temperatures)
+    if find_threshold:
+        parser.f1_threshold = f1_optimal_threshold(parser, trees, rules=rules)
+    parser.calibration, parser.tree_calibration = BetaCalibration(), TreeCalibration()
+    predictions = collect_predictions(parser, trees)
+    parser.calibration = fit_beta(predictions.labeled.probabilities, predictions.labeled.is_correct)
+    parser.tree_calibration = fit_tree_calibration(
+        predictions.tree_log_probs, predictions.words, predictions.trees.is_correct
+    )
+    return CalibrationParameters(temperatures, parser.f1_threshold, parser.calibration, parser.tree_calibration)

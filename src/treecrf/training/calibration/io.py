@@ -1,0 +1,64 @@
+"""Saves a calibrated parser with the record of its calibration."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from treecrf.atomic_io import DamagedFileError, parse_json, read_regular_file, write_file
+from treecrf.training.calibration.fit import CalibrationParameters
+from treecrf.training.calibration.report import CalibrationReport
+from treecrf.parser import Parser
+from treecrf.parser.storage import copy_with_config
+from treecrf.training.checkpoint import RECIPE, RULES
+from treecrf.training.metrics_log import NAME as METRICS_LOG
+
+RECORD = "calibration.json"
+
+
+def save_calibrated(
+    source: str | Path,
+    folder: Path,
+    parser: Parser,
+    parameters: CalibrationParameters,
+    *,
+    before: CalibrationReport,
+    after: CalibrationReport,
+    keep_weights: bool = False,
+) -> None:
+    """Saves the parser and the record of its calibration. With `keep_weights`, the weights are those of the source.
+
+    If the parser was loaded from a training run, the run's recipe, EVALB rules and metrics log are copied, so that
+    `treecrf pack` can pack the new folder.
+    """
+    if keep_weights:
+        copy_with_config(source, folder, parser.config)
+    else:
+        parser.save(folder)
+    for name in (RECIPE, RULES, METRICS_LOG):
+        if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
+            write_file(folder / name, read_regular_file(Path(source) / name))
+    write_record(folder, parameters, before=before, after=after)
+
+
+def write_record(
+    folder: Path, parameters: CalibrationParameters, *, before: CalibrationReport, after: CalibrationReport
+) -> None:
+    """Writes the record of a calibration into a parser's folder."""
+    record = {
+        "temperatures": parameters.temperatures._asdict(),
+        "f1_threshold": parameters.f1_threshold,
+        "beta": parameters.beta._asdict(),
+        "trees": parameters.trees._asdict(),
+        "before": before.as_dict(),
+        "after": after.as_dict(),
+    }
+    write_file(folder / RECORD, json.dumps(record, indent=1).encode())
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Reads the record of a calibration."""
+    path = folder / RECORD
+    record = parse_json(read_regular_file(path), path)
+    if not isinstance(record, dict):
+        raise DamagedFileError(f"{path} is {record!r:.50}; expected the record of a calibration")
+    return record

@@ -1,0 +1,128 @@
+"""Temperature scaling: divides span and label scores by temperatures, so that probabilities are calibrated.
+
+Scores are linear in the last weights of their scorer, so a temperature divides these weights once. Batches,
+constraints, alternatives and quantization then need no change.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from treecrf.training.calibration.predictions import decoded_cells, score_batches
+from treecrf.training.calibration.reliability import FloatArray, log_losses
+from treecrf.chart import inside_outside
+from treecrf.network.data.scores import Scores
+from treecrf.parser.decoding import decode
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
+from treecrf.network.nn import SpanModel
+from treecrf.network.nn.scorers import Biaffine, Minus
+from treecrf.parser import Parser
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, unary_chain
+
+CHOICES = tuple(float(choice) for choice in np.geomspace(0.5, 4.0, 40))
+
+
+class Temperatures(NamedTuple):
+    """The divisors of span scores and label scores; equal for a one-stage model, which only scores labeled spans."""
+
+    spans: float = 1.0
+    labels: float = 1.0
+
+
+def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence[float] = CHOICES) -> Temperatures:
+    """The temperatures with the lowest log loss of predicted constituents, found by grid search.
+
+    The predicted trees are those of the uncalibrated parser.
+    """
+    one_stage = parser.model_config.one_stage
+    labels = LabelSet(parser.vocabulary.labels)
+    losses = np.zeros((len(choices), len(choices)))  # by temperature of spans and of labels
+    for scores, gold in score_batches(parser, trees):
+        span_probabilities, label_probabilities, is_correct = _probabilities_on_grid(scores, gold, labels, choices)
+        for number, marginals in enumerate(span_probabilities):
+            if one_stage:
+                losses[number, number] += log_losses(marginals * label_probabilities[number], is_correct).sum()
+            else:
+                losses[number] += log_losses(marginals * label_probabilities, is_correct).sum(-1)
+    if one_stage:
+        best = int(np.diagonal(losses).argmin())
+        return Temperatures(choices[best], choices[best])
+    best_spans, best_labels = divmod(int(losses.argmin()), len(choices))
+    return Temperatures(choices[best_spans], choices[best_labels])
+
+
+class _Grid(NamedTuple):
+    """Probabilities of predicted constituents at each temperature."""
+
+    spans: FloatArray  # (temperatures, constituents): of the constituent's span
+    labels: FloatArray  # (temperatures, constituents): of the constituent's label, given the span
+    is_correct: FloatArray  # (constituents,)
+
+
+def _probabilities_on_grid(
+    scores: Scores, gold: Sequence[Tree], labels: LabelSet, temperatures: Sequence[float]
+) -> _Grid:
+    decoded = decode(scores)
+    sentences, cells = decoded_cells(scores, decoded)
+    starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
+    spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
+    rows, is_correct = _compare(spans, sentences.tolist(), gold)
+    columns = [column for span in spans for column in labels.columns(span.label)]
+    label_scores = scores.labels_at(cells)
+    marginals, name_probabilities = [], []
+    for temperature in temperatures:
+        marginals.append(_marginals(scores, temperature).ravel()[cells][rows])
+        probabilities = np.exp(log_softmax(label_scores / np.float32(temperature)))
+        name_probabilities.append((probabilities @ labels.contains)[rows, columns])
+    return _Grid(np.stack(marginals).astype(float), np.stack(name_probabilities), np.array(is_correct, float))
+
+
+def _marginals(scores: Scores, temperature: float) -> npt.NDArray[np.float32]:
+    """The probabilities of spans at a temperature."""
+    spans = scores.spans / np.float32(temperature)
+    if scores.labels is not None:
+        spans = logsumexp(scores.labels / np.float32(temperature)).astype(np.float32)
+    _, _, marginals = inside_outside(spans, scores.lengths)
+    return marginals
+
+
+def _compare(spans: Sequence[Span], sentences: Sequence[int], gold: Sequence[Tree]) -> tuple[list[int], list[bool]]:
+    """For each constituent: the place of its span in `spans`, and whether the gold tree has it."""
+    unmatched = [Counter(tree.spans()) for tree in gold]
+    places, is_correct = [], []
+    for place, ((start, end, label), sentence) in enumerate(zip(spans, sentences, strict=True)):
+        for name in unary_chain(label):
+            constituent = Span(start, end, name)
+            places.append(place)
+            is_correct.append(unmatched[sentence][constituent] > 0)
+            unmatched[sentence][constituent] -= 1
+    return places, is_correct
+
+
+@torch.no_grad()
+def apply_temperatures(model: SpanModel, temperatures: Temperatures) -> None:
+    """Divides a model's scores by temperatures, in place, by dividing the weights of its scorers."""
+    if min(temperatures) <= 0:
+        raise ValueError(f"temperatures are {tuple(temperatures)}; expected numbers above 0")
+    if model.span_scorer is None and temperatures.spans != temperatures.labels:
+        raise ValueError(
+            f"temperatures are {tuple(temperatures)}, but the model has one scorer for spans and labels; "
+            "expected two equal temperatures"
+        )
+    for scorer, temperature in ((model.span_scorer, temperatures.spans), (model.label_scorer, temperatures.labels)):
+        for weight in _last_weights(scorer):
+            weight /= temperature
+
+
+def _last_weights(scorer: Biaffine | Minus | None) -> list[Tensor]:
+    """The weights in which a scorer's scores are linear."""
+    if scorer is None:
+        return []
+    last: nn.Module = scorer.out if isinstance(scorer, Minus) else scorer
+    return [parameter.data for parameter in last.parameters(recurse=False)]

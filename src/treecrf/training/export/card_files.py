@@ -1,0 +1,161 @@
+"""The files of a model card: JSON for programs, Markdown for people."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from treecrf.training.export.model_card import (
+    CARD_JSON,
+    CARD_MARKDOWN,
+    LONG,
+    ModelCard,
+    ModelSpeed,
+    TreebankCalibration,
+    TreebankScore,
+    TreebankWellFormedness,
+    format_megabytes,
+)
+
+_CITATION = """\
+If you use this model, please name treecrf and its version, the treebanks above, and the paper that describes the
+method: Yu Zhang, Houquan Zhou and Zhenghua Li (2020), *Fast and Accurate Neural CRF Constituency Parsing*, IJCAI.
+"""
+
+
+def save_card(card: ModelCard, folder: Path) -> None:
+    """Writes the card into a model's folder."""
+    text = json.dumps(asdict(card), ensure_ascii=False, indent=1)
+    (folder / CARD_JSON).write_text(text + "\n", encoding="utf-8")
+    (folder / CARD_MARKDOWN).write_text(to_markdown(card), encoding="utf-8")
+
+
+def to_markdown(card: ModelCard) -> str:
+    """The card as Markdown."""
+    return "\n".join(_lines(card)) + "\n"
+
+
+def _lines(card: ModelCard) -> Iterator[str]:
+    purpose = card.purpose
+    yield from (f"# {card.name}", "", purpose.summary, "")
+    yield from ("| | |", "|---|---|")
+    yield f"| language | {purpose.language} |"
+    yield f"| license | {purpose.licence}: {purpose.licence_reason} |"
+    yield f"| size | {format_megabytes(card.size)}: large matrices in bytes, with one scale for each row |"
+    yield f"| made with | treecrf {card.version}, commit {card.commit or 'unknown'} |"
+    yield from ("", "## Use", "", purpose.uses, "")
+    yield from ("```console", f"$ treecrf parse --model {card.name} FILE", "```", "")
+    if card.scores:
+        yield from ("## Scores", "", *_score_lines(card.scores), "")
+    if card.well_formedness:
+        yield from ("## Well-formedness", "", *_well_formedness_lines(card.well_formedness), "")
+    if card.calibration:
+        yield from ("## Calibration", "", *_calibration_lines(card.calibration), "")
+    if card.speed or purpose.speeds:
+        yield from ("## Speed and memory", "", *_speed_lines(card.speed, purpose.speeds), "")
+    if card.data:
+        yield from ("## Data", "", *_data_lines(card), "")
+    yield from ("## Limits", "", *(f"- {limit}" for limit in purpose.limits), "")
+    yield from ("## Labels", "", f"{len(card.labels)} constituents: {_code(card.labels)}", "")
+    yield from (f"{len(card.tags)} tags: {_code(card.tags)}", "")
+    if card.recipe:
+        yield from ("## Training", "", "```toml", card.recipe.strip(), "```", "")
+    yield from ("## Citation", "", _CITATION.strip())
+
+
+def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
+    yield "Labeled F1 over all sentences, with punctuation deleted by the gold tags, and its 95% interval (bootstrap"
+    yield "over sentences), measured with the files of this folder. EVALB deletes punctuation by the predicted tags and"
+    yield "skips sentences in which a wrong punctuation tag changes the length."
+    yield ""
+    yield from _table(
+        ("test set", "sentences", "F1", "EVALB's F1", "skipped by EVALB", "tagging accuracy", "F1, lower-cased words"),
+        (
+            (
+                *(score.name, str(score.sentences), f"{score.f1:.2f} ({_format_interval(score.interval)})"),
+                *(f"{score.evalb_f1:.2f} ({_format_interval(score.evalb_interval)})", str(score.skipped)),
+                *(f"{score.tagging:.2f}", f"{score.lower_f1:.2f}"),
+            )
+            for score in scores
+        ),
+    )
+    yield ""
+    yield "Test sentences whose words, regardless of case, are those of a sentence in the training data:"
+    yield ""
+    yield from _table(
+        ("test set", "in the training data", f"of {LONG} words or more", "F1 without them"),
+        ((score.name, str(score.seen), str(score.seen_long), f"{score.unseen_f1:.2f}") for score in scores),
+    )
+
+
+def _well_formedness_lines(entries: Sequence[TreebankWellFormedness]) -> Iterator[str]:
+    names = list(dict.fromkeys(name for entry in entries for name in entry.violations))
+    if names:
+        yield "Ill-formed trees have a structure that the annotation guidelines of the Penn Treebank exclude."
+    yield "Unseen productions are those of no training tree. The first figure is that of the gold trees, the second"
+    yield "that of the trees of this model."
+    yield ""
+    rows = [_well_formedness_cells(entry) for entry in entries]
+    titles = ["test set", "trees", "ill-formed", *names, "unseen productions"]
+    titles = [title for title in titles if any(title in row for row in rows)]
+    yield from _table(titles, ([row.get(title, "") for title in titles] for row in rows))
+
+
+def _well_formedness_cells(entry: TreebankWellFormedness) -> dict[str, str]:
+    cells = {"test set": entry.name, "trees": str(entry.trees)}
+    if entry.ill_formed is not None:
+        cells["ill-formed"] = " / ".join(f"{100 * count / entry.trees:.1f} %" for count in entry.ill_formed)
+    cells |= {name: " / ".join(map(str, counts)) for name, counts in entry.violations.items()}
+    if entry.unseen_productions is not None:
+        cells["unseen productions"] = " / ".join(f"{share:.2f} %" for share in entry.unseen_productions)
+    return cells
+
+
+def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:
+    yield "Expected calibration error: the mean difference between the probability of a prediction and the share of"
+    yield "correct predictions, in 15 bins. The calibration was fitted on development sets."
+    yield ""
+    yield from _table(
+        ("test set", "sentences", "constituents", "error, labeled constituents", "error, whole trees"),
+        (
+            (
+                *(entry.name, str(entry.sentences), str(entry.constituents)),
+                *(f"{entry.constituent_error:.4f}", f"{entry.tree_error:.4f}"),
+            )
+            for entry in entries
+        ),
+    )
+
+
+def _speed_lines(speed: ModelSpeed | None, others: Iterable[str]) -> Iterator[str]:
+    if speed is not None:
+        yield f"- {speed.sentences_per_second:,.0f} sentences/s on {speed.device}: `{speed.parser}`,"
+        yield f"  {speed.sentences} sentences of {speed.mean_words:.1f} words, from tokens to brackets."
+        if speed.peak_memory is not None:
+            yield f"- {format_megabytes(speed.peak_memory)} of memory at most, in a process that parses them on a CPU."
+    yield from (f"- {other}" for other in others)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def _format_interval(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}"
+
+
+def _data_lines(card: ModelCard) -> Iterator[str]:
+    yield from ("| treebank | source | license | commercial use |", "|---|---|---|---|")
+    for treebank in card.data:
+        yield f"| {treebank.title} | {treebank.source} | {treebank.licence} | {treebank.commercial} |"
+    purpose = card.purpose
+    if purpose.encoder:
+        yield from ("", f"Fine-tuned from {purpose.encoder} ({purpose.encoder_licence}).")
+    if purpose.vectors:
+        yield from ("", f"Word vectors: {purpose.vectors} ({purpose.vectors_licence}).")
+
+
+def _code(names: Sequence[str]) -> str:
+    return " ".join(f"`` {name} ``" if "`" in name else f"`{name}`" for name in names)

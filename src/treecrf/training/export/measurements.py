@@ -1,0 +1,175 @@
+"""What a model card says about a model: scores, well-formedness, calibration, speed and memory."""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from treecrf.bulk.benchmark import device_name
+from treecrf.bulk.timer import median_seconds
+from treecrf.training.calibration.predictions import Predictions, collect_predictions
+from treecrf.training.calibration.reliability import reliability
+from treecrf.training.export.model_card import (
+    LONG,
+    ModelSpeed,
+    TreebankCalibration,
+    TreebankScore,
+    TreebankWellFormedness,
+)
+from treecrf.training.export.run_defaults import ScoringFiles
+from treecrf.parser import Parser
+from treecrf.parser.evaluate import evaluate_parser
+from treecrf.trees.evalb import Rules, Score, bootstrap
+from treecrf.trees.evalb.summary import summarize
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean, read_trees
+from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
+
+T = TypeVar("T")
+
+_CALIBRATION_SENTENCES = 1_000  # of each test set
+_SPEED_SENTENCES = 500  # of all test sets
+_REPEATS = 3
+# the largest amount of memory that a process had at once, from the Linux kernel
+_MEMORY_PROGRAM = """
+import re, sys
+from treecrf import Parser
+parser = Parser.load(sys.argv[1], "cpu")
+list(parser.brackets_many(line.split() for line in sys.stdin))
+print(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
+"""
+
+
+class Measurements(NamedTuple):
+    """The measured fields of a model card."""
+
+    scores: tuple[TreebankScore, ...]
+    well_formedness: tuple[TreebankWellFormedness, ...]
+    calibration: tuple[TreebankCalibration, ...]
+    speed: ModelSpeed | None
+
+
+def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules) -> Measurements:
+    """Measures a parser, whose files are in `folder`, on each test set."""
+    training_sentences = {_fold(tree.words) for path in files.train for tree in read_trees(path)}
+    unlimited_rules = replace(rules, max_error=None)
+    tests = {name: _read_gold(paths) for name, paths in files.tests.items()}
+    results = [_score(parser, name, gold, unlimited_rules, training_sentences) for name, gold in tests.items()]
+    return Measurements(
+        scores=tuple(score for score, _ in results),
+        well_formedness=tuple(entry for _, entry in results if entry),
+        calibration=_calibration(parser, tests) if parser.model_config.loss != "one-stage-margin" else (),
+        speed=_speed(parser, folder, [tree.words for gold in tests.values() for tree in gold]),
+    )
+
+
+def _read_gold(paths: Iterable[Path]) -> list[Tree]:
+    trees = chain.from_iterable(map(read_trees, paths))
+    return [cleaned for tree in trees if (cleaned := clean(tree, keep_labels=True))]
+
+
+def _calibration(parser: Parser, tests: dict[str, list[Tree]]) -> tuple[TreebankCalibration, ...]:
+    """The calibration errors on each test set, and on all of them together if there are several."""
+    parts = {name: collect_predictions(parser, _spread(gold, _CALIBRATION_SENTENCES)) for name, gold in tests.items()}
+    if len(parts) > 1:
+        parts["all"] = Predictions.concatenate(list(parts.values()))
+    return tuple(
+        TreebankCalibration(
+            name=name,
+            sentences=len(part.words),
+            constituents=len(part.labels),
+            constituent_error=reliability(part.labeled.probabilities, part.labeled.is_correct).error,
+            tree_error=reliability(part.trees.probabilities, part.trees.is_correct).error,
+        )
+        for name, part in parts.items()
+    )
+
+
+def _spread(items: Sequence[T], count: int) -> list[T]:
+    """At most `count` items, in equal steps from the first to the last one."""
+    step = max(1.0, len(items) / count)
+    return [items[int(number * step)] for number in range(min(count, len(items)))]
+
+
+def _speed(parser: Parser, folder: Path, sentences: Sequence[Sequence[str]]) -> ModelSpeed | None:
+    words = _spread(sentences, _SPEED_SENTENCES)
+    if not words:
+        return None
+    seconds = median_seconds(lambda: list(parser.brackets_many(words)), _REPEATS)
+    return ModelSpeed(
+        sentences=len(words),
+        mean_words=sum(map(len, words)) / len(words),
+        sentences_per_second=len(words) / seconds,
+        parser=str(parser),
+        device=device_name(parser.device),
+        peak_memory=_peak_memory(folder, words),
+    )
+
+
+def _peak_memory(folder: Path, words: Iterable[Sequence[str]]) -> int | None:
+    """The largest amount of memory of a process that parses these sentences on a CPU, in bytes; None if unknown."""
+    if not Path("/proc/self/status").exists():
+        return None
+    process = subprocess.run(
+        [sys.executable, "-c", _MEMORY_PROGRAM, str(folder)],
+        input="\n".join(map(" ".join, words)),
+        capture_output=True,
+        check=True,
+        text=True,
+        encoding="utf-8",
+    )
+    return 1024 * int(process.stdout)
+
+
+def _fold(words: Iterable[str]) -> tuple[str, ...]:
+    """The words in lower case."""
+    return tuple(word.lower() for word in words)
+
+
+def _score(
+    parser: Parser, name: str, gold: Sequence[Tree], rules: Rules, training_sentences: Set[tuple[str, ...]]
+) -> tuple[TreebankScore, TreebankWellFormedness | None]:
+    scores = evaluate_parser(parser, gold, rules=rules)
+    lowercase_scores = evaluate_parser(parser, gold, rules=rules, lowercase=True)
+    main, evalb = scores.all_sentences, scores.evalb
+    seen = [tree for tree in gold if _fold(tree.words) in training_sentences]
+    pairs = zip(main.sentences, gold, strict=True)
+    unseen = summarize([sentence for sentence, tree in pairs if _fold(tree.words) not in training_sentences])
+    score = TreebankScore(
+        name=name,
+        sentences=main.all.sentences,
+        f1=main.f1,
+        interval=_interval(main),
+        evalb_f1=evalb.f1,
+        evalb_interval=_interval(evalb),
+        skipped=evalb.all.sentences - evalb.all.valid,
+        tagging=evalb.all.tagging_accuracy,
+        lower_f1=lowercase_scores.all_sentences.f1,
+        seen=len(seen),
+        seen_long=sum(len(tree.words) >= LONG for tree in seen),
+        unseen_f1=unseen.brackets.f1,
+    )
+    return score, scores.well_formedness and _well_formedness(name, scores.well_formedness)
+
+
+def _well_formedness(name: str, comparison: WellFormednessComparison) -> TreebankWellFormedness:
+    gold, predicted, has_penn_tags = comparison
+    shares = (100 * gold.unseen_share, 100 * predicted.unseen_share)
+    return TreebankWellFormedness(
+        name=name,
+        trees=gold.trees,
+        ill_formed=(gold.ill_formed, predicted.ill_formed) if has_penn_tags else None,
+        violations={
+            violation: (gold.by_name[violation], predicted.by_name[violation])
+            for violation in (VIOLATION_NAMES if has_penn_tags else ())
+        },
+        unseen_productions=shares if predicted.productions else None,
+    )
+
+
+def _interval(score: Score) -> tuple[float, float]:
+    low, high = bootstrap.intervals(score).get("f1", (score.f1, score.f1))  # missing if EVALB scores no sentence
+    return low, high

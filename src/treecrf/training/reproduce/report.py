@@ -1,0 +1,149 @@
+"""The report of a reproduction: all tables, as JSON and as Markdown."""
+
+import json
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from treecrf.atomic_io import write_file
+from treecrf.training.export.pack import source_commit
+from treecrf.parser import Parser
+from treecrf.training.reproduce import ablations, breakdown, claims, paper
+from treecrf.training.reproduce.ablations import MAIN
+from treecrf.training.reproduce.calibration_table import calibration_table
+from treecrf.training.reproduce.markdown import to_markdown
+from treecrf.training.reproduce.plan import PARTS, Plan, Run
+from treecrf.training.reproduce.plot import plot_analysis
+from treecrf.training.reproduce.results import Results
+from treecrf.training.reproduce.runner import Failure
+from treecrf.training.reproduce.speed import measure_speeds
+from treecrf.training.reproduce.table import check_claims, score_rows
+from treecrf.training.reproduce.worker import OUTCOME, predictions_path
+from treecrf.trees.treebank import read_trees
+
+JSON, MARKDOWN = "report.json", "report.md"
+
+
+def write_report(
+    plan: Plan, failures: Sequence[Failure] = (), *, device: str | None = None, command: str = ""
+) -> dict[str, Any]:
+    """Makes the tables of a plan from its finished runs, and writes them into its folder."""
+    results = Results(plan)
+    report = {
+        "facts": _facts(plan) | {"command": command},
+        "tables": {name: _TABLES[name](results, device) for name in plan.tables},
+        "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
+    }
+    write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
+    write_file(plan.out / MARKDOWN, to_markdown(report).encode())
+    return report
+
+
+def _facts(plan: Plan) -> dict[str, Any]:
+    import torch
+
+    outcomes = _outcomes(plan)
+    return {
+        "treebank": str(plan.treebank.files["train"][0].parent),
+        "sentences": {part: len(plan.treebank.trees[part]) for part in PARTS},
+        "paper": paper.TITLES.get(plan.paper_corpus, ""),
+        "seeds": list(plan.seeds),
+        "settings": list(plan.settings) + ([] if plan.epochs is None else [f"at most {plan.epochs} epochs"]),
+        "vectors": plan.vectors,
+        "encoder": plan.encoder,
+        "rules": plan.recipe(plan.runs()[0]).data.rules,
+        "version": version("treecrf"),
+        "commit": source_commit(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "devices": sorted({outcome["device"] for _, outcome in outcomes}),
+        "finished_runs": len(outcomes),
+        "runs_at_epoch_limit": [run.name for run, outcome in outcomes if is_at_epoch_limit(plan, run, outcome)],
+    }
+
+
+def _outcomes(plan: Plan) -> list[tuple[Run, dict[str, Any]]]:
+    """The finished runs with their outcomes."""
+    paths = [(run, run.folder / OUTCOME) for run in plan.runs()]
+    return [(run, json.loads(path.read_bytes())) for run, path in paths if path.exists()]
+
+
+def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
+    """Whether training ended at the limit of epochs, and not because dev F had stopped rising."""
+    config = plan.recipe(run).train
+    return int(outcome["best_epoch"]) + config.patience > config.epochs
+
+
+def _missing_rows(plan: Plan) -> Iterator[str]:
+    """The rows for which the plan lacks word vectors or an encoder."""
+    rows = {row.name: row for name in plan.tables for row in ablations.rows_of(name)}
+    for row in rows.values():
+        if not plan.has_inputs_of(row):
+            yield f"{row.title}: needs --{row.needs}"
+
+
+def _dev(results: Results, device: str | None) -> dict[str, Any]:
+    published = paper.published_scores("dev", results.plan.paper_corpus)
+    rows = score_rows(results, ablations.DEV, "dev", main=MAIN, published=published)
+    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.CLAIMS)}
+
+
+def _remarks(results: Results, device: str | None) -> dict[str, Any]:
+    rows = score_rows(results, ablations.REMARKS, "dev", main=MAIN, published={})
+    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.REMARKS)}
+
+
+def _test(results: Results, device: str | None) -> dict[str, Any]:
+    published = paper.published_scores("test", results.plan.paper_corpus)
+    rows = score_rows(results, ablations.TEST, "test", main="random", published=published)
+    return {"lines": [row.as_dict() for row in rows]}
+
+
+def _speed(results: Results, device: str | None) -> dict[str, Any]:
+    parsers = {
+        name: Parser.load(results.folder(name, results.seeds(name)[0]), device, precision="float32")
+        for name in ablations.SPEED
+        if results.seeds(name)
+    }
+    trees = results.plan.treebank.trees
+    return {"lines": measure_speeds(parsers, trees["test"], trees["train"]) if parsers else []}
+
+
+def _calibration(results: Results, device: str | None) -> dict[str, Any]:
+    table = calibration_table(results, device=device)
+    return {} if table is None else asdict(table)
+
+
+def _analysis(results: Results, device: str | None) -> dict[str, Any]:
+    plan, scores = results.plan, results.scores(MAIN, "test")
+    if not scores:
+        return {}
+    variants = score_rows(results, ablations.VARIANTS, "dev", main="as-in-the-paper", published={})
+    dev_curve, test_curve = (
+        score_rows(results, ablations.LEARNING_CURVE, part, main="share-100", published={}) for part in ("dev", "test")
+    )
+    predicted = [list(read_trees(predictions_path(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
+    analysis = {
+        "variants": [row.as_dict() for row in variants],
+        "learning": [
+            {"name": dev.name, "title": dev.title, "dev": dev.as_dict(), "test": test.as_dict()}
+            for dev, test in zip(dev_curve, test_curve, strict=True)
+        ],
+        "length": breakdown.by_length(scores),
+        "width": breakdown.by_width(plan.treebank.trees["test"], predicted, scores, results.rules),
+        "label": breakdown.by_label(scores),
+        "genre": breakdown.by_genre(scores, plan.treebank.genres("test")),
+    }
+    return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
+
+
+_TABLES = {
+    "dev": _dev,
+    "remarks": _remarks,
+    "test": _test,
+    "speed": _speed,
+    "calibration": _calibration,
+    "analysis": _analysis,
+}

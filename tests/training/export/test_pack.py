@@ -1,0 +1,329 @@
+"""Packing a training run, model cards, and the commands `pack` and `models`."""
+
+import gzip
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from small import FIFTY, small_recipe
+from toygrammar import toy_trees, write_trees
+from treecrf.parser import models
+from treecrf.training.calibration import measure
+from treecrf.cli import main
+from treecrf.config import read_config
+from treecrf.network.data.capitals import CAPITAL_CLASSES
+from treecrf.training.export.card_files import save_card, to_markdown
+from treecrf.training.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
+from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
+from treecrf.parser import Parser
+from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.training import Recipe, fit
+from treecrf.trees.treebank import read_trees
+
+CARDS = Path(__file__).parents[2] / "recipes" / "cards"
+TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
+PURPOSE = Purpose(
+    summary="A toy.",
+    language="English",
+    licence="free",
+    licence_reason="it is a toy",
+    uses="Play.",
+    limits=("Small.",),
+    tests=("toy",),
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "toy").mkdir()
+    (folder / "toy" / "train.mrg").write_bytes(Path(FIFTY).read_bytes())
+    test = write_trees(folder / "test.mrg", toy_trees(20, seed=9))
+    (folder / "toy" / "test.mrg.gz").write_bytes(gzip.compress(test.read_bytes()))
+    lines = [f"{word} {' '.join(['0.5', '-1'] * 8)}" for word in ("the", "unk", "zebra", "yak", "xylophone")]
+    (folder / "vectors.txt").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run_folder(data: Path) -> Path:
+    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,), "normalization": "plain"}
+    where |= {"vectors": str(data / "vectors.txt"), "unknown_vector": "unk"}
+    recipe = small_recipe(data=where, model={"tag_head": True, "lstm_size": 64}, epochs=4)
+    fit(recipe, data / "teacher", device="cpu")
+    fit(replace(recipe, train=replace(recipe.train, teachers=(str(data / "teacher"),))), data / "run", device="cpu")
+    return data / "run"
+
+
+@pytest.fixture(scope="module")
+def packed(run_folder: Path, data: Path) -> Path:
+    folder = data / "models" / "toy-model"
+    pack_model(run_folder, folder, PURPOSE, {"toy": TREEBANK}, data=data, vectors=2, commit="abc", device="cpu")
+    return folder
+
+
+def test_packing_keeps_settings_and_weights_that_were_added_after_training(run_folder: Path, tmp_path: Path) -> None:
+    state = load_parser_state(run_folder)
+    capitals = np.ones((CAPITAL_CLASSES, len(state.vocabulary.tags)), np.float32)
+    config = replace(state.config, model=replace(state.config.model, tag_capitals=True))
+    shutil.copytree(run_folder, tmp_path / "run")
+    save_parser_state(
+        tmp_path / "run", replace(state, config=config, weights={**state.weights, "capitals.weight": capitals})
+    )
+    pack_model(tmp_path / "run", tmp_path / "model", device="cpu")
+    packed_state = load_parser_state(tmp_path / "model")
+    assert packed_state.config.model == config.model
+    assert np.array_equal(packed_state.weights["capitals.weight"], capitals)
+
+
+def test_a_packed_model_is_smaller_and_gives_nearly_the_same_trees(run_folder: Path, packed: Path) -> None:
+    size = (packed / "model.safetensors").stat().st_size
+    assert size < 0.4 * (run_folder / "model.safetensors").stat().st_size
+    one, other = Parser.load(run_folder, device="cpu"), Parser.load(packed, device="cpu")
+    words = [tree.words for tree in toy_trees(40, seed=3)]
+    same = [a == b for a, b in zip(one.parse_many(words), other.parse_many(words), strict=True)]
+    assert sum(same) >= 38
+    assert other.normalization == "plain" and other.vocabulary.labels == one.vocabulary.labels
+
+
+def test_merged_word_vectors_have_the_same_sums() -> None:
+    generator = np.random.default_rng(0)
+    trained, pretrained = generator.standard_normal((7, 5)), generator.standard_normal((9, 5))
+    new_trained, new_pretrained = merge_word_vectors(trained, pretrained, known_words=4)
+    rows = [*range(7), 1, 1]  # the last two words have a pretrained vector only, and share the one of unknown words
+    assert np.allclose(new_trained[rows] + new_pretrained, trained[rows] + pretrained)
+    assert not new_pretrained[3:7].any() and new_pretrained[7:].all()
+
+
+def test_packing_keeps_the_first_pretrained_vectors(run_folder: Path, packed: Path) -> None:
+    assert Parser.load(run_folder, device="cpu").vocabulary.vectors == ("zebra", "yak", "xylophone")
+    assert Parser.load(packed, device="cpu").vocabulary.vectors == ("zebra", "yak")
+
+
+def test_a_packed_model_can_be_saved_unpacked(packed: Path, tmp_path: Path) -> None:
+    parser = Parser.load(packed, device="cpu")
+    parser.save(tmp_path / "again")
+    again = Parser.load(tmp_path / "again", device="cpu")
+    for name, weight in parser.model.state_dict().items():
+        assert weight.equal(again.model.state_dict()[name]), name
+
+
+def test_a_card_has_data_and_scores(packed: Path) -> None:
+    card = ModelCard.load(packed)
+    assert (card.name, card.commit, card.data) == ("toy-model", "abc", (TREEBANK,))
+    (score,) = card.scores
+    assert score.sentences == 20 and score.interval[0] <= score.f1 <= score.interval[1]
+    train = {" ".join(tree.words).lower() for tree in read_trees(FIFTY)}
+    seen = [tree for tree in toy_trees(20, seed=9) if " ".join(tree.words).lower() in train]
+    assert (score.seen, score.seen_long) == (len(seen), sum(len(tree.words) >= 6 for tree in seen))
+    assert {"NP", "VP", "S"} <= set(card.labels) and "DT" in card.tags
+    text = (packed / "README.md").read_text(encoding="utf-8")
+    assert text == to_markdown(card)
+    (entry,) = card.well_formedness
+    assert entry.trees == 20 and entry.ill_formed[0] == 0 <= entry.ill_formed[1]
+    for part in (
+        f"| toy | 20 | 0.0 % / {5 * entry.ill_formed[1]:.1f} % |",
+        "CC0",
+        "it is a toy",
+        f"{score.f1:.2f}",
+        f"{score.interval[0]:.2f} to",
+        "Small.",
+        "## Citation",
+    ):
+        assert part in text
+
+
+def test_a_packed_model_contains_no_paths(packed: Path, data: Path) -> None:
+    for path in packed.iterdir():
+        assert str(data).encode() not in path.read_bytes(), path.name
+    recipe = ModelCard.load(packed).recipe
+    assert 'train = ["toy/train.mrg"]' in recipe and 'teachers = ["teacher"]' in recipe
+
+
+def test_sentences_that_evalb_cannot_score_count_in_f1(run_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd").mkdir()
+    tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # the rules delete a word with this tag
+    (tmp_path / "odd" / "test.mrg.gz").write_bytes(gzip.compress(tree))
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "train.mrg").write_bytes(Path(FIFTY).read_bytes())
+    purpose = replace(PURPOSE, tests=("odd",))
+    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
+    (score,) = card.scores
+    assert (score.skipped, score.evalb_f1, score.evalb_interval) == (1, 0.0, (0.0, 0.0))
+    assert score.sentences == 1 and score.f1 > 0
+
+
+def test_a_treebank_without_description_is_an_error(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="was trained on toy, which has no description"):
+        pack_model(run_folder, tmp_path / "m", PURPOSE, {}, data=tmp_path)
+
+
+def test_a_damaged_card_is_an_error(packed: Path, tmp_path: Path) -> None:
+    facts = json.loads((packed / "card.json").read_text())
+    del facts["scores"]
+    (tmp_path / "card.json").write_text(json.dumps(facts))
+    with pytest.raises(ValueError, match=r"card\.json is not a model card"):
+        ModelCard.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["en", "en-lstm", "zh", "es", "id", "is", "pt"])
+def test_our_models_have_card_texts_and_descriptions_of_their_treebanks(name: str) -> None:
+    purpose = read_config(Purpose, CARDS / f"{name}.toml")
+    assert purpose.limits and purpose.tests
+    recipe = read_config(Recipe, CARDS.parent / f"{name}.toml")
+    treebanks = {Path(path).parent.name for path in recipe.data.train}
+    assert treebanks <= read_treebanks(CARDS / "treebanks.toml").keys()
+
+
+def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = "\n".join(f'{key} = "x"' for key in ("summary", "language", "licence", "licence_reason", "uses"))
+    (tmp_path / "toy.toml").write_text(f'{texts}\nlimits = ["y"]\ntests = ["toy"]')
+    (tmp_path / "treebanks.toml").write_text(
+        '[toy]\ntitle = "Toys"\nsource = "here"\nlicence = "CC0"\ncommercial = "yes"'
+    )
+    with pytest.raises(SystemExit) as exit_:
+        main(["pack", *map(str, (run_folder, tmp_path / "small", "--card", tmp_path / "toy.toml", "--data", data))])
+    assert exit_.value.code is None and capsys.readouterr().out.startswith("# small\n")
+    assert Parser.load(tmp_path / "small", device="cpu").parse(["the", "cat", "."]).words == ["the", "cat", "."]
+
+
+def test_a_run_becomes_a_package(run_folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["pack", *map(str, (run_folder, tmp_path / "treecrf-toy", "--package"))])
+    assert exit_.value.code is None
+    model = tmp_path / "treecrf-toy" / "src" / "treecrf_toy" / "toy"
+    card = ModelCard.load(model)
+    assert card.name == "toy" and [score.sentences for score in card.scores] == [50]
+    assert (tmp_path / "treecrf-toy" / "README.md").read_text().startswith("# treecrf-toy\n")
+
+
+def test_a_run_is_packed_without_a_text_and_with_the_files_of_its_recipe(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("train.mrg", "dev.mrg"):  # a folder without a name in the recipe
+        Path(name).write_bytes(Path(FIFTY).read_bytes())
+    fit(small_recipe(data={"train": ("train.mrg",), "dev": ("dev.mrg",)}, epochs=1), "run", device="cpu")
+    with pytest.raises(SystemExit) as exit_:
+        main(["pack", "run", "small"])
+    assert exit_.value.code is None
+    card = ModelCard.load(Path("small"))
+    assert [treebank.name for treebank in card.data] == [tmp_path.name]
+    assert [(score.name, score.sentences) for score in card.scores] == [(f"{tmp_path.name}, dev", 50)]
+    for arguments in (["models", "small"], ["models", "small", "--labels"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code is None
+    Path("dev.mrg").unlink()
+    with pytest.raises(SystemExit, match=r"there is no file dev\.mrg, which the recipe of the run names"):
+        main(["pack", "run", "other"])
+
+
+def test_embedded_models_are_listed_shown_and_loaded_by_name(
+    packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(models, "FOLDER", packed.parent)
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
+    assert Parser.load("toy-model", device="cpu").normalization == "plain"
+    with pytest.raises(SystemExit):
+        main(["models"])
+    head, row = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert head.startswith("model") and row.startswith("toy-model  English") and "free" in row and "toy " in row
+    with pytest.raises(SystemExit):
+        main(["models", "toy-model"])
+    assert capsys.readouterr().out == to_markdown(ModelCard.load(packed))
+    with pytest.raises(
+        SystemExit, match="there is no model 'fr': no folder has that name, and the installed models are toy-model;"
+    ):
+        main(["models", "fr"])
+    with pytest.raises(FileNotFoundError, match="the installed models are toy-model"):
+        Parser.load("fr")
+
+
+def test_models_command_without_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(models, "FOLDER", tmp_path)
+    monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
+    with pytest.raises(SystemExit):
+        main(["models"])
+    assert capsys.readouterr().out.startswith("No models are installed")
+
+
+def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_data(packed: Path) -> None:
+    card = ModelCard.load(packed)
+    score = replace(card.scores[0], f1=84.75, evalb_f1=85.15, skipped=7, seen=5, seen_long=3, unseen_f1=84.5)
+    text = to_markdown(replace(card, scores=(score,)))
+    (row,) = [line for line in text.splitlines() if line.startswith("| toy | 20 | 84.75 (")]
+    assert "| 85.15 (" in row and "| 7 |" in row
+    assert "| toy | 5 | 3 | 84.50 |" in text
+
+
+def test_a_card_has_the_calibration_the_speed_and_the_memory_of_its_model(packed: Path) -> None:
+    card = ModelCard.load(packed)
+    (entry,) = card.calibration
+    report = measure(Parser.load(packed, device="cpu"), toy_trees(20, seed=9)).reliability
+    assert (entry.name, entry.sentences, entry.constituents) == ("toy", 20, report["labelled"].predictions)
+    assert entry.constituent_error == pytest.approx(report["labelled"].error)
+    assert entry.tree_error == pytest.approx(report["trees"].error)
+    assert card.speed is not None and card.speed.sentences == 20 and card.speed.sentences_per_second > 0
+    assert "cpu" in card.speed.parser
+    if sys.platform == "linux":
+        assert card.speed.peak_memory is not None and card.speed.peak_memory > 2e7
+    text = to_markdown(replace(card, purpose=replace(PURPOSE, speeds=("7 sentences/s on a tablet.",))))
+    assert f"| toy | 20 | {entry.constituents} | {entry.constituent_error:.4f} | {entry.tree_error:.4f} |" in text
+    assert (
+        f"- {card.speed.sentences_per_second:,.0f} sentences/s on " in text and "- 7 sentences/s on a tablet." in text
+    )
+
+
+def test_the_calibration_of_several_test_sets_is_also_measured_together(
+    run_folder: Path, data: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(data / "toy", tmp_path / "toy")
+    (tmp_path / "more").mkdir()
+    shutil.copy(data / "toy" / "test.mrg.gz", tmp_path / "more")
+    purpose = replace(PURPOSE, tests=("toy", "more"))
+    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
+    one, other, both = card.calibration
+    assert (one.name, other.name, both.name) == ("toy", "more", "all")
+    assert both.sentences == 40 and both.constituents == one.constituents + other.constituents
+    assert both.constituent_error == pytest.approx(one.constituent_error)  # the same sentences twice
+
+
+def test_a_max_margin_model_has_no_calibration(data: Path, tmp_path: Path) -> None:
+    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,)}
+    fit(small_recipe(data=where, model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "run", device="cpu")
+    card = pack_model(tmp_path / "run", tmp_path / "model", PURPOSE, {"toy": TREEBANK}, data=data, device="cpu")
+    assert card.scores and not card.calibration and "## Calibration" not in to_markdown(card)
+
+
+def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(packed, tmp_path / "model"))
+    card = ModelCard.load(packed)
+    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),), data=())  # data are those of the recipe
+    save_card(wrong, model)
+    renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
+    assert renewed.speed is not None and card.speed is not None and renewed.speed.parser == card.speed.parser
+    expected = replace(card, purpose=replace(PURPOSE, uses="Play again."))
+    assert to_markdown(replace(renewed, speed=card.speed)) == to_markdown(expected)
+    assert ModelCard.load(model).scores[0] == card.scores[0]
+    with pytest.raises(ValueError, match="was trained on toy, which has no description"):
+        renew_card(model, PURPOSE, {}, data=data, device="cpu")
+
+
+def test_a_run_scored_by_a_parameter_file_is_packed_from_anywhere(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.prm").write_text("DELETE_LABEL TOP\n")
+    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,), "rules": "own.prm"}
+    fit(small_recipe(data=where, epochs=1), tmp_path / "run", device="cpu")
+    (tmp_path / "own.prm").unlink()
+    card = pack_model(tmp_path / "run", tmp_path / "own", PURPOSE, {"toy": TREEBANK}, data=data, device="cpu")
+    assert card.scores[0].sentences == 20 and 'rules = "own.prm"' in card.recipe
