@@ -14,7 +14,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from treecrf.bulk.timer import time_call
+from treecrf.corpus.timer import time_call
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
 from treecrf.training.reproduce.baselines import PartitionAndMarginals, inference_functions

@@ -13,7 +13,7 @@ with a hyphen, and its own number is printed as well.
 its target. The target of a text's interval is the value of the gold trees of the text. The target of a population's
 interval is the value of all gold trees of the treebank.
 
-`factors` fits the factors of `treecrf.measures.error_factors` to gold trees that the model was not trained on. The
+`factors` fits the factors of `treecrf.corpus.measures.error_factors` to gold trees that the model was not trained on. The
 files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation of
 their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The mean
 error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a random-effects
@@ -30,10 +30,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treecrf.measures import MEASURES, Interval, Measure, measure_trees
-from treecrf.measures.intervals import measure_counts
-from treecrf.measures.structures import INDICES
-from treecrf.measures.totals import STRUCTURES, compute_measures, count_trees
+from treecrf.corpus.measures import MEASURES, Interval, Measure, measure_trees
+from treecrf.corpus.measures.intervals import measure_counts
+from treecrf.corpus.measures.structures import INDICES
+from treecrf.corpus.measures.totals import STRUCTURES, compute_measures, count_trees
 from treecrf.parser import Parser
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree

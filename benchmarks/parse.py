@@ -24,9 +24,9 @@ from unittest.mock import patch
 
 import torch
 
-from treecrf.bulk.inputs import InputFile, read_lines
-from treecrf.bulk.line_parser import split_words
-from treecrf.bulk.timer import PartTimer, time_runs
+from treecrf.corpus.inputs import InputFile, read_lines
+from treecrf.corpus.line_parser import split_words
+from treecrf.corpus.timer import PartTimer, time_runs
 from treecrf.cli import main as treecrf
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from treecrf.bulk.timer import PartTimer
+from treecrf.corpus.timer import PartTimer
 from treecrf.config import read_config
 from treecrf.network.data.bucketing import Budget
 from treecrf.training import Progress, Recipe, fit

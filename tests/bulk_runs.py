@@ -17,7 +17,7 @@ from pathlib import Path
 
 from small import FIFTY, random_parser
 from toygrammar import toy_trees
-from treecrf.bulk.shards import SHARD_STEP
+from treecrf.corpus.shards import SHARD_STEP
 from treecrf.cli import main
 
 TREES = toy_trees(60, seed=3, max_words=8)

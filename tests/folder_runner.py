@@ -111,7 +111,7 @@ def _import_modules(*, with_torch: bool) -> None:
         import treecrf.parser.network
     import tokenizers  # noqa: F401
 
-    import treecrf.bulk.parse_files
+    import treecrf.corpus.parse_files
     import treecrf.parser  # noqa: F401
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.bulk.benchmark import random_sentences
+from treecrf.corpus.benchmark import random_sentences
 from treecrf.cli import main
 
 

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.bulk import line_parser
-from treecrf.bulk.line_parser import line_batches
-from treecrf.bulk.outputs import Sink
-from treecrf.bulk.records import Line
+from treecrf.corpus import line_parser
+from treecrf.corpus.line_parser import line_batches
+from treecrf.corpus.outputs import Sink
+from treecrf.corpus.records import Line
 from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
@@ -384,7 +384,7 @@ def test_a_run_is_only_resumed_with_the_same_settings(
     run_interrupted(1, file, "-o", tmp_path / "out")
     message = str(parse(file, "-o", tmp_path / "out", "--resume", "--format", "json"))
     assert "started with other settings: format was 'brackets', not 'json'" in message
-    monkeypatch.setattr("treecrf.bulk.line_parser.__version__", "9.9")
+    monkeypatch.setattr("treecrf.corpus.line_parser.__version__", "9.9")
     assert "treecrf was '0." in str(parse(file, "-o", tmp_path / "out", "--resume"))
     assert not parse(file, "-o", tmp_path / "out", "--format", "json")
     assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)

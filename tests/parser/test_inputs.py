@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.bulk.line_parser import LineOptions
+from treecrf.corpus.line_parser import LineOptions
 from treecrf.network.data.bucketing import Budget
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
 from treecrf.parser.pipeline import prefetch

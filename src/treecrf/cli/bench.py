@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures the speed of a model and prints it."""
-    from treecrf.bulk.benchmark import SHORT_WORDS, device_name, measure_speed
+    from treecrf.corpus.benchmark import SHORT_WORDS, device_name, measure_speed
     from treecrf.parser import Parser
 
     for name in ("sentences", "repeats"):

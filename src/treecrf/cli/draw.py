@@ -100,7 +100,7 @@ def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
     if not args.model:
         yield from read_drawable_trees(args.input)
         return
-    from treecrf.bulk.analyze_file import analyze_file
+    from treecrf.corpus.analyze_file import analyze_file
     from treecrf.parser import Parser
 
     for analysis in analyze_file(Parser.load(args.model), args.input, tokens=args.tokens):

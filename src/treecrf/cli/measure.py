@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from treecrf.cli.colors import paint
 
 if TYPE_CHECKING:
-    from treecrf.bulk.inputs import InputFile
+    from treecrf.corpus.inputs import InputFile
 
 _STDIO = "-"
 _NOTES = """\
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Writes the table."""
-    from treecrf.bulk.progress import ProgressBar
-    from treecrf.measures.files import TableWriter, has_trees
+    from treecrf.corpus.progress import ProgressBar
+    from treecrf.corpus.measures.files import TableWriter, has_trees
     from treecrf.parser import Parser
 
     if args.samples < 2:
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> None:
 def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
     """The files that the arguments name, without the table of an earlier run."""
     from treecrf.atomic_io import real_path
-    from treecrf.bulk.input_search import find_inputs
+    from treecrf.corpus.input_search import find_inputs
 
     files = []
     for file in find_inputs(arguments, _print_message):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treecrf.cli.colors import has_colors, paint
 
 if TYPE_CHECKING:
-    from treecrf.bulk.line_parser import LineOptions
+    from treecrf.corpus.line_parser import LineOptions
 
 _STDIO = "-"
 _FORMATS = ("brackets", "json", "pretty", "conllu", "csv", "parquet")
@@ -76,7 +76,7 @@ def _add_cluster_arguments(group: "argparse._ArgumentGroup") -> None:
 
 def run(args: argparse.Namespace) -> int | None:
     """Parses the inputs in this process or on a cluster."""
-    from treecrf.bulk.parse_files import parse_files
+    from treecrf.corpus.parse_files import parse_files
 
     options = _line_options(args)
     if args.resume and (args.output == _STDIO or args.format == "pretty"):
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 
 def _line_options(args: argparse.Namespace) -> "LineOptions":
-    from treecrf.bulk.line_parser import LineOptions
+    from treecrf.corpus.line_parser import LineOptions
 
     return LineOptions(
         model=args.model,
@@ -124,12 +124,12 @@ def _line_options(args: argparse.Namespace) -> "LineOptions":
 
 
 def _run_on_cluster(args: argparse.Namespace, options: "LineOptions") -> int:
-    from treecrf.bulk.cluster_options import ClusterOptions
-    from treecrf.bulk.interrupts import defer_interrupts
+    from treecrf.corpus.cluster_options import ClusterOptions
+    from treecrf.corpus.interrupts import defer_interrupts
 
     try:
         with defer_interrupts():
-            from treecrf.bulk.ray_engine import parse_shards
+            from treecrf.corpus.ray_engine import parse_shards
     except ImportError as error:
         if error.name != "ray":
             raise

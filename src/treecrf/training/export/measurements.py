@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from treecrf.bulk.benchmark import device_name
-from treecrf.bulk.timer import median_seconds
+from treecrf.corpus.benchmark import device_name
+from treecrf.corpus.timer import median_seconds
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.export.model_card import (

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.bulk.timer import median_seconds
+from treecrf.corpus.timer import median_seconds
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.device_decode import PendingDecoded, label_trees
 from treecrf.network.nn import TensorScores

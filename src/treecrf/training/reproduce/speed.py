@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import torch
 
-from treecrf.bulk.timer import PartTimer, median_seconds
+from treecrf.corpus.timer import PartTimer, median_seconds
 from treecrf.network.data.batch import Batch
 from treecrf.parser.decoding import Decoded, decode
 from treecrf.parser.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device

@@ -1,0 +1,103 @@
+"""95 % intervals of a text's measures.
+
+Two intervals answer two questions. Both are a center plus and minus 1.96 standard deviations, and no less than 0.
+
+- Which value would the gold trees of this text have? The standard deviation is that of sampled trees, times a factor
+  that depends on the measure and on the length of the text.
+- Which value would all sentences of this kind have? Sentences are resampled as well, and the variances add up.
+
+The factor is there because a parser's errors are not distributed as its samples are. The labels of a sample are drawn
+independently of each other given the spans, while errors come together. And a part of the errors does not average out
+in a long text: a parser finds too many T-units, for instance, and how many more depends on the kind of text. So for a
+text of n sentences whose samples have the standard deviation s, the center is the value plus c s times the root of n,
+and the standard deviation is s times the root of a^2 + b^2 n. For each measure, a, b and c have been fitted to gold
+trees that are no test sets.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treecrf.chart.cpu_backend import Doubles
+from treecrf.corpus.measures.error_factors import ERROR_FACTORS
+from treecrf.corpus.measures.totals import MEASURES, compute_measures
+
+RESAMPLES = 1000
+_NORMAL_QUANTILE = 1.959964  # of 97.5 %
+_BLOCK = 1 << 20  # weights of resampled sentences in memory at once
+
+
+class Interval(NamedTuple):
+    """A 95 % interval."""
+
+    low: float
+    high: float
+
+
+class Measure(NamedTuple):
+    """A measure of a text.
+
+    `value` is that of the text's trees. `interval` is for the value that gold trees of the text would have; None if the
+    trees are not a parser's. `population` is for the value of all sentences of the kind that the text's sentences are
+    drawn from; None if the text has fewer than two sentences.
+    """
+
+    value: float
+    interval: Interval | None
+    population: Interval | None
+
+
+def measure_counts(counts: Doubles, sampled_totals: Doubles | None, *, seed: int = 0) -> list[Measure]:
+    """The measures of a text in the order of `MEASURES`.
+
+    `counts` has the counts of each sentence, (sentences, counts). `sampled_totals` has totals of the text with sampled
+    trees, (samples, counts); None if the trees are not a parser's.
+    """
+    values = compute_measures(counts.sum(axis=0))
+    errors = ParserErrors(np.zeros(len(values)), np.zeros(len(values)))
+    if sampled_totals is not None:
+        errors = parser_errors(compute_measures(sampled_totals).std(axis=0), len(counts))
+    text_intervals = _intervals(values + errors.means, errors.deviations)
+    population_deviations = np.hypot(errors.deviations, _resampling_deviations(counts, seed))
+    population_intervals = _intervals(values + errors.means, population_deviations)
+    return [
+        Measure(value, None if sampled_totals is None else text, population if len(counts) > 1 else None)
+        for value, text, population in zip(values.tolist(), text_intervals, population_intervals, strict=True)
+    ]
+
+
+class ParserErrors(NamedTuple):
+    """The distribution of gold values around those of parsed trees, for each measure."""
+
+    means: Doubles
+    deviations: Doubles
+
+
+def parser_errors(sample_deviations: Doubles, sentences: int) -> ParserErrors:
+    """The errors in a text, given the standard deviations of its measures over sampled trees."""
+    constant, growing, bias = np.array([ERROR_FACTORS[name] for name in MEASURES]).T
+    root = np.sqrt(sentences)
+    return ParserErrors(bias * root * sample_deviations, np.hypot(constant, growing * root) * sample_deviations)
+
+
+def _intervals(centers: Doubles, deviations: Doubles) -> list[Interval]:
+    halves = _NORMAL_QUANTILE * deviations
+    return [
+        Interval(max(0.0, low), high)
+        for low, high in zip((centers - halves).tolist(), (centers + halves).tolist(), strict=True)
+    ]
+
+
+def _resampling_deviations(counts: Doubles, seed: int) -> Doubles:
+    """The standard deviations of the measures over texts whose sentences are drawn with replacement."""
+    sentences = len(counts)
+    generator = np.random.default_rng(seed)
+    totals = np.zeros((RESAMPLES, counts.shape[1]))
+    if sentences:
+        block = max(1, _BLOCK // sentences)
+        for first in range(0, RESAMPLES, block):
+            rows = min(block, RESAMPLES - first)
+            weights = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=rows)
+            totals[first : first + rows] = weights @ counts
+    deviations: Doubles = compute_measures(totals).std(axis=0)
+    return deviations

@@ -1,0 +1,293 @@
+"""Outputs of bulk parsing: standard output, and files that appear when they are complete.
+
+Lines go to a hidden partial file beside the output, which gets the output's name at the end. The output is locked
+against other processes in the meantime. A later run can continue a partial file. It first cuts the file back to whole
+blocks of lines; the rest is then computed in the same batches as without the interruption, and the output is the same
+to the last byte.
+
+In formats with one line per input line, the blocks are found by counting lines. For other formats, a second hidden file
+has the size of the partial file after each block. The partial file of a Parquet output is CSV, and is converted at the
+end.
+"""
+
+import errno
+import gzip
+import os
+import re
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from treecrf.atomic_io import lock_file, real_path, rename_file, sync_stream
+from treecrf.corpus.input_search import find_inputs
+from treecrf.corpus.inputs import STDIN, InputFile
+from treecrf.corpus.output_record import OutputRecord
+
+if TYPE_CHECKING:
+    from treecrf.trees.tables import RowKind
+
+STDOUT = "-"
+_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+_BLUE_LABEL = "\\1\x1b[34m\\2\x1b[0m"
+_LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
+
+
+def match_outputs(
+    arguments: Sequence[str], output: str, suffix: str, warn: Callable[[str], object]
+) -> list[tuple[InputFile, Path | None]]:
+    """Each input and its output file; None is standard output. `suffix` is that of output files."""
+    if output == STDOUT:
+        return [(file, None) for file in find_inputs(arguments, warn)]
+    out = Path(output)
+    files = find_inputs(arguments, warn, output=out)
+    is_folder = out.is_dir() or output[-1] == os.sep
+    if len(arguments) == 1 == len(files) and not Path(arguments[0]).is_dir() and not is_folder:
+        targets = [out]
+    elif out.exists() and not out.is_dir():
+        raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
+    else:
+        targets = [out / _output_name(file.relative, suffix) for file in files]
+    _check_targets(files, targets)
+    return list(zip(files, targets, strict=True))
+
+
+def _check_targets(files: Sequence[InputFile], targets: Sequence[Path]) -> None:
+    counts = Counter(targets)
+    for file, target in zip(files, targets, strict=True):
+        if file.path != STDIN and real_path(target) == real_path(file.path):
+            raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
+        if counts[target] > 1:
+            raise ValueError(f"several inputs would be written to {target}; parse them one by one")
+
+
+def _output_name(path: Path, suffix: str) -> Path:
+    gzip_suffix = ".gz" if path.suffix == ".gz" else ""
+    plain = path.with_suffix("") if gzip_suffix else path
+    return plain.with_suffix(suffix if suffix == ".parquet" else suffix + gzip_suffix)  # Parquet is compressed itself
+
+
+class OutputFile(NamedTuple):
+    """How an output file is written: in blocks of input lines, and as Parquet if the kind of its rows is given."""
+
+    block_lines: int
+    has_one_line: bool = True  # per input line
+    parquet_rows: "RowKind | None" = None
+
+
+class Sink:
+    """Writes lines to a stream. `lines_written` is the number of lines that an interrupted run has written before.
+
+    `index` gets the size of the stream after each block.
+    """
+
+    def __init__(self, stream: IO[bytes], *, lines_written: int = 0, index: IO[bytes] | None = None) -> None:
+        self._stream = stream
+        self._index = index
+        self._is_block_open = False
+        self.lines_written = lines_written
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Writes lines."""
+        self._is_block_open = True
+        self._write("\n".join([*lines, ""]).encode())
+
+    def _write(self, data: bytes) -> None:
+        self._stream.write(data)
+        self._stream.flush()
+
+    def end_block(self) -> None:
+        """Marks the end of a block of lines."""
+        if self._index is not None and self._is_block_open:
+            self._index.write(b"%d\n" % self._stream.tell())
+            self._index.flush()
+        self._is_block_open = False
+
+
+class GzipSink(Sink):
+    """Writes compressed lines. Each block of lines is a member of the gzip file."""
+
+    def __init__(self, stream: IO[bytes], *, lines_written: int = 0, index: IO[bytes] | None = None) -> None:
+        super().__init__(stream, lines_written=lines_written, index=index)
+        self._block: list[bytes] = []
+
+    def _write(self, data: bytes) -> None:
+        self._block.append(data)
+
+    def end_block(self) -> None:
+        if any(self._block):
+            # without a name and a date, the same lines make the same file
+            super()._write(gzip.compress(b"".join(self._block), mtime=0))
+        self._block.clear()
+        super().end_block()
+
+
+class ColorSink(Sink):
+    """Writes trees of the format `pretty` to a terminal, with labels in blue."""
+
+    def write(self, lines: Sequence[str]) -> None:
+        super().write([_LABEL.sub(_BLUE_LABEL, line) for line in lines])
+
+
+def _partial_path(output: Path) -> Path:
+    """The partial file of an output."""
+    return output.with_name(f".{output.name}.part")
+
+
+def partial_size(output: Path) -> int | None:
+    """The size of an output's partial file; None if there is none.
+
+    A partial file is unfinished work, also beside an older complete output. No line is written before the record, so
+    the record beside an empty partial file may be that of the older output.
+    """
+    partial = _partial_path(real_path(output))
+    return partial.stat().st_size if partial.exists() else None
+
+
+def _index_path(partial: Path) -> Path:
+    """The file with the sizes of a partial file after each of its blocks."""
+    return partial.with_name(f"{partial.name}.blocks")
+
+
+@contextmanager
+def open_file(path: Path, record: OutputRecord | None, kind: OutputFile, *, resume: bool = False) -> Iterator[Sink]:
+    """Opens a file that appears at the end of the block, if it is complete; `.gz` names are compressed.
+
+    With `resume`, a partial file is continued if its record is the same.
+    """
+    path = real_path(path)
+    partial, is_compressed = _partial_path(path), path.suffix == ".gz"
+    _check_parquet(path, kind)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with lock_file(path):
+        lines = 0
+        if resume and partial_size(path):
+            if record is not None:
+                record.check(path)
+            lines = _truncate(partial, kind, is_compressed=is_compressed)
+        else:
+            partial.write_bytes(b"")
+            _index_path(partial).unlink(missing_ok=True)
+        if record is not None:
+            record.write(path)
+        with _name_full_disk(partial), partial.open("ab") as stream, _open_index(partial, kind) as index:
+            sink = (GzipSink if is_compressed else Sink)(stream, lines_written=lines, index=index)
+            yield sink
+            sink.end_block()
+            sync_stream(stream)
+        _finish(partial, path, kind)
+
+
+@contextmanager
+def _name_full_disk(path: Path) -> Iterator[None]:
+    """Adds the name of the output to the error of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _open_index(partial: Path, kind: OutputFile) -> AbstractContextManager[IO[bytes] | None]:
+    return nullcontext() if kind.has_one_line else _index_path(partial).open("ab")
+
+
+def _check_parquet(path: Path, kind: OutputFile) -> None:
+    """Raises an error before the work begins if a Parquet file cannot be written in the end."""
+    if kind.parquet_rows is None:
+        return
+    from treecrf.trees.tables.arrow import import_arrow
+
+    import_arrow("pyarrow.parquet", "--format parquet")
+    if path.suffix == ".gz":
+        raise ValueError(f"{path} ends in .gz, but Parquet files are compressed themselves; leave .gz out")
+
+
+def _finish(partial: Path, path: Path, kind: OutputFile) -> None:
+    """Gives a complete partial file its name, after its conversion to Parquet if the output is Parquet."""
+    complete = partial
+    if kind.parquet_rows is not None:
+        from treecrf.trees.tables.arrow import csv_to_parquet
+
+        complete = partial.with_name(f"{partial.name}.parquet")
+        csv_to_parquet(partial, complete, kind.parquet_rows)
+    rename_file(complete, path)
+    if complete is not partial:
+        partial.unlink()
+    _index_path(partial).unlink(missing_ok=True)
+
+
+@contextmanager
+def open_sink(
+    target: Path | None, record: OutputRecord | None, kind: OutputFile, *, resume: bool, is_colored: bool = False
+) -> Iterator[Sink]:
+    """Opens an output file, a pipe or a device, or standard output, which may have colors, if `target` is None."""
+    if kind.parquet_rows is not None and (target is None or (target.exists() and not target.is_file())):
+        raise ValueError("--format parquet needs an output file: -o OUT.parquet")
+    if target is None:
+        yield (ColorSink if is_colored else Sink)(sys.stdout.buffer)
+    elif target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; expected a file to write")
+    elif target.exists() and not target.is_file():
+        with _name_full_disk(target), target.open("wb") as stream:
+            yield Sink(stream)
+    else:
+        with open_file(target, record, kind, resume=resume) as sink:
+            yield sink
+
+
+def _truncate(partial: Path, kind: OutputFile, *, is_compressed: bool) -> int:
+    """Cuts a partial file back to whole blocks of lines and returns the number of input lines in them."""
+    if kind.has_one_line:
+        lines, end = (_compressed_end if is_compressed else _plain_end)(partial, kind.block_lines)
+    else:
+        lines, end = _indexed_end(partial, kind.block_lines)
+    os.truncate(partial, end)
+    return lines
+
+
+def _indexed_end(partial: Path, block_lines: int) -> tuple[int, int]:
+    """The number of input lines in whole blocks, and the size of these blocks in bytes, by the index of blocks."""
+    index, size = _index_path(partial), partial.stat().st_size
+    entries = index.read_bytes().split(b"\n")[:-1] if index.exists() else []
+    ends = [int(entry) for entry in entries if entry.isdigit()]
+    ends = ends[: next((i for i, end in enumerate(ends) if end > size), len(ends))]
+    index.write_bytes(b"".join(b"%d\n" % end for end in ends))
+    return block_lines * len(ends), ends[-1] if ends else 0
+
+
+def _plain_end(partial: Path, block_lines: int) -> tuple[int, int]:
+    """The number of lines in whole blocks, and the size of these blocks in bytes."""
+    lines = position = complete_lines = end = 0
+    with partial.open("rb") as stream:
+        for line in stream:
+            position += len(line)
+            lines += line.endswith(b"\n")
+            if line.endswith(b"\n") and lines % block_lines == 0:
+                complete_lines, end = lines, position
+    return complete_lines, end
+
+
+def _compressed_end(partial: Path, block_lines: int) -> tuple[int, int]:
+    """The number of lines in whole blocks, and the size of these blocks, each of which is a member of the gzip file."""
+    lines = position = complete_lines = end = 0
+    decompressor = zlib.decompressobj(wbits=31)
+    with partial.open("rb") as stream:
+        data = stream.read(1 << 20)
+        while data:
+            try:
+                lines += decompressor.decompress(data).count(b"\n")
+            except zlib.error:
+                break
+            position += len(data) - len(decompressor.unused_data)
+            if decompressor.eof and lines % block_lines == 0:
+                complete_lines, end = lines, position
+            data = decompressor.unused_data if decompressor.eof else b""
+            if decompressor.eof:
+                decompressor = zlib.decompressobj(wbits=31)
+            data = data or stream.read(1 << 20)
+    return complete_lines, end

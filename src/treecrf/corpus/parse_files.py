@@ -1,0 +1,81 @@
+"""Parses files in one process: `treecrf parse` without `--engine ray`."""
+
+import gc
+import os
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from treecrf.atomic_io import lock_folder, real_path
+from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.line_parser import LineOptions, LineParser
+from treecrf.corpus.outputs import STDOUT, match_outputs, partial_size
+from treecrf.corpus.progress import ProgressBar
+from treecrf.parser.formats import SUFFIXES
+
+Job = tuple[InputFile, Path | None]  # the output is None for standard output
+
+
+def parse_files(
+    inputs: Sequence[str],
+    output: str,
+    options: LineOptions,
+    *,
+    device: str | None,
+    resume: bool,
+    warn: Callable[[str], object],
+    has_colors: bool = False,
+) -> None:
+    """Parses each input in order; with `resume`, continues partial outputs and skips inputs whose output is complete.
+
+    It is an error if an output was made from another input, model or settings. `has_colors` colors pretty trees on
+    standard output.
+    """
+    jobs = match_outputs(inputs, output, SUFFIXES[options.format], warn)
+    options = options.with_absolute_model()
+    with _lock_output(output, jobs):
+        line_parser = LineParser(options.load_parser(device), options, warn)
+        line_parser.has_colors = has_colors
+        if resume:
+            jobs = [job for job in jobs if _is_unfinished(line_parser, *job)]
+        gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
+        try:
+            with ProgressBar(_total_size(jobs), unit="sentences", is_shown=_shows_progress(output, jobs)) as progress:
+                line_parser.warn = lambda message: progress.print_message(warn, message)
+                for file, target in jobs:
+                    line_parser.parse_file(file, target, progress.add, resume=resume)
+        finally:
+            gc.unfreeze()
+
+
+def _lock_output(output: str, jobs: Sequence[Job]) -> AbstractContextManager[None]:
+    """Locks the output folder of a run that has one; an output file is locked while it is written."""
+    is_folder = output != STDOUT and any(target != Path(output) for _, target in jobs)
+    return lock_folder(Path(output)) if is_folder else nullcontext()
+
+
+def _is_unfinished(line_parser: LineParser, file: InputFile, target: Path | None) -> bool:
+    """Whether an input has no complete output; an output of another input, model or settings is an error."""
+    if target is None or (target.exists() and not target.is_file()):
+        return True
+    if not file.is_regular:
+        raise ValueError(f"--resume reads its inputs again, and {file.name} is not a file; name a file")
+    size, is_complete = partial_size(target), target.is_file() and partial_size(target) is None
+    if size or is_complete:
+        line_parser.output_record(file).check(real_path(target))
+    return not is_complete
+
+
+def _total_size(jobs: Sequence[Job]) -> int | None:
+    sizes = [file.size for file, _ in jobs]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _shows_progress(output: str, jobs: Sequence[Job]) -> bool:
+    """Whether the terminal is free for a progress bar: neither trees nor typed lines are on it."""
+    if not sys.stderr.isatty() or any(file.is_terminal for file, _ in jobs):
+        return False
+    return output != STDOUT or stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)

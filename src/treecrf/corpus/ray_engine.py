@@ -1,0 +1,182 @@
+"""Parses shards on a Ray cluster, or on the cores and GPUs of this machine: `treecrf parse --engine ray`.
+
+Each worker is an actor with a parser that writes whole shards. If a worker fails, the driver gives its shard to another
+one. If the driver fails, the finished shards have their output files, and a later run continues with the others.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from treecrf.atomic_io import lock_folder, real_path
+from treecrf.corpus.cluster_options import ClusterOptions
+from treecrf.corpus.inputs import STDIN
+from treecrf.corpus.interrupts import defer_interrupts
+from treecrf.corpus.line_parser import LineOptions
+from treecrf.corpus.manifest import FILE_NAME, Manifest
+from treecrf.corpus.output_record import InputStamp, stamp_file
+from treecrf.corpus.outputs import STDOUT, match_outputs
+from treecrf.corpus.progress import ProgressBar
+from treecrf.corpus.ray_driver import Driver, Report, summarize_error
+from treecrf.corpus.shards import SHARD_STEP, Shard, cut_shards
+from treecrf.corpus.worker import PARTIAL_FOLDER
+from treecrf.parser.formats import SUFFIXES
+
+_OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through Ray's object store
+_SHARD_LINES = {"cuda": 8 * SHARD_STEP, "cpu": 2 * SHARD_STEP}  # some seconds of work on a GPU, some minutes on a CPU
+
+
+def parse_shards(
+    inputs: Sequence[str], output: str, options: LineOptions, cluster: ClusterOptions, *, resume: bool, report: Report
+) -> int:
+    """Parses every shard that has no output file yet. Returns the exit status, which is 1 if a shard failed."""
+    if not inputs or STDIN in inputs or output == STDOUT:
+        raise ValueError("--engine ray reads files and writes to a folder: name both, INPUT... -o FOLDER")
+    folder = real_path(output)
+    jobs = match_outputs(inputs, f"{folder}{os.sep}", SUFFIXES[options.format], report)
+    options = options.with_absolute_model()
+    settings = options.output_settings()
+    settings |= {"shard_lines": cluster.shard_lines} if cluster.shard_lines else {}
+    paths = [str(real_path(file.path)) for file, _ in jobs]
+    targets = [target.relative_to(folder) for _, target in jobs if target is not None]
+    for file, _ in jobs:
+        if not file.is_regular:
+            raise ValueError(f"--engine ray reads its inputs more than once, and {file.name} is not a file")
+    with lock_folder(folder):
+        is_started = _has_run(folder, resume=resume)
+        with _connect(cluster):
+            devices = _worker_devices(cluster, report)
+            stamps = dict(zip(paths, _run_tasks(stamp_file, [(path,) for path in paths]), strict=True))
+            if is_started:
+                manifest = Manifest.read(folder, settings, stamps)
+            else:
+                settings.setdefault("shard_lines", _SHARD_LINES[devices[0]])
+                manifest = _start_run(folder, settings, stamps, targets)
+            return _finish_run(manifest, options, cluster, devices, report)
+
+
+def _has_run(folder: Path, *, resume: bool) -> bool:
+    if not (folder / FILE_NAME).exists():
+        return False
+    if not resume:
+        raise FileExistsError(f"{folder} already has a run; continue it with --resume, or choose another folder")
+    return True
+
+
+@contextmanager
+def _connect(cluster: ClusterOptions) -> Iterator[None]:
+    """Connects to the cluster, or starts one on this machine for the duration of the block."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    settings: dict[str, Any] = {"address": cluster.address or os.environ.get("RAY_ADDRESS") or "local"}
+    if settings["address"] == "local":
+        required = ((cluster.workers or 0) + cluster.cpu_workers) * cluster.cpus_per_worker
+        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        settings |= {"num_cpus": max(available, required), "object_store_memory": _OBJECT_STORE_BYTES}
+        settings |= {"include_dashboard": False}
+    _start_ray(settings)
+    try:
+        yield
+    except ray.exceptions.RayError as error:
+        raise OSError(f"Ray has failed: {summarize_error(error)}; --resume continues the run") from None
+    finally:
+        ray.shutdown()
+
+
+def _start_ray(settings: Mapping[str, Any]) -> None:
+    """Starts or finds Ray. On a busy machine its processes may be too slow, so a failed start is tried once more."""
+    for is_last in (False, True):
+        try:
+            with defer_interrupts():
+                ray.init(**settings, log_to_driver=False, logging_level="error")
+        except Exception as error:  # RuntimeError, TimeoutError, RayError and others
+            ray.shutdown()
+            if is_last or settings["address"] != "local":
+                raise OSError(f"Ray cannot start: {summarize_error(error)}; run the command again") from None
+        else:
+            return
+
+
+def _run_tasks(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Calls a function with each tuple of arguments, in parallel on the cluster."""
+    remote = ray.remote(function)
+    pending = [remote.remote(*values) for values in arguments]
+    try:
+        return [ray.get(result) for result in pending]
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+
+
+def _start_run(
+    folder: Path, settings: dict[str, Any], stamps: Mapping[str, InputStamp], targets: Sequence[Path]
+) -> Manifest:
+    """Cuts the inputs into shards and writes the manifest."""
+    jobs = [(path, target, settings["shard_lines"]) for path, target in zip(stamps, targets, strict=True)]
+    shards: list[Shard] = [shard for of_input in _run_tasks(cut_shards, jobs) for shard in of_input]
+    existing = [shard.output for shard in shards if (folder / shard.output).exists()]
+    if existing:
+        raise FileExistsError(f"{folder / existing[0]} exists without a {FILE_NAME}; choose another folder")
+    manifest = Manifest(folder, settings, shards, inputs=stamps)
+    manifest.save(now=True)
+    return manifest
+
+
+def _finish_run(
+    manifest: Manifest, options: LineOptions, cluster: ClusterOptions, devices: Sequence[str], report: Report
+) -> int:
+    shards = manifest.unfinished_shards()
+    devices = devices[: len(shards)]
+    path = manifest.folder / FILE_NAME
+    report(f"{len(shards):,} of {len(manifest.shards):,} shards to do, {len(devices):,} workers; {path}")
+    started = time.monotonic()
+    lines = sum(shard.lines for shard in shards)
+    try:
+        with ProgressBar(lines, unit="lines") as progress:
+            Driver(
+                manifest,
+                shards,
+                options,
+                cluster,
+                devices,
+                report=lambda message: progress.print_message(report, message),
+                progress=progress,
+            ).run()
+    except KeyboardInterrupt:
+        report("interrupted; --resume continues the run")
+        return 130
+    finally:
+        manifest.save(now=True)
+    shutil.rmtree(manifest.folder / PARTIAL_FOLDER, ignore_errors=True)
+    for line in manifest.report():
+        report(line)
+    seconds = time.monotonic() - started
+    report(f"{seconds:,.1f} s, {lines / max(seconds, 1e-9):,.0f} lines/s")
+    if any(progress.state == "failed" for progress in manifest.progress.values()):
+        report("some shards failed; --resume tries them again")
+        return 1
+    return 0
+
+
+def _worker_devices(cluster: ClusterOptions, report: Report) -> list[str]:
+    """The device of each worker."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    capacity = {
+        "cpu": sum(int(node.get("CPU", 0)) // cluster.cpus_per_worker for node in nodes),
+        "cuda": sum(
+            min(int(node.get("GPU", 0) / cluster.gpus_per_worker), int(node.get("CPU", 0)) // cluster.cpus_per_worker)
+            for node in nodes
+        ),
+    }
+    device = cluster.device or ("cuda" if capacity["cuda"] else "cpu")
+    count = cluster.workers or capacity[device]
+    if not count:
+        need = f"{cluster.cpus_per_worker} cores" + (" and a GPU" if device == "cuda" else "")
+        raise ValueError(f"no machine of the cluster has {need} for a worker; change --device or --cpus-per-worker")
+    if count > capacity[device]:
+        report(f"{capacity[device]:,} of {count:,} workers fit on the cluster; the others wait for more machines")
+    return [device] * count + ["cpu"] * (cluster.cpu_workers if device == "cuda" else 0)

@@ -1,0 +1,230 @@
+"""Tests of the Ray engine on a small cluster, with workers and drivers that are killed."""
+
+import gzip
+import json
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas
+import pytest
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.corpus.line_parser import LineOptions
+from treecrf.corpus.manifest import FILE_NAME
+from treecrf.corpus.output_record import model_digest, stamp_file
+from treecrf.corpus.shards import SHARD_STEP, Shard
+from treecrf.corpus.worker import PARTIAL_FOLDER, Worker
+from treecrf.chart.threads import num_threads, set_num_threads
+from treecrf.cli import main
+
+TREES = toy_trees(60, seed=3, max_words=8)
+TIMEOUT = 240.0  # seconds, for a busy machine
+LINES = 3 * SHARD_STEP + 100
+# the cluster accepts only clients with its token
+ENVIRONMENT = {
+    **os.environ,
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+}
+HEAD = """
+import ray, sys
+ray.init(address="local", num_cpus=2, object_store_memory=1 << 27, include_dashboard=False, logging_level="error")
+print(ray.get_runtime_context().gcs_address, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a cluster with two cores, which ends with this process."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HEAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as head:
+        assert head.stdout is not None
+        yield head.stdout.readline().strip()
+        head.communicate("", timeout=TIMEOUT)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    random_parser(TREES, tag_head=True).save(folder)
+    return folder
+
+
+def corpus() -> list[bytes]:
+    source = random.Random(1)
+    return [" ".join(source.choice(TREES).words).encode() for _ in range(LINES)]
+
+
+@pytest.fixture
+def parse(model: Path, address: str, tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    def start(path: Path, *options: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "treecrf", "parse", "--tokens", str(path), "--model", str(model)]
+        command += ["--engine", "ray", "--address", address, "--workers", "2", "--shard-lines", str(SHARD_STEP)]
+        command += ["-o", str(tmp_path / "out"), *options]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+    return start
+
+
+def parse_in_one_process(path: Path, model: Path, target: Path, *options: str) -> bytes:
+    """The output of `treecrf parse` without Ray."""
+    threads = num_threads()
+    set_num_threads(1)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(
+                ["parse", "--tokens", str(path), "--model", str(model), "--device", "cpu", "-o", str(target), *options]
+            )
+    finally:
+        set_num_threads(threads)
+    assert not ended.value.code
+    return target.read_bytes()
+
+
+def join_outputs(out: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(out.glob("*.mrg*")))
+
+
+def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert process.poll() is None and time.monotonic() < end, process.communicate()[1]
+        time.sleep(0.02)
+
+
+def test_no_line_is_lost_after_a_killed_worker_and_a_bad_line(
+    model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    lines = corpus()
+    lines[-1] = b"\xff"
+    path, out = tmp_path / "in.txt.gz", tmp_path / "out"
+    path.write_bytes(gzip.compress(b"\n".join(lines)))
+    run = parse(path)
+    wait_until(lambda: list(out.glob(f"{PARTIAL_FOLDER}/*/.*.part")), run)
+    os.kill(int(next(out.glob(f"{PARTIAL_FOLDER}/*")).name.split("-")[-2]), signal.SIGKILL)
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 1, messages
+    assert f"4 shards: 3 done ({3 * SHARD_STEP:,} lines), 1 of them retried, 1 failed" in messages
+    assert f"in.txt.gz:{LINES}: byte 1 of the line, 0xff, is not UTF-8" in messages and "the worker died" in messages
+    states = [shard["progress"]["state"] for shard in json.loads((out / FILE_NAME).read_text())["shards"]]
+    assert states == ["done"] * 3 + ["failed"]
+
+    run = parse(path, "--resume", "--skip-bad")
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 0 and "1 of 4 shards to do" in messages and "1 bad lines left empty" in messages, messages
+    assert join_outputs(out) == parse_in_one_process(path, model, tmp_path / "whole.mrg.gz", "--skip-bad")
+    assert sorted(each.name for each in out.iterdir()) == [
+        *(f"in-00000{number}.mrg.gz" for number in range(4)),
+        FILE_NAME,
+    ]
+
+
+def test_a_run_with_a_killed_driver_can_be_resumed(
+    model: Path, tmp_path: Path, parse: Callable[..., "subprocess.Popen[str]"]
+) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out"
+    path.write_bytes(b"\n".join(corpus()))
+    run = parse(path)
+    wait_until(lambda: list(out.glob("*.mrg")), run)
+    run.kill()
+    run.communicate(timeout=TIMEOUT)
+    finished = {each: each.stat().st_mtime_ns for each in out.glob("*.mrg")}
+    assert 0 < len(finished) < 4
+
+    run = parse(path, "--resume")
+    assert run.communicate(timeout=TIMEOUT)[1] and run.returncode == 0
+    assert join_outputs(out) == parse_in_one_process(path, model, tmp_path / "whole.mrg")
+    assert all(each.stat().st_mtime_ns == time for each, time in finished.items())
+
+    # a folder has the name of an output: every attempt fails
+    (out / "in-000001.mrg").unlink()
+    (out / "in-000001.mrg").mkdir()
+    run = parse(path, "--resume", "--retries", "1")
+    messages = run.communicate(timeout=TIMEOUT)[1]
+    assert run.returncode == 1 and "failed after 2 attempts: in-000001.mrg" in messages
+    assert "IsADirectoryError" in messages
+
+
+def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp_path: Path) -> None:
+    out, settings = tmp_path / "out", {"model_sha256": model_digest(str(model))}
+    out.mkdir()
+    (out / FILE_NAME).write_text("{}")
+    options = LineOptions(model=str(model), tokens=True, skip_bad=True, max_line_bytes=1000, max_words=20)
+    (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
+    inputs = {str(tmp_path / "in.txt"): stamp_file(str(tmp_path / "in.txt"))}
+    without_manifest = Worker().load(options, "cpu", tmp_path, settings, inputs, threads=1)
+    assert "all machines need to see the same files" in without_manifest.problem
+    other_model = Worker().load(options, "cpu", out, {"model_sha256": ""}, inputs, threads=1)
+    assert "this machine has another version of the model" in other_model.problem
+    threads = num_threads()
+    worker = Worker()
+    assert not worker.load(options, "cpu", out, settings, inputs, threads=1).problem
+    set_num_threads(threads)
+    result = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "deep/in-000000.mrg"))
+    assert not result.problem and len(result.warnings) == 1
+    assert (out / "deep" / "in-000000.mrg").read_text().count("\n") == 2 and not list((out / PARTIAL_FOLDER).iterdir())
+    lost = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 3, 0, "in-000001.mrg"))
+    assert lost.is_final and "has lost lines" in lost.problem
+    (tmp_path / "in.txt").write_bytes(b"we sang\n\xff\n")
+    changed = worker.parse(Shard(str(tmp_path / "in.txt"), 0, 2, 0, "in-000001.mrg"))
+    assert changed.is_final and "has changed while it was parsed" in changed.problem
+    absent = worker.parse(Shard(str(tmp_path / "absent.txt"), 0, 3, 0, "in-000001.mrg"))
+    assert not absent.is_final and "FileNotFoundError" in absent.problem and not (out / "in-000001.mrg").exists()
+
+
+@pytest.mark.parametrize("output_format", ["csv", "parquet"])
+def test_shards_of_tables_count_the_lines_of_their_input(model: Path, tmp_path: Path, output_format: str) -> None:
+    source, settings = tmp_path / "in.txt", {"model_sha256": model_digest(str(model))}
+    source.write_text("the cat\nwe sang\n")
+    (tmp_path / FILE_NAME).write_text("{}")
+    options = LineOptions(model=str(model), tokens=True, format=output_format, rows="sentences")
+    worker, threads = Worker(), num_threads()
+    assert not worker.load(
+        options, "cpu", tmp_path, settings, {str(source): stamp_file(str(source))}, threads=1
+    ).problem
+    set_num_threads(threads)
+    assert not worker.parse(Shard(str(source), 1, 1, 8, f"in-000001.{output_format}")).problem
+    rows = getattr(pandas, f"read_{output_format}")(tmp_path / f"in-000001.{output_format}")
+    assert (rows.line.to_list(), rows.text.to_list()) == ([2], ["we sang"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-", "-o", "out"], "reads files and writes to a folder"),
+        (["in.txt"], "reads files and writes to a folder"),
+        (["in.txt", "-o", "in.txt"], "in.txt is a file"),
+        (["in.txt", "-o", "out", "--shard-lines", "1000"], "--shard-lines is 1,000; expected a multiple of 8,192"),
+        (["in.txt", "-o", "out", "--device", "cuda:1"], "expected cpu or cuda, because Ray assigns"),
+        (["in.txt", "-o", "out", "--workers", "0"], "--workers is 0; expected 1 or more"),
+        (["in.txt", "-o", "out", "--gpus-per-worker", "0"], "--gpus-per-worker is 0.0; expected more than 0"),
+        (["in.txt", "-o", "out", "--model", "klingon"], "there is no model 'klingon'"),
+    ],
+)
+def test_invalid_arguments_are_errors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("the cat\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["parse", "--engine", "ray", *options])
+    assert message in str(ended.value.code)
+
+
+def test_a_run_is_not_overwritten(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("the cat\n")
+    (tmp_path / FILE_NAME).write_text("{}")
+    with pytest.raises(SystemExit) as ended:
+        main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path), "--model", str(model)])
+    assert "already has a run; continue it with --resume" in str(ended.value.code)
