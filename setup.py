@@ -86,7 +86,10 @@ setup(
     ext_modules=[
         extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
         extension(
-            "treecrf.network.runtime._kernels", *sources("runtime", "*.c"), headers=sources("runtime", "*.h"), flags=EXACT
+            "treecrf.network.runtime._kernels",
+            *sources("network/runtime", "*.c"),
+            headers=sources("network/runtime", "*.h"),
+            flags=EXACT,
         ),
         extension(
             "treecrf.parser.decoding._best_children",

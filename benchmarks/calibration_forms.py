@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.parser import Parser
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.training.calibration import collect_predictions
 from treecrf.training.calibration.beta import fit_logistic
 from treecrf.training.calibration.breakdown import frequent_labels
 from treecrf.training.calibration.predictions import Predictions
 from treecrf.training.calibration.reliability import FloatArray, reliability
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
-from treecrf.parser import Parser
 from treecrf.trees.treebank import read_trees
 
 CONSTITUENT_FORMS = {

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from treecrf.corpus.timer import time_call
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
+from treecrf.parser.timer import time_call
 from treecrf.training.reproduce.baselines import PartitionAndMarginals, inference_functions
 
 SHAPES = {

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from treecrf import Rules, Tree
-from treecrf.corpus.timer import time_call
+from treecrf.parser.timer import time_call
 from treecrf.trees.evalb import evaluate_lines
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "treebanks" / "craft" / "train.mrg.gz"

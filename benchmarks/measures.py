@@ -13,12 +13,12 @@ with a hyphen, and its own number is printed as well.
 its target. The target of a text's interval is the value of the gold trees of the text. The target of a population's
 interval is the value of all gold trees of the treebank.
 
-`factors` fits the factors of `treecrf.corpus.measures.error_factors` to gold trees that the model was not trained on. The
-files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation of
-their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The mean
-error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a random-effects
-model. The variance of a measure's mean errors is averaged with that of all measures, because three treebanks tell
-little about a single measure, and the uncertainty of c is added to b.
+`factors` fits the factors of `treecrf.corpus.measures.error_factors` to gold trees that the model was not trained on.
+The files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation
+of their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The
+mean error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a
+random-effects model. The variance of a measure's mean errors is averaged with that of all measures, because three
+treebanks tell little about a single measure, and the uncertainty of c is added to b.
 """
 
 import argparse

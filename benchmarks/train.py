@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from treecrf.corpus.timer import PartTimer
 from treecrf.config import read_config
 from treecrf.network.data.bucketing import Budget
+from treecrf.parser.timer import PartTimer
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision

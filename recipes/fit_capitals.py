@@ -3,9 +3,9 @@
     python recipes/fit_capitals.py MODEL OUT TREES... [--limit 600]
 
 MODEL and OUT are folders of models; they may be the same. OUT has the setting `model.tag_capitals`: to the scores of a
-word's tags, the model adds those of its class (see treecrf.network.data.capitals). Only these scores are fitted, by logistic
-regression; all other weights stay as they are. The trees should not be those of training, whose tags the model knows
-without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
+word's tags, the model adds those of its class (see treecrf.network.data.capitals). Only these scores are fitted, by
+logistic regression; all other weights stay as they are. The trees should not be training trees, whose tags the model
+knows without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
 """
 
 import argparse

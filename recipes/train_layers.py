@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml
-from treecrf.training.export.card_files import save_card
-from treecrf.training.export.model_card import CARD_JSON, ModelCard
-from treecrf.training.export.pack import portable_recipe, source_commit
 from treecrf.network.nn import SpanModel
-from treecrf.parser import Parser
-from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.network.runtime.weights import quantize_weights
+from treecrf.parser import Parser
+from treecrf.parser.models.model_card import CARD_JSON, ModelCard
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training import fit
 from treecrf.training.config import Recipe
+from treecrf.training.export.card_files import save_card
+from treecrf.training.export.pack import portable_recipe, source_commit
 
 LAYERS = "transformer.encoder.encoder.layer."
 SCORERS = ("transformer.mix.", "span_scorer.", "label_scorer.", "tagger.")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from small import FIFTY, random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.shards import SHARD_STEP
 from treecrf.cli import main
+from treecrf.corpus.shards import SHARD_STEP
 
 TREES = toy_trees(60, seed=3, max_words=8)
 WAIT_SECONDS = 600.0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.parser import models
-from treecrf.training.export.model_card import ModelCard
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.text.language_guess import LANGUAGE_NAMES
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from project_models import model_folder
-from treecrf.training.export.model_card import ModelCard
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.productions import ProductionCounts

@@ -14,61 +14,63 @@ SOURCE = Path(__file__).parent.parent / "src" / "treecrf"
 # each wing or package with the wings and packages it imports, which stand above it
 EDGES: dict[str, set[str]] = {
     "config": set(),
-    "atomic_io": set(),
-    "trees/tree": {"trees/search", "trees/dependencies"},
+    "files": set(),
+    "trees/tree": set(),
     "trees/tree_differences": {"trees/tree"},
-    "trees/treebank": {"atomic_io", "trees/tree"},
+    "trees/treebank": {"files", "trees/tree"},
     "trees/evalb": {"trees/tree"},
     "trees/search": {"trees/tree", "trees/treebank"},
     "trees/dependencies": {"trees/tree", "trees/treebank", "trees/search"},
     "trees/drawing": {"trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
-    "trees/__init__": set(),
+    "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
     "text": {"trees/treebank"},
     "chart": set(),
+    "network/data": {"files", "trees/tree", "trees/treebank", "text"},
+    "network/nn": {"chart", "network/data"},
+    "network/runtime": {"chart", "network/data"},
+    "network": set(),
+    "parser/models": {"config", "files"},
+    "parser/decoding": {
+        *("trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart", "network/data"),
+        *("network/nn", "network/runtime"),
+    },
     "parser": {
-        *("config", "atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
-        *("trees/analysis", "text", "chart", "data", "nn", "runtime", "decoding", "models"),
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/analysis"),
+        *("text", "chart", "network/data", "network/nn", "network/runtime", "parser/models", "parser/decoding"),
     },
     "training": {
-        *("config", "atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "text", "parser", "data", "nn"),
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "text", "network/data"),
+        *("network/nn", "parser"),
     },
+    "training/calibration": {
+        *("files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
+        *("parser/decoding", "parser", "training"),
+    },
+    "training/export": {
+        *("config", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
+        *("training/calibration",),
+    },
+    "training/reproduce": {
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "network/data", "network/nn"),
+        *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
+    },
+    "corpus": {
+        *("files", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),
+        *("text", "chart", "parser/models", "parser"),
+    },
+    "corpus/measures": {"trees/tree", "trees/treebank", "trees/search", "text", "chart", "parser", "corpus"},
     "integrations": {"trees/tree", "trees/treebank", "text", "chart", "parser"},
     "server": {
-        *("trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser", "decoding"),
-        *("models", "export"),
+        *("trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
+        *("parser/decoding", "parser"),
     },
     "cli": {
-        *("config", "atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
-        *("trees/drawing", "text", "parser", "training", "server", "models", "calibration", "export"),
-        *("reproduce", "bulk", "measures"),
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
+        *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
+        *("training/reproduce", "corpus", "corpus/measures", "server"),
     },
-    "data": {"atomic_io", "trees/tree", "trees/treebank", "text"},
-    "nn": {"chart", "data"},
-    "runtime": {"chart", "data"},
-    "decoding": {
-        *("trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart", "data", "nn"),
-        *("runtime",),
-    },
-    "models": {"atomic_io"},
-    "calibration": {
-        *("atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "chart", "parser", "training", "data"),
-        *("nn", "decoding"),
-    },
-    "export": {
-        *("config", "atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "parser", "training"),
-        *("models", "calibration", "bulk"),
-    },
-    "reproduce": {
-        *("config", "atomic_io", "trees/tree", "trees/treebank", "trees/evalb", "parser", "training", "data"),
-        *("nn", "decoding", "calibration", "export", "bulk"),
-    },
-    "bulk": {
-        *("atomic_io", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis"),
-        *("trees/tables", "text", "chart", "parser", "models"),
-    },
-    "measures": {"trees/tree", "trees/treebank", "trees/search", "text", "chart", "parser", "bulk"},
 }
 # wings and packages that never import PyTorch, not even inside a function
 WITHOUT_TORCH = ("config", "files", "trees", "text")
@@ -116,9 +118,18 @@ def imported_names(path: Path) -> set[str]:
     return names
 
 
+def type_names(path: Path) -> set[str]:
+    """The names that a file imports for the type checker alone."""
+    blocks = [node for node in ast.parse((SOURCE / path).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {f"{node.module}.{name.name}" for node in imports for name in node.names}
+
+
 def imported_entries(entry: str) -> set[str]:
     paths = [path for path in MODULES if entry_of(path) == entry]
     names = {name for path in paths for name in imported_names(path) if name.startswith("treecrf.")}
+    if entry == "trees/tree":  # the signatures of the methods that trees/__init__.py binds
+        names -= type_names(Path("trees/tree.py"))
     targets = {entry_of(Path(*name.split(".")[1:])) for name in names}
     return (targets & {entry_of(path) for path in MODULES}) - {entry}
 

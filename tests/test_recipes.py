@@ -14,14 +14,14 @@ from project_models import PROJECT_MODELS
 from small import FIFTY, random_bert_parser, random_parser
 from treecrf.config import read_config, to_toml
 from treecrf.network.data.vectors import read_vectors
-from treecrf.training.export.card_files import save_card
-from treecrf.training.export.model_card import ModelCard
-from treecrf.parser.models import find_folder, is_embedded
 from treecrf.network.nn import ModelConfig
-from treecrf.parser import Parser
-from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.network.runtime.weights import quantize_weights
+from treecrf.parser import Parser
+from treecrf.parser.models import find_folder, is_embedded
+from treecrf.parser.models.model_card import ModelCard
+from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, TrainConfig
+from treecrf.training.export.card_files import save_card
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 

@@ -11,8 +11,8 @@ from treecrf.trees.tree import BracketError, Span, Tree
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
     from treecrf.chart.threads import num_threads, set_num_threads
-    from treecrf.parser.decoding.constraints import Constraints
     from treecrf.parser import Parser
+    from treecrf.parser.decoding.constraints import Constraints
     from treecrf.trees.analysis import Analysis
     from treecrf.trees.evalb import Rules, evaluate
     from treecrf.trees.treebank import TreebankError, read_trees, write_trees
@@ -54,15 +54,6 @@ _MODULES = {
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }
-
-
-def _repr_svg_(tree: Tree) -> str:
-    """The picture of a tree in a notebook."""
-    svg: str = import_module("treecrf.trees.drawing").svg(tree)
-    return svg
-
-
-Tree._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]  # set here, because tree.py does not import pictures
 
 
 def __getattr__(name: str) -> object:

@@ -14,8 +14,8 @@ import pytest
 
 import bulk_runs
 from bulk_runs import Process, parse_command, save_model, write_lines
-from treecrf.atomic_io import LockedError, lock_file, lock_folder, open_atomic
 from treecrf.cli import main
+from treecrf.files import LockedError, lock_file, lock_folder, open_atomic
 from treecrf.trees.tree import Tree
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")

@@ -23,11 +23,11 @@ from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.training.export.model_card import ModelCard
-from treecrf.parser.models import find_folder
 from treecrf.network.nn import BertConfig, SpanModel
 from treecrf.network.nn.bert import Bert
 from treecrf.parser import Parser
+from treecrf.parser.models import find_folder
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.trees.treebank.productions import productions
 

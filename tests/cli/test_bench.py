@@ -7,8 +7,8 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.benchmark import random_sentences
 from treecrf.cli import main
+from treecrf.parser.benchmark import random_sentences
 
 
 def bench(*args: object) -> object:

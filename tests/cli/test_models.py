@@ -5,9 +5,9 @@ import pytest
 from project_models import EXPLAINED_MODELS, PROJECT_MODELS, installed_models, model_folder
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.parser import models
 from treecrf.cli import main
-from treecrf.training.export.model_card import CARD_MARKDOWN, ModelCard
+from treecrf.parser import models
+from treecrf.parser.models.model_card import CARD_MARKDOWN, ModelCard
 
 
 def run(*arguments: str) -> object:

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
+from treecrf.cli import main
 from treecrf.corpus import line_parser
 from treecrf.corpus.line_parser import line_batches
 from treecrf.corpus.outputs import Sink
 from treecrf.corpus.records import Line
-from treecrf.cli import main
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
 from treecrf.trees.tables import csv_text

@@ -1,6 +1,6 @@
 import pytest
 
-from reproduce.tiny_treebank import TINY, make_treebank
+from training.reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.cli import main
 from treecrf.training.reproduce.plan import Plan, Treebank
 from treecrf.training.reproduce.worker import train_and_parse

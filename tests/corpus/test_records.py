@@ -12,8 +12,8 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.records import RecordFields, read_rows
 from treecrf.cli import main
+from treecrf.corpus.records import RecordFields, read_rows
 
 TREES = toy_trees(20, seed=3)
 RECORDS: list[dict[str, Any]] = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decoding.random_scores import derivations
+from parser.decoding.random_scores import derivations
 from small import FIFTY, random_parser
 from treecrf import Constraints, Parser, Tree, read_trees
 

@@ -14,17 +14,18 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, save_folder
 from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
+from treecrf.files import DamagedFileError
 from treecrf.network.data.batch import Batch
-from treecrf.parser.decoding.constraints import Constraints
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.threads import use_one_torch_thread
+from treecrf.network.runtime.int8 import instruction_set
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.parser.models.folder import MANIFEST, load_folder, save_folder
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
-from treecrf.network.runtime.int8 import instruction_set
 from treecrf.text import tokenize
 from treecrf.training.tensor_io import to_safetensors
 from treecrf.trees.search import Pattern

@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
 from treecrf.server import schema
 from treecrf.server.app import create_app

@@ -16,8 +16,8 @@ from browser_session import PageSession, launch_browser, playwright
 from server_process import ServerProcess, start_server
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.trees import drawing
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.drawing.colors import THEMES

@@ -1,7 +1,7 @@
 import json
 
-from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
 from treecrf.parser.formats import Formatter
 from treecrf.server.parse_batch import ParseOptions, SentenceInput, parse_sentences
 

@@ -13,8 +13,8 @@ import pytest
 
 from server_process import TIMEOUT, ServerProcess, start_server, wait_until
 from toygrammar import toy_trees
-from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.server.process import listen
 
 SENTENCES = [tree.words for tree in toy_trees(96, seed=4)]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from small import small_recipe
-from treecrf.atomic_io import DamagedFileError, write_file
+from treecrf.files import DamagedFileError, write_file
 from treecrf.training import fit
 from treecrf.training.checkpoint import RECIPE, STATE, TrainState
 from treecrf.training.tensor_io import read_safetensors, to_safetensors

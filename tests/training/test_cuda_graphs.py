@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nn.batches import TREES, host_batch_of, small_model
-from nn.bert_models import BERT, BERT_CONFIGS, host_bert_batch
+from network.nn.batches import TREES, host_batch_of, small_model
+from network.nn.bert_models import BERT, BERT_CONFIGS, host_bert_batch
 from small import small_recipe
 from treecrf.network.data.padding import PaddedShape, pad_to
 from treecrf.network.nn import TensorBatch

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.letters import letters
+from network.data.letters import letters
 from toygrammar import toy_trees
 from treecrf.network.data.bucketing import Budget
 from treecrf.network.data.numericalize import Numericalizer

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from treecrf import atomic_io
-from treecrf.atomic_io import DamagedFileError, write_file
+from treecrf.files import DamagedFileError, reading, write_file
+from treecrf.parser.models import folder
 from treecrf.training import tensor_io
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
@@ -30,6 +30,6 @@ def test_equal_tensors_make_equal_bytes() -> None:
 
 
 def test_files_are_read_without_pickle() -> None:
-    for module in (atomic_io, tensor_io):
+    for module in (reading, folder, tensor_io):
         source = Path(module.__file__).read_text()
         assert "pickle" not in source and "torch.load" not in source

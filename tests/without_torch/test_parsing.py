@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from project_models import installed_models
-from treecrf import Constraints, Parser, Tree, models
+from treecrf import Constraints, Parser, Tree
+from treecrf.parser import models
 
 HERE = Path(__file__).parent
 ENGLISH = ["The", "cat", "sat", "on", "the", "mat", "."]

@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measures the speed of a model and prints it."""
-    from treecrf.corpus.benchmark import SHORT_WORDS, device_name, measure_speed
     from treecrf.parser import Parser
+    from treecrf.parser.benchmark import SHORT_WORDS, device_name, measure_speed
 
     for name in ("sentences", "repeats"):
         if getattr(args, name) is not None and getattr(args, name) < 1:

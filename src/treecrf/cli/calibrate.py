@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from treecrf.parser import Parser
     from treecrf.training.calibration import CalibrationParameters, CalibrationReport
     from treecrf.training.calibration.predictions import Predictions
-    from treecrf.parser import Parser
     from treecrf.trees.tree import Tree
 
 _NOTES = """\
@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Calibrates a model, and prints its calibration errors and coverage by treebank."""
+    from treecrf.parser import Parser
     from treecrf.training.calibration import collect_predictions, measure, summarize
     from treecrf.training.calibration.io import save_calibrated
     from treecrf.training.calibration.plot import plot_reports
     from treecrf.training.calibration.predictions import Predictions
-    from treecrf.parser import Parser
     from treecrf.trees.treebank import read_trees
 
     _check(args)
@@ -95,9 +95,9 @@ def _part_name(path: str) -> str:
 
 
 def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
+    from treecrf.parser.models import find_folder
     from treecrf.training.calibration import calibrate
     from treecrf.training.export.pack import scoring_rules
-    from treecrf.parser.models import find_folder
     from treecrf.trees.evalb import find_rules
 
     rules = find_rules(args.rules) if args.rules else scoring_rules(find_folder(args.model))

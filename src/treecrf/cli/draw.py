@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from treecrf.atomic_io import real_path, write_file
+from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import use_fonts
 from treecrf.trees.drawing.colors import THEMES
 from treecrf.trees.drawing.render import (

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Writes the table."""
-    from treecrf.corpus.progress import ProgressBar
     from treecrf.corpus.measures.files import TableWriter, has_trees
+    from treecrf.corpus.progress import ProgressBar
     from treecrf.parser import Parser
 
     if args.samples < 2:
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
     """The files that the arguments name, without the table of an earlier run."""
-    from treecrf.atomic_io import real_path
     from treecrf.corpus.input_search import find_inputs
+    from treecrf.files import real_path
 
     files = []
     for file in find_inputs(arguments, _print_message):
@@ -87,7 +87,7 @@ def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
 
 
 def _open_output(output: str) -> AbstractContextManager[IO[bytes]]:
-    from treecrf.atomic_io import open_atomic
+    from treecrf.files import open_atomic
 
     return nullcontext(sys.stdout.buffer) if output == _STDIO else open_atomic(Path(output))
 

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from treecrf.files import read_regular_file
 from treecrf.parser import models
-from treecrf.atomic_io import read_regular_file
-from treecrf.training.export.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
+from treecrf.parser.models.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
 from treecrf.text.language_guess import LANGUAGE_NAMES
 from treecrf.trees.treebank import label_glossary
 from treecrf.trees.treebank.binarize import constituent_labels

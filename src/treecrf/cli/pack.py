@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecrf.training.export.model_card import ModelCard, Purpose, TreebankInfo
+    from treecrf.parser.models.model_card import ModelCard, Purpose, TreebankInfo
 
 _TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
 _PACKAGE_VERSION = "0.1.0"
@@ -162,7 +162,7 @@ def _make_package(
 def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":
     """The text of the card and the descriptions of treebanks; None without a file."""
     from treecrf.config import read_config
-    from treecrf.training.export.model_card import Purpose, read_treebanks
+    from treecrf.parser.models.model_card import Purpose, read_treebanks
 
     treebanks_file = args.treebanks or (args.card and args.card.with_name(_TREEBANKS))
     for path, content in ((args.card, "the text of the model card"), (treebanks_file, "the sources of treebanks")):

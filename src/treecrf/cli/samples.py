@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from treecrf.atomic_io import write_file
+from treecrf.files import write_file
 from treecrf.trees.treebank.samples import FOLDER, names
 
 

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from treecrf.atomic_io import real_path
 from treecrf.corpus.inputs import STDIN, InputFile
+from treecrf.files import real_path
 
 _SHOWN_PATHS = 5
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from treecrf.atomic_io import write_file
 from treecrf.corpus.output_record import InputStamp, setting_changes
 from treecrf.corpus.shards import Shard
+from treecrf.files import write_file
 
 FILE_NAME = "manifest.json"
 _FORMAT = 2  # 2: checksums of the inputs

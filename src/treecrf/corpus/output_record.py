@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.atomic_io import file_digest, manifest_digest, write_file
+from treecrf.files import file_digest, write_file
 from treecrf.parser.models import find_folder
+from treecrf.parser.models.folder import manifest_digest
 
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
 

@@ -22,10 +22,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from treecrf.atomic_io import lock_file, real_path, rename_file, sync_stream
 from treecrf.corpus.input_search import find_inputs
 from treecrf.corpus.inputs import STDIN, InputFile
 from treecrf.corpus.output_record import OutputRecord
+from treecrf.files import lock_file, real_path, rename_file, sync_stream
 
 if TYPE_CHECKING:
     from treecrf.trees.tables import RowKind

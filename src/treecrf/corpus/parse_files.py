@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from treecrf.atomic_io import lock_folder, real_path
 from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.line_parser import LineOptions, LineParser
 from treecrf.corpus.outputs import STDOUT, match_outputs, partial_size
 from treecrf.corpus.progress import ProgressBar
+from treecrf.files import lock_folder, real_path
 from treecrf.parser.formats import SUFFIXES
 
 Job = tuple[InputFile, Path | None]  # the output is None for standard output

@@ -14,7 +14,6 @@ from typing import Any
 
 import ray
 
-from treecrf.atomic_io import lock_folder, real_path
 from treecrf.corpus.cluster_options import ClusterOptions
 from treecrf.corpus.inputs import STDIN
 from treecrf.corpus.interrupts import defer_interrupts
@@ -26,6 +25,7 @@ from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.ray_driver import Driver, Report, summarize_error
 from treecrf.corpus.shards import SHARD_STEP, Shard, cut_shards
 from treecrf.corpus.worker import PARTIAL_FOLDER
+from treecrf.files import lock_folder, real_path
 from treecrf.parser.formats import SUFFIXES
 
 _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through Ray's object store

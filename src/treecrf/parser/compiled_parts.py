@@ -4,8 +4,8 @@ import warnings
 from functools import cache
 
 from treecrf.chart import cpu_backend
-from treecrf.parser.decoding import label_grammar
 from treecrf.network.runtime import int8
+from treecrf.parser.decoding import label_grammar
 from treecrf.trees.treebank import bracket_writer
 
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import torch
 
+from treecrf.network.nn import SpanModel
 from treecrf.parser.decoding import Decoded
 from treecrf.parser.decoding.device_decode import decode_on_device
-from treecrf.network.nn import SpanModel
 from treecrf.parser.inputs import Sentences
 from treecrf.parser.pipeline import BatchDecoder, PendingTrees
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.scores import Scores
-from treecrf.parser.compiled_parts import warn_about_missing_parts
-from treecrf.parser.storage import ParserState
 from treecrf.network.runtime.int8 import is_fast, why_unsupported
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.network.runtime.weights import Weights
+from treecrf.parser.compiled_parts import warn_about_missing_parts
+from treecrf.parser.storage import ParserState
 
 if TYPE_CHECKING:
     import torch

@@ -9,13 +9,13 @@ import torch
 from treecrf.chart.crf import SpanCRF
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.skip_init import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config
+from treecrf.network.runtime.weights import dequantize_weights
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
 from treecrf.parser.weight_file import check_shapes
-from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.trees.treebank.productions import Production
 
 

@@ -13,6 +13,7 @@ from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.decoding import Decoded, ExpectedF1, decode
 from treecrf.parser.decoding.analysis import analyze_batch
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
@@ -23,8 +24,6 @@ from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
 from treecrf.parser.decoding.tree_builder import TreeBuilder, write_brackets
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.parser.decoding.tree_probability import tree_log_probs
-from treecrf.parser.models import find_folder
-from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.inputs import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
@@ -38,6 +37,7 @@ from treecrf.parser.inputs import (
     warn_about_text,
 )
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
+from treecrf.parser.models import find_folder
 from treecrf.parser.pipeline import BatchDecoder, BatchScorer, PendingTrees, decode_windows, in_input_order, prefetch
 from treecrf.parser.sampling import TreeSampling
 from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state

@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save as to_safetensors
 
-from treecrf.atomic_io import DamagedFileError, load_folder, parse_json, save_folder
 from treecrf.config import parse_config, to_toml
+from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.data.weight_shapes import weight_shapes
+from treecrf.network.runtime.weights import quantize_weights
 from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT
 from treecrf.parser.models import find_folder
+from treecrf.parser.models.folder import load_folder, save_folder
 from treecrf.parser.weight_file import load_weights
-from treecrf.network.runtime.weights import quantize_weights
 from treecrf.text.normalization import Normalization
 from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 
@@ -31,7 +32,7 @@ _MAX_BYTES = {
     ENCODER: 1 << 18,
     WEIGHTS: 1 << 36,
     PRODUCTIONS: 1 << 23,
-}  # of other files, atomic_io has the limit
+}  # the limit of other files is MAX_FILE_BYTES
 # settings with which transformers loads code or weights from elsewhere, and their harmless values
 _REFUSED_SETTINGS = {
     *("auto_map", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"),

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
-from treecrf.atomic_io import DamagedFileError, parse_json
+from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.runtime.weights import SCALE_PREFIX
 
 _LENGTH_BYTES = 8  # of the number before the header

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from treecrf.parser import models
-from treecrf.parser import Parser
+from treecrf.parser import Parser, models
 from treecrf.server.parse_batch import SentenceInput, word_texts
 from treecrf.text import LanguageGuess, guess_other_language, language_name
 

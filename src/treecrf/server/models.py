@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from treecrf.training.export.model_card import CARD_JSON, ModelCard, format_megabytes
 from treecrf.parser import Parser
+from treecrf.parser.models.model_card import CARD_JSON, ModelCard, format_megabytes
 from treecrf.text import language_name, tokenize
 
 _ENCODERS = {"lstm": "LSTM", "transformer": "transformer"}

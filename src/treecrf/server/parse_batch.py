@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from treecrf.parser import Parser
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints
-from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
 from treecrf.text import Token
 from treecrf.trees.analysis import OutputSentence

@@ -6,8 +6,8 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
-from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError, validation_error
 from treecrf.server.language import language_warnings

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import DamagedFileError, file_digest, write_file
 from treecrf.config import SettingError, differences, read_config
+from treecrf.files import DamagedFileError, file_digest, write_file
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from treecrf.atomic_io import lock_folder, write_file
 from treecrf.config import to_toml
+from treecrf.files import lock_folder, write_file
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags

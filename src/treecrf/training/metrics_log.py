@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from treecrf.atomic_io import write_file
+from treecrf.files import write_file
 
 NAME = "metrics.jsonl"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecrf.atomic_io import write_file
 from treecrf.config import read_config
+from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import ParserScores, evaluation_tags, score_trees
 from treecrf.training.advice import RunFigures, advise

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from treecrf.atomic_io import DamagedFileError
+from treecrf.files import DamagedFileError
 
 
 def to_safetensors(tensors: Mapping[str, Tensor], notes: Mapping[str, Any] = MappingProxyType({})) -> bytes:

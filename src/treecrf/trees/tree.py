@@ -5,6 +5,8 @@ characters as `\\u{hex}`, and the reader restores them: reading the text of a tr
 such as `-LRB-` are ordinary words here; `treecrf.trees.treebank.escapes` converts them.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,7 +65,7 @@ class Tree:
     """
 
     label: str
-    children: "tuple[Tree, ...] | tuple[str]"
+    children: tuple[Tree, ...] | tuple[str]
 
     def __post_init__(self) -> None:
         children: Any = self.children
@@ -74,7 +76,7 @@ class Tree:
             raise ValueError(f"{self.label!r} contains {children!r:.80}; expected subtrees, or one word alone")
 
     @staticmethod
-    def parse(text: str) -> "Tree":
+    def parse(text: str) -> Tree:
         """Reads the one tree in `text`."""
         trees = parse_trees(text)
         tree = next(trees, None)
@@ -90,11 +92,11 @@ class Tree:
         return isinstance(self.children[0], str)
 
     @property
-    def child_trees(self) -> "tuple[Tree, ...]":
+    def child_trees(self) -> tuple[Tree, ...]:
         """The children of a constituent; none for a preterminal."""
         return () if self.is_leaf else cast("tuple[Tree, ...]", self.children)
 
-    def leaves(self) -> "list[Tree]":
+    def leaves(self) -> list[Tree]:
         """The preterminals, left to right."""
         leaves: list[Tree] = []
         stack = [self]
@@ -116,7 +118,7 @@ class Tree:
         """The part-of-speech tags, left to right."""
         return [leaf.label for leaf in self.leaves()]
 
-    def walk(self) -> "Iterator[Tree]":
+    def walk(self) -> Iterator[Tree]:
         """Every node, parents before children, left to right."""
         stack = [self]
         while stack:
@@ -124,7 +126,7 @@ class Tree:
             yield node
             stack.extend(reversed(node.child_trees))
 
-    def subtrees(self, *labels: str) -> "list[Tree]":
+    def subtrees(self, *labels: str) -> list[Tree]:
         """Lists the nodes with one of these labels, parents before children, left to right.
 
         >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
@@ -133,7 +135,7 @@ class Tree:
         """
         return [node for node in self.walk() if node.label in labels]
 
-    def prune(self, depth: int) -> "Tree":
+    def prune(self, depth: int) -> Tree:
         """The tree without the constituents that are more than `depth` levels below this node.
 
         The words of a removed constituent, with their tags, belong to the constituent above it.
@@ -233,32 +235,11 @@ class Tree:
                 stack.append((node.child_trees[number], child_prefix + branch, child_prefix + trunk))
         return "\n".join(lines)
 
-    def search(self, pattern: "str | Pattern") -> "Iterator[Match]":
-        """Yields the matches of a Tregex pattern: each has its `node`, and the nodes with names by their names.
+    if TYPE_CHECKING:  # bound in trees/__init__.py
 
-        >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
-        >>> [(str(match.node), str(match["noun"])) for match in tree.search("NP > VP < /^NN/=noun")]
-        [('(NP (NNS trees))', '(NNS trees)')]
-        """
-        from treecrf.trees.search.pattern import search_tree  # needs NumPy, which trees do not
-
-        return search_tree(self, pattern)
-
-    def heads(self, rules: "HeadRules | None" = None) -> list[int]:
-        """The number of the head word of each node of `walk()`, by the rules of Collins or by `rules`.
-
-        >>> Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))").heads()
-        [2, 1, 0, 1, 2, 2]
-        """
-        from treecrf.trees.search.heads import head_positions
-
-        return head_positions(self, rules)
-
-    def to_dependencies(self) -> "Dependencies":
-        """Converts an English tree to basic Universal Dependencies, by rules."""
-        from treecrf.trees.dependencies import to_dependencies
-
-        return to_dependencies(self)
+        def search(self, pattern: str | Pattern) -> Iterator[Match]: ...
+        def heads(self, rules: HeadRules | None = None) -> list[int]: ...
+        def to_dependencies(self) -> Dependencies: ...
 
     def to_nltk(self) -> Any:
         """Converts the tree to an `nltk.Tree`."""
@@ -277,7 +258,7 @@ class Tree:
         return root
 
     @staticmethod
-    def from_nltk(tree: Any) -> "Tree":
+    def from_nltk(tree: Any) -> Tree:
         """Converts an `nltk.Tree` to a tree."""
         trees: list[Tree] = []  # finished subtrees whose parent is not finished
         stack: list[tuple[Any, bool]] = [(tree, False)]  # a node, and whether its children are finished

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecrf.network.data.numericalize
-from data.letters import letters
+from network.data.letters import letters
 from toygrammar import toy_trees
 from treecrf.network.data.batch import BOS, EOS, PAD, UNK
 from treecrf.network.data.numericalize import Numericalizer

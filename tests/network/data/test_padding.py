@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from data.letters import letters
-from nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
-from nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_batch
+from network.data.letters import letters
+from network.nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
+from network.nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_batch
 from toygrammar import toy_trees
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.bucketing import Budget

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.letters import BEGIN, END, PAD, UNKNOWN, letters
+from network.data.letters import BEGIN, END, PAD, UNKNOWN, letters
 from treecrf.network.data.subwords import build_segments
 
 

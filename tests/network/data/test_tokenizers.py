@@ -15,7 +15,7 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.tokenizers import FastTokenizer, SlowTokenizer, load_tokenizer, max_length
 from treecrf.trees.treebank import read_trees
 
-TREEBANKS = Path(__file__).parent.parent.parent.parent / "shared" / "treebanks"
+TREEBANKS = Path(__file__).parents[4] / "shared" / "treebanks"
 ODD = [
     *("", " ", "\u200b", "\ufeff", "\x00", "\x1b[0m", "a\tb", "\ufffd", "\U000e0041", "👩\u200d👩\u200d👧", "e\u0301"),
     *(
@@ -182,7 +182,8 @@ def test_a_bert_and_its_tokenizer_need_no_transformers(minilm, tmp_path):
     shutil.copy(minilm / "config.json", tmp_path)
     code = (
         "import sys; sys.modules['transformers'] = None\n"
-        "from treecrf.network.data.subwords import SubwordTokenizer\nfrom treecrf.network.nn.transformer import build_encoder\n"
+        "from treecrf.network.data.subwords import SubwordTokenizer\n"
+        "from treecrf.network.nn.transformer import build_encoder\n"
         f"print(SubwordTokenizer.load({str(minilm)!r}).split(['cat']), type(build_encoder({str(tmp_path)!r})).__name__)"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

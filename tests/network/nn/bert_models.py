@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from data.letters import letters
-from nn.batches import SMALL, VOCABULARY, host_batch_of
+from network.data.letters import letters
+from network.nn.batches import SMALL, VOCABULARY, host_batch_of
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.nn import BertConfig, TensorBatch

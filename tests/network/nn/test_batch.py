@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.letters import letters
-from nn.batches import TREES, VOCABULARY, batch_of, host_batch_of
+from network.data.letters import letters
+from network.nn.batches import TREES, VOCABULARY, batch_of, host_batch_of
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.nn import TensorBatch
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nn.batches import SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
+from network.nn.batches import SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 from treecrf.network.data.batch import Batch

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
+from network.nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
 from treecrf.network.nn import TensorBatch
 from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors, drop_features
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from nn.batches import TREES, batch_of
+from network.nn.batches import TREES, batch_of
 from treecrf.network.nn import lstm
 from treecrf.network.nn.lstm import BiLSTM, BiLSTMLayer, SharedDropout
 

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
+from network.nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
 from treecrf.chart import naive
+from treecrf.network.nn import IGNORED, ModelConfig, SpanModel, TensorBatch
+from treecrf.network.nn.batch import Spans
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.device_decode import decode_on_device, nonzero_static
-from treecrf.network.nn import IGNORED, ModelConfig, SpanModel, TensorBatch
-from treecrf.network.nn.batch import Spans
 
 LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
 SCORERS = ["biaffine", "minus"]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from data.letters import letters
-from nn.batches import SMALL, TREES, VOCABULARY, batch_of
+from network.data.letters import letters
+from network.nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
-from treecrf.parser.decoding import decode
 from treecrf.network.nn import SpanModel, TensorBatch
 from treecrf.network.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
+from treecrf.parser.decoding import decode
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)

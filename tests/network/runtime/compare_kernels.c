@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/treecrf/network/runtime/cpu_features.h"
-#include "../../src/treecrf/network/runtime/kernels.h"
+#include "../../../src/treecrf/network/runtime/cpu_features.h"
+#include "../../../src/treecrf/network/runtime/kernels.h"
 
 static uint64_t state = 88172645463325252ull;
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(__file__).parents[3] / "src"
 LANES, TILE, JOB_COUNTERS = 16, 64, 3  # of kernels.h
 REFUSED = (ValueError, MemoryError, OverflowError, TypeError)
 WRONG_SIZES = (-1, -(2**62), 2**41, 2**62)
@@ -273,8 +273,8 @@ def attempt(call: Callable[[], None]) -> int:
 
 def run_cases(folder: Path, cases: int, seed: int) -> int:
     """Runs random calls; returns how many were refused."""
-    kernels, charts = load(folder, "runtime/_kernels"), load(folder, "chart/_cpu_backend")
-    writer, random, refused = load(folder, "treebank/_bracket_writer"), np.random.default_rng(seed), 0
+    kernels, charts = load(folder, "network/runtime/_kernels"), load(folder, "chart/_cpu_backend")
+    writer, random, refused = load(folder, "trees/treebank/_bracket_writer"), np.random.default_rng(seed), 0
     with ThreadPoolExecutor(2) as pool, np.errstate(all="ignore"):
         for case in range(cases):
             is_hostile, kind = case % 2 == 1, case // 2 % (len(KERNELS) + 2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from runtime.layers import random_array
+from network.runtime.layers import random_array
 from treecrf.network.runtime import reference
 from treecrf.network.runtime.char_vectors import CharVectors
 from treecrf.network.runtime.weights import EmbeddingTable, Matrix

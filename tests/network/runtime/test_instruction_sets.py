@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtime import random_calls
-from runtime.layers import random_array
+from network.runtime import random_calls
+from network.runtime.layers import random_array
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.parser import Parser
 from treecrf.network.runtime import int8
 from treecrf.network.runtime.int8 import Linear, instruction_set
 from treecrf.network.runtime.weights import Matrix
+from treecrf.parser import Parser
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parents[1] / "src" / "treecrf" / "runtime"
+SOURCE = HERE.parents[2] / "src" / "treecrf" / "network" / "runtime"
 FLAGS = ["-O1", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Werror"]
 X86 = ("avx512vnni", "avxvnni", "avx2")
 ARM = ("neon", "neon-i8mm")
@@ -164,5 +164,5 @@ def test_indices_are_checked(kernels):
 
 
 def test_random_and_hostile_calls_are_computed_or_refused(kernels):
-    folder = Path(kernels.__file__).parents[2]
+    folder = Path(kernels.__file__).parents[3]
     assert 100 < random_calls.run_cases(folder, 400, seed=5) < 250

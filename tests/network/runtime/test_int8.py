@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from runtime.layers import (  # noqa: F401  # int8_support is a fixture
+from network.runtime.layers import (  # noqa: F401  # int8_support is a fixture
     BERT,
     int8_support,
     ragged_pieces,

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from runtime.layers import (
+from network.runtime.layers import (
     BERT,
     ragged_pieces,
     random_array,

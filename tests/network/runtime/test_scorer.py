@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from data.letters import letters
-from nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
-from runtime.layers import BERT, int8_support, relative_error  # noqa: F401  # int8_support is a fixture
+from network.data.letters import letters
+from network.nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
+from network.runtime.layers import BERT, int8_support, relative_error  # noqa: F401  # int8_support is a fixture
 from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.bert import Bert
-from treecrf.parser import Parser, loading
-from treecrf.parser.compiled_parts import warn_about_missing_parts
 from treecrf.network.runtime import int8
 from treecrf.network.runtime.scorer import Scorer
 from treecrf.network.runtime.weights import Weights
+from treecrf.parser import Parser, loading
+from treecrf.parser.compiled_parts import warn_about_missing_parts
 
 CHANGES = {
     "lstm": {},

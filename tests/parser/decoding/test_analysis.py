@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoding.random_scores import (
+from parser.decoding.random_scores import (
     LABELS,
     LOSSES,
     REPEATED,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from decoding.random_scores import LABELS, LOSSES, random_scores, select_sentence
-from treecrf.network import nn
+from parser.decoding.random_scores import LABELS, LOSSES, random_scores, select_sentence
 from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
+from treecrf.network import nn
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding import Decoded, ExpectedF1, decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from decoding.random_scores import LABELS, REPEATED, random_scores
+from parser.decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding import Decoded, ExpectedF1, decode, expected_f1
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

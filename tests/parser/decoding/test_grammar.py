@@ -10,8 +10,8 @@ from threading import Event
 import numpy as np
 import pytest
 
-from decoding.random_scores import random_scores, select_sentence
-from decoding.test_decode import to_torch
+from parser.decoding.random_scores import random_scores, select_sentence
+from parser.decoding.test_decode import to_torch
 from treecrf.chart import threads
 from treecrf.parser.decoding import ExpectedF1, decode, label_grammar
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

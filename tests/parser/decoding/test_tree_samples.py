@@ -7,7 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from decoding.random_scores import LABELS, LOSSES, derivations, random_scores, select_sentence, tree_probabilities
+from parser.decoding.random_scores import (
+    LABELS,
+    LOSSES,
+    derivations,
+    random_scores,
+    select_sentence,
+    tree_probabilities,
+)
 from treecrf.chart.cpu_sampling import sample_rows
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

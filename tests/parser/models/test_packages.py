@@ -8,15 +8,16 @@ import pytest
 from project_models import PACKAGE_OF_MODEL, model_folder
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf import Parser, models
+from treecrf import Parser
 from treecrf.cli import main
 from treecrf.config import tomllib
-from treecrf.training.export.model_card import ModelCard
-from treecrf.training.export.package_files import PackageNames, package_files
+from treecrf.parser import models
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state
 from treecrf.text.language_guess import LANGUAGE_NAMES
+from treecrf.training.export.package_files import PackageNames, package_files
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def install(site: Path, package: str, entry_points: str) -> Path:
 
 
 def entry_point(name: str, module: str) -> str:
-    return f"[treecrf.parser.models]\n{name} = {module}\n"
+    return f"[treecrf.models]\n{name} = {module}\n"
 
 
 def test_a_model_of_an_installed_package_is_found_without_importing_its_module(site: Path) -> None:
@@ -138,7 +139,10 @@ def test_two_packages_with_one_model_are_an_error(site: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("[treecrf.parser.models]\nno equals sign", r"garden has no readable entry_points\.txt .* its models are ignored"),
+        (
+            "[treecrf.models]\nno equals sign",
+            r"garden has no readable entry_points\.txt .* its models are ignored",
+        ),
         (entry_point("../en", "garden"), r"has a model '\.\./en'; expected lower-case letters, digits and hyphens"),
         (entry_point("a" * 5000 + "/", "garden"), "has a model 'aaa"),
     ],
@@ -152,7 +156,7 @@ def test_a_declaration_that_cannot_be_read_is_a_warning(text: str, warning: str,
 
 def test_damaged_metadata_of_other_packages_do_not_matter(site: Path) -> None:
     install(site, "binary", "")
-    (site / "binary-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[treecrf.parser.models]")
+    (site / "binary-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[treecrf.models]")
     install(site, "other", "[console_scripts]\nno equals sign")
     install(site, "garden", entry_point("g", "garden"))
     install(site, "park", entry_point("p", "park"))

@@ -2,9 +2,9 @@ import random
 
 import pytest
 
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.training.calibration.beta import fit_beta
 from treecrf.training.calibration.reliability import reliability
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
 
 
 @pytest.mark.parametrize(

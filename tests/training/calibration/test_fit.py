@@ -1,7 +1,7 @@
 from small import FIFTY, random_parser
 from treecrf import read_trees
-from treecrf.training.calibration import calibrate, measure
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.training.calibration import calibrate, measure
 
 TREES = list(read_trees(FIFTY))
 

@@ -1,9 +1,9 @@
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.training.calibration.fit import CalibrationParameters
 from treecrf.training.calibration.io import read_record, write_record
 from treecrf.training.calibration.report import CalibrationReport
 from treecrf.training.calibration.temperature import Temperatures
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 REPORT = CalibrationReport(reliability={}, coverage=())
 

@@ -6,8 +6,8 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
-from treecrf.training.calibration.predictions import collect_predictions, score_batches, tree_log_probs
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.training.calibration.predictions import collect_predictions, score_batches, tree_log_probs
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
 

@@ -5,9 +5,9 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import read_trees
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.calibration.trees import fit_tree_calibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 TREES = list(read_trees(FIFTY))
 

@@ -12,20 +12,19 @@ import pytest
 
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees, write_trees
-from treecrf.parser import models
-from treecrf.training.calibration import measure
 from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.network.data.capitals import CAPITAL_CLASSES
-from treecrf.training.export.card_files import save_card, to_markdown
-from treecrf.training.export.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
-from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
-from treecrf.parser import Parser
+from treecrf.parser import Parser, models
+from treecrf.parser.models.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
+from treecrf.training.calibration import measure
+from treecrf.training.export.card_files import save_card, to_markdown
+from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
 from treecrf.trees.treebank import read_trees
 
-CARDS = Path(__file__).parents[2] / "recipes" / "cards"
+CARDS = Path(__file__).parents[3] / "recipes" / "cards"
 TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
 PURPOSE = Purpose(
     summary="A toy.",

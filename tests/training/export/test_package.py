@@ -11,7 +11,7 @@ from toygrammar import toy_trees
 from treecrf import Parser
 from treecrf.cli import main
 from treecrf.config import tomllib
-from treecrf.training.export.model_card import ModelCard
+from treecrf.parser.models.model_card import ModelCard
 
 TEXTS = """
 summary = "A parser of \\"toys\\". It is small."

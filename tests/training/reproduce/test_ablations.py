@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from treecrf.config import read_config
-from treecrf.training.reproduce.ablations import BY_NAME, DEV, MAIN, TABLES, rows_of
 from treecrf.training import Recipe
+from treecrf.training.reproduce.ablations import BY_NAME, DEV, MAIN, TABLES, rows_of
 
-RECIPES = Path(__file__).parents[2] / "recipes"
+RECIPES = Path(__file__).parents[3] / "recipes"
 INPUTS = {"vectors": "glove.6B.100d.txt", "unknown": "unk", "encoder": "bert-large-cased"}
 MINILM = {**INPUTS, "encoder": "sentence-transformers/all-MiniLM-L6-v2"}
 

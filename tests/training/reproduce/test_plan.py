@@ -1,6 +1,6 @@
 import pytest
 
-from reproduce.tiny_treebank import TINY, make_treebank
+from training.reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.training.reproduce.ablations import BY_NAME
 from treecrf.training.reproduce.plan import Plan, Treebank, sample_share
 from treecrf.trees.treebank import read_trees

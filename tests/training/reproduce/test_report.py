@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from reproduce.tiny_treebank import TINY, make_treebank, make_vectors
+from training.reproduce.tiny_treebank import TINY, make_treebank, make_vectors
 from treecrf.training.reproduce import speed
 from treecrf.training.reproduce.ablations import TABLES
 from treecrf.training.reproduce.markdown import to_markdown

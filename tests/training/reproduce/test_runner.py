@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from reproduce.tiny_treebank import TINY, make_treebank
+from training.reproduce.tiny_treebank import TINY, make_treebank
 from treecrf.training.reproduce.plan import Plan, Treebank
 from treecrf.training.reproduce.runner import is_finished, run_all
 from treecrf.training.reproduce.worker import train_and_parse

@@ -1,11 +1,11 @@
 import pytest
-from evalb.pairs import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecrf import Tree
 from treecrf.trees.evalb import evaluate
 from treecrf.trees.evalb.bootstrap import Interval, compare, compare_runs, intervals
+from trees.evalb.pairs import pairs
 
 GOLD = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NNS mice)))))")
 WORSE = Tree.parse("(TOP (S (NP (DT the)) (VP (NN cat) (VBD saw) (NP (NNS mice)))))")

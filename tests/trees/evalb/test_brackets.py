@@ -1,9 +1,9 @@
 import pytest
-from evalb.pairs import trees
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treecrf.trees.evalb.brackets import UNCLOSED, UNREADABLE, read_brackets, tree_brackets
+from trees.evalb.pairs import trees
 
 OPEN = "Bracketing is unbalanced (too many open bracket)"
 CLOSED = "Bracketing unbalance (too many close bracket)"

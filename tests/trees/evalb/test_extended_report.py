@@ -1,12 +1,12 @@
 import json
 
-from evalb.pairs import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecrf.trees.evalb import evaluate, evaluate_lines
 from treecrf.trees.evalb.bootstrap import compare, intervals
 from treecrf.trees.evalb.extended_report import as_dict, text
+from trees.evalb.pairs import pairs
 
 
 @settings(max_examples=30)

@@ -2,7 +2,6 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from evalb.pairs import pairs, trees
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from treecrf import Tree
 from treecrf.trees.evalb import COLLINS, Rules, Status
 from treecrf.trees.evalb.brackets import read_brackets, tree_brackets
 from treecrf.trees.evalb.match import Counts, Matcher
+from trees.evalb.pairs import pairs, trees
 
 PLAIN = Rules()
 QUOTES = replace(COLLINS, quote_labels=frozenset({"''", "POS"}))

@@ -3,12 +3,12 @@ import random
 from pathlib import Path
 
 import pytest
-from evalb.pairs import PLAIN_LABELS, TAGS, pairs, trees
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from treecrf import Tree
 from treecrf.trees.evalb import COLLINS, Accuracy, Rules, Status, evaluate, evaluate_lines
+from trees.evalb.pairs import PLAIN_LABELS, TAGS, pairs, trees
 
 GOLD = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NNS mice)))))")
 OTHER = Tree.parse("(TOP (S (NP (DT the)) (VP (NP (NN cat)) (VBD saw) (PP (NNS mice)))))")

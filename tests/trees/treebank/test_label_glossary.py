@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from project_models import EXPLAINED_MODELS, model_folder
-from treecrf.training.export.model_card import ModelCard
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.text.language_guess import LANGUAGE_NAMES
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import (

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.measures.intervals import Interval, Measure
 from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
 from treecrf.corpus.measures.totals import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_table import WORD_MEASURES, WordMeasures, measure_words
+from treecrf.corpus.progress import ProgressBar
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
 from treecrf.text import language_warning

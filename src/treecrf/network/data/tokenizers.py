@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from treecrf.atomic_io import DamagedFileError, parse_json
+from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.data.tokenizer_check import check_tokenizer
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../runtime/portable.h"
+#include "../../network/runtime/portable.h"
 
 #define NO_CONTEXT 0
 #define NO_LABEL (-1)

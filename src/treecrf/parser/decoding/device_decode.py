@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF
+from treecrf.network.nn import TensorScores
+from treecrf.network.nn.batch import Spans
 from treecrf.parser.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD
 from treecrf.parser.decoding.decode import FORCED, TIE_BREAK, Decoded
 from treecrf.parser.decoding.expected_f1 import ExpectedF1
 from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
-from treecrf.network.nn import TensorScores
-from treecrf.network.nn.batch import Spans
 
 _UTILITIES = 8  # utilities that stay on their device: one per parser in use
 

@@ -1,6 +1,6 @@
 """Models of installed packages, by entry points.
 
-A model package has entry points in the group `treecrf.parser.models`. The name of an entry point is the name of a model, and
+A model package has entry points in the group `treecrf.models`. The name of an entry point is the name of a model, and
 its value is a top-level module. The folder of the module has a folder with the name of the model, which is the model.
 The module is found without importing it, so finding a model runs no code of its package.
 """
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.atomic_io import MANIFEST
+from treecrf.parser.models.folder import MANIFEST
 
 GROUP = "treecrf.models"
 _ENTRY_POINTS = "entry_points.txt"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treecrf.training.calibration.reliability import FloatArray
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.training.calibration.reliability import FloatArray
 
 _STEPS = 50  # Newton's method needs about ten
 _MIN_STEP = 1e-9

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from treecrf.parser import Parser
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.training.calibration.beta import fit_beta
 from treecrf.training.calibration.f1_threshold import f1_optimal_threshold
 from treecrf.training.calibration.predictions import collect_predictions
 from treecrf.training.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 from treecrf.training.calibration.trees import fit_tree_calibration
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
-from treecrf.parser import Parser
 from treecrf.trees.evalb import COLLINS, Rules
 from treecrf.trees.tree import Tree
 

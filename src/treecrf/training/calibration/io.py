@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treecrf.atomic_io import DamagedFileError, parse_json, read_regular_file, write_file
-from treecrf.training.calibration.fit import CalibrationParameters
-from treecrf.training.calibration.report import CalibrationReport
+from treecrf.files import DamagedFileError, parse_json, read_regular_file, write_file
 from treecrf.parser import Parser
 from treecrf.parser.storage import copy_with_config
+from treecrf.training.calibration.fit import CalibrationParameters
+from treecrf.training.calibration.report import CalibrationReport
 from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 

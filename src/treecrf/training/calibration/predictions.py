@@ -15,12 +15,12 @@ import numpy as np
 from treecrf.network.data.batch import Ints
 from treecrf.network.data.bucketing import sorted_batches
 from treecrf.network.data.scores import Scores
+from treecrf.parser import Parser
 from treecrf.parser.decoding import Decoded, decode
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import tree_log_probs
-from treecrf.parser import Parser
 from treecrf.parser.inputs import Sentences
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain

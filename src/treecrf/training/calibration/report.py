@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from treecrf.parser import Parser
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
 from treecrf.training.calibration.selection import mean_probabilities
-from treecrf.parser import Parser
 from treecrf.trees.tree import Tree
 
 # kinds of predictions, by their key in calibration.json

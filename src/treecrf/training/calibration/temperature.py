@@ -13,15 +13,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from treecrf.training.calibration.predictions import decoded_cells, score_batches
-from treecrf.training.calibration.reliability import FloatArray, log_losses
 from treecrf.chart import inside_outside
 from treecrf.network.data.scores import Scores
-from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
+from treecrf.parser.decoding import decode
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
+from treecrf.training.calibration.predictions import decoded_cells, score_batches
+from treecrf.training.calibration.reliability import FloatArray, log_losses
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 

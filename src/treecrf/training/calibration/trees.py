@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from treecrf.training.calibration.beta import fit_logistic
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.training.calibration.beta import fit_logistic
 
 _MIN_LOG_PROB, _MAX_LOG_PROB = -1e3, -1e-6  # the latter bounds log (1 - p) at about -14
 

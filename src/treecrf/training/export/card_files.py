@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from treecrf.training.export.model_card import (
+from treecrf.parser.models.model_card import (
     CARD_JSON,
     CARD_MARKDOWN,
     LONG,

@@ -8,20 +8,20 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from treecrf.corpus.benchmark import device_name
-from treecrf.corpus.timer import median_seconds
-from treecrf.training.calibration.predictions import Predictions, collect_predictions
-from treecrf.training.calibration.reliability import reliability
-from treecrf.training.export.model_card import (
+from treecrf.parser import Parser
+from treecrf.parser.benchmark import device_name
+from treecrf.parser.evaluate import evaluate_parser
+from treecrf.parser.models.model_card import (
     LONG,
     ModelSpeed,
     TreebankCalibration,
     TreebankScore,
     TreebankWellFormedness,
 )
+from treecrf.parser.timer import median_seconds
+from treecrf.training.calibration.predictions import Predictions, collect_predictions
+from treecrf.training.calibration.reliability import reliability
 from treecrf.training.export.run_defaults import ScoringFiles
-from treecrf.parser import Parser
-from treecrf.parser.evaluate import evaluate_parser
 from treecrf.trees.evalb import Rules, Score, bootstrap
 from treecrf.trees.evalb.summary import summarize
 from treecrf.trees.tree import Tree

@@ -10,9 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from treecrf.config import read_config, to_toml, tomllib
+from treecrf.parser import Parser
+from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
+from treecrf.training.checkpoint import RECIPE, read_rules
+from treecrf.training.config import Recipe
 from treecrf.training.export.card_files import save_card
 from treecrf.training.export.measurements import measure_model
-from treecrf.training.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
 from treecrf.training.export.run_defaults import (
     data_files,
     recipe_files,
@@ -20,10 +24,6 @@ from treecrf.training.export.run_defaults import (
     unstated_purpose,
     unstated_treebank,
 )
-from treecrf.parser import Parser
-from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.training.checkpoint import RECIPE, read_rules
-from treecrf.training.config import Recipe
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
 from treecrf.trees.treebank.binarize import constituent_labels
 

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.export.card_files import save_card
-from treecrf.training.export.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
 from treecrf.training.export.package_files import PackageNames, package_files
 from treecrf.training.export.run_defaults import unstated_purpose
-from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.trees.treebank.binarize import constituent_labels
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treecrf.config import toml_literal
-from treecrf.training.export.model_card import CARD_MARKDOWN, NOT_STATED, ModelCard
 from treecrf.parser.models import is_embedded
 from treecrf.parser.models.entry_points import GROUP
+from treecrf.parser.models.model_card import CARD_MARKDOWN, NOT_STATED, ModelCard
 from treecrf.parser.models.registry import NAME, PREFIX
 from treecrf.parser.storage import ParserState
 

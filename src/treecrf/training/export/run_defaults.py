@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from treecrf.training.export.model_card import NOT_STATED, Purpose, TreebankInfo
+from treecrf.parser.models.model_card import NOT_STATED, Purpose, TreebankInfo
 
 if TYPE_CHECKING:
     from treecrf.training.config import Recipe  # importing it imports PyTorch

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.corpus.timer import median_seconds
+from treecrf.network.nn import TensorScores
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.device_decode import PendingDecoded, label_trees
-from treecrf.network.nn import TensorScores
+from treecrf.parser.timer import median_seconds
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets

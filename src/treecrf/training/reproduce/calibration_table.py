@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treecrf.parser import Parser
 from treecrf.training.calibration import KINDS, CalibrationReport, calibrate, measure
 from treecrf.training.calibration.io import RECORD, read_record, write_record
 from treecrf.training.calibration.plot import plot_reports
-from treecrf.parser import Parser
 from treecrf.training.reproduce.ablations import MAIN
 from treecrf.training.reproduce.results import Results
 

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
-from treecrf.atomic_io import write_file
-from treecrf.training.export.pack import source_commit
+from treecrf.files import write_file
 from treecrf.parser import Parser
+from treecrf.training.export.pack import source_commit
 from treecrf.training.reproduce import ablations, breakdown, claims, paper
 from treecrf.training.reproduce.ablations import MAIN
 from treecrf.training.reproduce.calibration_table import calibration_table

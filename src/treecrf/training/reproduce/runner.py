@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.atomic_io import write_file
-from treecrf.training.calibration.io import RECORD as CALIBRATION
 from treecrf.config import SettingError, differences, read_config, to_toml
+from treecrf.files import write_file
+from treecrf.training import Recipe
+from treecrf.training.calibration.io import RECORD as CALIBRATION
+from treecrf.training.checkpoint import RECIPE
 from treecrf.training.reproduce.plan import Plan, Run
 from treecrf.training.reproduce.worker import OUTCOME
-from treecrf.training import Recipe
-from treecrf.training.checkpoint import RECIPE
 
 _POLL_SECONDS = 0.2
 _EXIT_SECONDS = 20  # for a worker to exit before it is killed

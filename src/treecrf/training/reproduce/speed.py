@@ -9,14 +9,14 @@ from typing import IO, Any
 
 import torch
 
-from treecrf.corpus.timer import PartTimer, median_seconds
 from treecrf.network.data.batch import Batch
+from treecrf.network.nn import TensorBatch
+from treecrf.parser import Parser
 from treecrf.parser.decoding import Decoded, decode
 from treecrf.parser.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
 from treecrf.parser.decoding.tree_builder import write_brackets
-from treecrf.network.nn import TensorBatch
-from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
+from treecrf.parser.timer import PartTimer, median_seconds
 from treecrf.training.reproduce import paper
 from treecrf.training.reproduce.baselines import supar_speed, torch_struct_decode
 from treecrf.trees.tree import Tree

@@ -28,7 +28,7 @@ def predictions_path(folder: Path, part: str, *, mbr: bool = True) -> Path:
 
 def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
     """Trains a parser, or resumes its training, and then parses dev and test with and without MBR."""
-    from treecrf.atomic_io import write_file
+    from treecrf.files import write_file
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluation_tags
     from treecrf.training import fit

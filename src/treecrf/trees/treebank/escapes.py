@@ -1,7 +1,8 @@
 """Penn Treebank escapes of brackets in words: `-LRB-` for a left round bracket, and so on.
 
 Treebanks, tokenizers and other parsers write parentheses in words this way. `treecrf.trees.tree.escape` has an escape
-for any character, which only this package reads; the functions here replace its escapes of parentheses by the treebanks'.
+for any character, which only this package reads; the functions here replace its escapes of parentheses by those in
+treebanks.
 """
 
 import re

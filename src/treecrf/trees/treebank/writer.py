@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
-from treecrf.atomic_io import open_atomic
+from treecrf.files import open_atomic
 from treecrf.trees.tree import Tree
 
 

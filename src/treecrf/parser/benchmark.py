@@ -7,8 +7,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.corpus.timer import median_seconds
 from treecrf.parser import Parser
+from treecrf.parser.timer import median_seconds
 
 SHORT_WORDS = 8  # of the sentence for the latency
 _MEAN_WORDS = 24  # of a sentence

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecrf.atomic_io import parse_json, read_regular_file
 from treecrf.config import tomllib
+from treecrf.files import parse_json, read_regular_file
 
 CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
 

@@ -3,7 +3,7 @@ import time
 import pytest
 import torch
 
-from treecrf.corpus.timer import PartTimer, median_seconds, time_call, time_runs
+from treecrf.parser.timer import PartTimer, median_seconds, time_call, time_runs
 
 
 def test_runs_are_a_warm_up_and_repeats():

@@ -1,11 +1,11 @@
-import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
-from treecrf.atomic_io import MANIFEST, DamagedFileError, load_folder, open_atomic, save_folder, write_file
+from treecrf.files import DamagedFileError
+from treecrf.parser.models.folder import MANIFEST, load_folder, save_folder
 
 OLD = {"weights": b"old weights", "words": b"old words"}
 NEW = {"weights": b"new weights", "words": b"new words"}
@@ -92,37 +92,3 @@ def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path, name: s
     (tmp_path / MANIFEST).write_text(json.dumps({"format": 2, "sha256": {name: ["0"]}}))
     with pytest.raises(DamagedFileError, match="expected names of files in the same folder"):
         load_folder(tmp_path)
-
-
-def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_file(tmp_path / "file", b"old")
-
-    def fsync(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(OSError, match=r"No space left on device, writing 3 bytes; the previous .* unchanged.*file"):
-        write_file(tmp_path / "file", b"new")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_bytes() == b"old"
-
-
-def test_an_exception_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:
-    write_file(tmp_path / "file", b"old")
-    with pytest.raises(RuntimeError), open_atomic(tmp_path / "file") as stream:
-        stream.write(b"new")
-        raise RuntimeError
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_bytes() == b"old"
-
-
-def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
-    with open_atomic(tmp_path / "file") as stream:
-        stream.write(b"half")
-        assert [path.name for path in tmp_path.iterdir()] == [".file.tmp"]
-    assert (tmp_path / "file").read_bytes() == b"half"
-
-
-def test_a_device_is_written_directly() -> None:
-    write_file(Path(os.devnull), b"nothing")
-    assert Path(os.devnull).is_char_device()
