@@ -25,7 +25,7 @@ from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
 from treecrf.treebank import read_trees
 
-CARDS = Path(__file__).parents[2] / "recipes" / "cards"
+CARDS = Path(__file__).parents[2] / "recipes" / "models" / "cards"
 TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
 PURPOSE = Purpose(
     summary="A toy.",
