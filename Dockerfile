@@ -1,10 +1,12 @@
 # syntax=docker/dockerfile:1
-# treecrf as a server on the CPU:
+# treecrf as a server on the CPU, with the embedded models:
 #     docker build -t treecrf .
 #     docker run --rm -p 127.0.0.1:8000:8000 treecrf --model en
+# MODELS adds packages of models; some of them have a non-commercial license (packages/*/LICENSE.txt):
+#     docker build --build-arg MODELS="en-large zh" -t treecrf .
 FROM python:3.12-slim AS build
 
-# the charts of the CPU are C
+# inference on the CPU is C
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends gcc libc6-dev \
     && rm -rf /var/lib/apt/lists/*
@@ -13,11 +15,15 @@ RUN python -m venv /opt/treecrf
 ENV PATH=/opt/treecrf/bin:$PATH
 
 WORKDIR /build
-COPY constraints.txt ./
-COPY pyproject.toml setup.py README.md LICENSE ./
+COPY constraints.txt pyproject.toml setup.py README.md LICENSE ./
+COPY .github/check_wheel.py ./.github/
 COPY src ./src
+RUN pip install --no-cache-dir --constraint constraints.txt '.[server]' \
+    && python .github/check_wheel.py
+
+ARG MODELS=""
 COPY packages ./packages
-RUN pip install --no-cache-dir --constraint constraints.txt '.[server]' ./packages/treecrf-zh
+RUN for model in $MODELS; do pip install --no-cache-dir --constraint constraints.txt ./packages/treecrf-$model || exit 1; done
 
 
 FROM python:3.12-slim
@@ -27,8 +33,9 @@ ENV PATH=/opt/treecrf/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 
-RUN useradd --system --no-create-home --shell /usr/sbin/nologin treecrf
-USER treecrf
+# a user without a home, a shell or rights; by number, so that Kubernetes can check runAsNonRoot
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin treecrf
+USER 10001
 WORKDIR /tmp
 
 EXPOSE 8000

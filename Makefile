@@ -8,7 +8,7 @@ MODEL_PACKAGES := $(wildcard packages/treecrf-*)
 COMPILED := $(wildcard src/treecrf/*/*.[ch] src/treecrf/*/*/*.[ch])
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs sanitize soak clean
+.PHONY: demo test lint bench docs sanitize soak mutate clean
 
 demo: $(PARSING)
 	@echo "== Parsing: the first sentences take some seconds =="
@@ -54,6 +54,11 @@ soak: $(DEVELOPMENT)
 	$(BIN)/python tests/adversarial/soak_bulk_runs.py
 	$(BIN)/python benchmarks/attack_server.py
 	$(BIN)/python benchmarks/attack_server.py --same-address
+
+# random changes of the source that the tests of its module do not notice
+MUTATED ?= src/treecrf
+mutate: $(DEVELOPMENT)
+	$(BIN)/python tests/mutate.py $(MUTATED) --jobs 2
 
 clean:
 	rm -rf .venv build src/*.egg-info packages/*/src/*.egg-info src/treecrf/*/*.so src/treecrf/*/*/*.so

@@ -1,4 +1,4 @@
-"""F of models on each construction of recipes/constructions, over all sentences.
+"""F of models on each construction of recipes/models/constructions, over all sentences.
 
     python benchmarks/constructions.py [--model en en-large ...] [--part dev]
 
@@ -17,7 +17,7 @@ from treecrf.trees.evalb import COLLINS, evaluate
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
-FOLDER = Path(__file__).parent.parent / "recipes" / "constructions"
+FOLDER = Path(__file__).parent.parent / "recipes" / "models" / "constructions"
 RULES = replace(COLLINS, max_error=None)
 
 

@@ -25,7 +25,7 @@ from treecrf.training.optimizer import build_optimizer, matmul_precision
 from treecrf.training.setup import build_parser
 from treecrf.trees.treebank import read_trees, write_trees
 
-RECIPE = Path(__file__).parent.parent / "recipes" / "ptb_sample.toml"
+RECIPE = Path(__file__).parent.parent / "recipes" / "treebanks" / "ptb_sample.toml"
 
 
 class ModuleTimer(PartTimer):

@@ -1,4 +1,4 @@
-"""The treebank of recipes/constructions: its trees are Penn trees as `en` knows them, and no test sentence is in it."""
+"""The treebank of constructions: its trees are Penn trees as `en` knows them, and no test sentence is in it."""
 
 import csv
 from pathlib import Path
@@ -13,7 +13,7 @@ from treecrf.trees.treebank.productions import ProductionCounts
 from treecrf.trees.treebank.well_formed import measure_well_formedness, violations
 
 ROOT = Path(__file__).parent.parent
-CONSTRUCTIONS = ROOT / "recipes" / "constructions"
+CONSTRUCTIONS = ROOT / "recipes" / "models" / "constructions"
 PARTS = ["train", "dev"]
 QUALITY = ROOT.parent / "shared" / "quality" / "constituents.tsv"
 

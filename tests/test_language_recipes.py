@@ -16,7 +16,7 @@ from treecrf.network.data.model_config import BertConfig
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.trees.tree import Tree
 
-RECIPES = Path(__file__).parent.parent / "recipes"
+RECIPES = Path(__file__).parent.parent / "recipes" / "models"
 # the most probable pieces are not always the longest ones
 PIECES = {"<s>": 0.0, "<pad>": 0.0, "</s>": 0.0, "<unk>": 0.0, "▁": -4.0, "▁ab": -5.0, "b": -6.0, "bc": -9.0, "a": -6.0}
 PIECES |= {"c": -6.5, "▁a": -5.5, "abc": -11.0, "cab": -7.0, "漢": -9.0, "é": -9.0}

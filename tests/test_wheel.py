@@ -76,7 +76,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     copy_sources(folder)
     for part in PACKAGE.rglob("*.so"):
         target = folder / "build" / "lib" / "treecrf" / part.relative_to(PACKAGE)
-        target.parent.mkdir(parents=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(part, target)
     yield build_wheel(folder)[0]
     shutil.rmtree(folder)
@@ -162,6 +162,19 @@ def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) 
     assert wheel.name.endswith("-py3-none-any.whl") != HAS_COMPILED_PARTS
 
 
+def check_compiled(*, python: Path | str, path: Path | str) -> subprocess.CompletedProcess[str]:
+    """Runs the check of the workflow for wheels, with a folder of packages."""
+    command = [str(python), str(ROOT / ".github" / "check_wheel.py")]
+    variables = os.environ | {"PYTHONPATH": str(path)}
+    return subprocess.run(command, env=variables, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(not HAS_COMPILED_PARTS, reason="the checkout has no compiled parts")
+def test_the_workflow_accepts_a_wheel_with_all_five_extensions(environment: Path) -> None:
+    check = check_compiled(python=environment / ".venv" / "bin" / "python", path="")
+    assert check.returncode == 0 and check.stdout.startswith("5 compiled extensions: "), check.stderr
+
+
 def test_the_wheel_is_small_and_has_only_models_under_its_own_license(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     model_names = {name.split("/")[2] for name in archive.namelist() if name.startswith("treecrf/parser/models/")}
@@ -203,3 +216,6 @@ def test_without_a_compiler_the_build_says_so_and_the_wheel_is_for_every_platfor
         line for line in messages.splitlines() if line.startswith("treecrf: these compiled parts are missing")
     )
     assert "treecrf.network.runtime._kernels" in message and "Install a C compiler" in message
+    zipfile.ZipFile(wheel).extractall(tmp_path / "packages")
+    check = check_compiled(python=sys.executable, path=tmp_path / "packages")
+    assert check.returncode == 1 and check.stderr.count("No module named") == 5 and "runtime._kernels" in check.stderr

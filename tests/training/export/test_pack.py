@@ -24,7 +24,7 @@ from treecrf.training.export.card_files import save_card, to_markdown
 from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
 from treecrf.trees.treebank import read_trees
 
-CARDS = Path(__file__).parents[3] / "recipes" / "cards"
+CARDS = Path(__file__).parents[3] / "recipes" / "models" / "cards"
 TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
 PURPOSE = Purpose(
     summary="A toy.",

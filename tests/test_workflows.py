@@ -1,0 +1,31 @@
+"""The workflows, and the packages of the Docker image."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_digest_with_their_version(path: Path) -> None:
+    uses = [line.partition("uses: ")[2] for line in path.read_text().splitlines() if "uses:" in line]
+    assert uses and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in uses)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_job_has_one_permission_of_its_own(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    permissions = {name: job["permissions"] for name, job in workflow["jobs"].items()}
+    assert workflow["permissions"] == {}
+    assert permissions.pop("publish", {"id-token": "write"}) == {"id-token": "write"}
+    assert all(permission == {"contents": "read"} for permission in permissions.values())
+
+
+def test_the_image_has_no_model_packages_by_default_and_an_ordinary_user() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert 'ARG MODELS=""' in lines and "USER 10001" in lines
+    assert not any("packages/" in line for line in lines if line.startswith("RUN pip"))
