@@ -130,7 +130,7 @@ def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:
 def _speed_lines(speed: ModelSpeed | None, others: Iterable[str]) -> Iterator[str]:
     if speed is not None:
         yield f"- {speed.sentences_per_second:,.0f} sentences/s on {speed.device}: `{speed.parser}`,"
-        yield f"  {speed.sentences} sentences of {speed.mean_words:.1f} words, from tokens to brackets."
+        yield f"  {speed.sentences} test sentences of {speed.mean_words:.1f} words on average, from memory to brackets."
         if speed.peak_memory is not None:
             yield f"- {format_megabytes(speed.peak_memory)} of memory at most, in a process that parses them on a CPU."
     yield from (f"- {other}" for other in others)
