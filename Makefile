@@ -6,17 +6,25 @@ PARSING := .venv/.parsing
 DEVELOPMENT := .venv/.development
 MODEL_PACKAGES := $(wildcard packages/treecrf-*)
 COMPILED := $(wildcard src/treecrf/*/*.[ch] src/treecrf/*/*/*.[ch])
+PARALLEL := --numprocesses 2 --dist worksteal
 PYTEST := OMP_NUM_THREADS=1 HF_HUB_OFFLINE=1 $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs sanitize soak mutate clean
+.PHONY: demo test test-core lint bench docs sanitize soak mutate clean
 
 demo: $(PARSING)
 	@echo "== Parsing: the first sentences take some seconds =="
 	$(BIN)/python examples/demo.py
 
 test: $(DEVELOPMENT)
-	$(PYTEST) --numprocesses 2 --dist worksteal
+	$(PYTEST) $(PARALLEL) --ignore tests/trees --ignore src/treecrf/trees
+	PYTHONPATH=tests/trees_alone $(PYTEST) $(PARALLEL) --quiet tests/trees src/treecrf/trees
 	PYTHONPATH=tests/without_torch $(PYTEST) --quiet tests/without_torch
+
+# the subject: no browser, no server, no Ray, no spaCy
+CORE := files trees text chart network parser training
+test-core: $(DEVELOPMENT)
+	$(PYTEST) $(PARALLEL) $(addprefix tests/,$(CORE)) $(addprefix src/treecrf/,$(CORE)) src/treecrf/config.py \
+		tests/test_config.py tests/test_imports.py tests/test_public.py
 
 lint: $(DEVELOPMENT)
 	$(BIN)/ruff check

@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from small import random_parser
 from strategies import deep_tree, trees, wide_tree
 from toygrammar import toy_trees
+from treecrf.trees.analysis import Analysis, Constituent
 from treecrf.trees.drawing import svg
 from treecrf.trees.drawing.text_metrics import escape_invisible
 from treecrf.trees.tree import Tree
@@ -118,7 +118,7 @@ def test_a_notebook_shows_a_tree():
 
 
 def test_a_notebook_shows_an_analysis_in_colors():
-    tree = TREES[0]
-    analysis = random_parser(TREES, tag_head=True).analyze(tree.words)
-    numbers = [constituent.probability for constituent in analysis.constituents]
-    assert analysis._repr_svg_() == svg(analysis.tree, numbers)
+    numbers = [0.9, 0.8, 0.7, 0.6]
+    constituents = tuple(Constituent(*span, 0.5, number) for span, number in zip(TREE.spans(), numbers, strict=True))
+    analysis = Analysis(TREE, -1.0, 0.4, 0.1, constituents, (), True)
+    assert analysis._repr_svg_() == svg(TREE, numbers)

@@ -1,17 +1,38 @@
 """Frames of pandas and polars."""
 
+import re
 import sys
+from typing import NamedTuple
 
 import pytest
 
-from small import random_parser
+from treecrf.trees.analysis import Analysis, Constituent
 from treecrf.trees.search import CHINESE
 from treecrf.trees.tables import COLUMNS, trees_to_frame
 from treecrf.trees.tree import Tree
 
 TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))")
 OTHER = Tree.parse("(TOP (NP (NN rain)))")
-PARSER = random_parser([TREE, OTHER], tag_head=True)
+ANALYSIS = Analysis(
+    tree=OTHER,
+    log_prob=-0.5,
+    calibrated=0.7,
+    entropy=0.2,
+    constituents=(Constituent(0, 1, "TOP", 1.0, 0.9), Constituent(0, 1, "NP", 0.8, 0.75)),
+    alternatives=(),
+    alternatives_exact=True,
+)
+
+
+class Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+class TextSentence(NamedTuple):
+    tree: Tree
+    tokens: list[Token]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -34,19 +55,20 @@ def test_a_frame_has_a_row_for_each_sentence():
 
 
 def test_offsets_of_parsed_texts_are_those_of_the_document():
-    text = "Rain.\n\n The cat  sleeps."
-    *_, sentence = PARSER.parse_text(text)
-    table = trees_to_frame([sentence], library="arrow")
+    text = "Rain.\n\n the cat  sleeps"
+    tokens = [Token(match[0], *match.span()) for match in re.finditer(r"\w+", text)][1:]
+    table = trees_to_frame([TextSentence(TREE, tokens)], library="arrow")
     rows = table.select(["start_char", "end_char", "text"]).to_pylist()
     assert [text[row["start_char"] : row["end_char"]] for row in rows] == [row["text"] for row in rows]
-    assert rows[0]["text"] == "The cat  sleeps."
+    assert rows[0]["text"] == "the cat  sleeps"
 
 
 def test_analyses_have_probabilities():
-    analysis = PARSER.analyze(["the", "cat"], k=0)
-    table = trees_to_frame([analysis], library="arrow")
-    expected = [constituent.calibrated for constituent in analysis.constituents]
-    assert table.column("calibrated").to_pylist() == pytest.approx(expected, abs=1e-6)
+    table = trees_to_frame([ANALYSIS], library="arrow")
+    assert table.column("probability").to_pylist() == [1.0, 0.8]
+    assert table.column("calibrated").to_pylist() == [0.9, 0.75]
+    sentences = trees_to_frame([ANALYSIS], kind="sentences", library="arrow")
+    assert (sentences["log_prob"][0].as_py(), sentences["entropy"][0].as_py()) == (-0.5, 0.2)
 
 
 def test_head_rules_can_be_chosen():
