@@ -124,11 +124,12 @@ def read_card(name: str) -> dict[str, list]:
     return json.loads((model_folder(name) / "card.json").read_text(encoding="utf-8"))
 
 
-def test_the_files_that_how_it_works_names_exist():
-    spans = code_spans((DOCS / "how-it-works.md").read_text(encoding="utf-8"))
+@pytest.mark.parametrize(("page", "least"), [(DOCS / "how-it-works.md", 30), (ROOT / "CONTRIBUTING.md", 10)])
+def test_the_files_that_a_page_names_exist(page, least):
+    spans = code_spans(page.read_text(encoding="utf-8"))
     names = [span for span in spans if re.fullmatch(r"[\w/]+(/|\.py|\.c|\.h)", span)]
     assert [name for name in names if not ((ROOT / "src" / "treecrf" / name).exists() or (ROOT / name).exists())] == []
-    assert len(names) > 30
+    assert len(names) > least
 
 
 def test_troubleshooting_is_about_messages_that_exist():
