@@ -23,16 +23,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from treecrf.chart.threads import set_num_threads
+from treecrf.arrays import Floats
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.model_config import BertConfig
 from treecrf.network.data.numericalize import Numericalizer
-from treecrf.network.data.scores import Floats
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn.transformer import load_encoder
 from treecrf.network.runtime.int8 import Bert, why_unsupported
 from treecrf.network.runtime.weights import Weights
+from treecrf.threads import set_num_threads
 from treecrf.trees.treebank import read_trees
 
 BATCH = 50

@@ -15,6 +15,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "treecrf"
 EDGES: dict[str, set[str]] = {
     "config": set(),
     "files": set(),
+    "arrays": set(),
+    "threads": set(),
     "trees/tree": set(),
     "trees/tree_differences": {"trees/tree"},
     "trees/treebank": {"files", "trees/tree"},
@@ -26,30 +28,39 @@ EDGES: dict[str, set[str]] = {
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
     "text": {"trees/treebank"},
-    "chart": set(),
-    "network/data": {"files", "trees/tree", "trees/treebank", "text"},
-    "network/nn": {"chart", "network/data"},
-    "network/runtime": {"chart", "network/data"},
+    "chart": {"arrays", "threads"},
+    "network/data": {"files", "arrays", "trees/tree", "trees/treebank", "text"},
+    "network/nn": {"arrays", "chart", "network/data"},
+    "network/runtime": {"arrays", "threads", "network/data"},
     "network": set(),
     "parser/models": {"config", "files"},
     "parser/decoding": {
-        *("trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart", "network/data"),
-        *("network/nn", "network/runtime"),
+        *("arrays", "threads", "trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart"),
+        *("network/data", "network/nn", "network/runtime"),
     },
     "parser": {
-        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/analysis"),
-        *("text", "chart", "network/data", "network/nn", "network/runtime", "parser/models", "parser/decoding"),
+        *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
+        *(
+            "trees/analysis",
+            "text",
+            "chart",
+            "network/data",
+            "network/nn",
+            "network/runtime",
+            "parser/models",
+            "parser/decoding",
+        ),
     },
     "training": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "text", "network/data"),
         *("network/nn", "parser"),
     },
     "training/calibration": {
-        *("files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
+        *("files", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
         *("parser/decoding", "parser", "training"),
     },
     "training/export": {
-        *("config", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
+        *("config", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
         *("training/calibration",),
     },
     "training/reproduce": {
@@ -57,11 +68,11 @@ EDGES: dict[str, set[str]] = {
         *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
     },
     "corpus": {
-        *("files", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),
-        *("text", "chart", "parser/models", "parser"),
+        *("files", "threads", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),
+        *("text", "parser/models", "parser"),
     },
-    "corpus/measures": {"trees/tree", "trees/treebank", "trees/search", "text", "chart", "parser", "corpus"},
-    "integrations": {"trees/tree", "trees/treebank", "text", "chart", "parser"},
+    "corpus/measures": {"arrays", "trees/tree", "trees/treebank", "trees/search", "text", "parser", "corpus"},
+    "integrations": {"threads", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
         *("trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
         *("parser/decoding", "parser"),
@@ -73,7 +84,7 @@ EDGES: dict[str, set[str]] = {
     },
 }
 # wings and packages that never import PyTorch, not even inside a function
-WITHOUT_TORCH = ("config", "files", "trees", "text")
+WITHOUT_TORCH = ("config", "files", "arrays", "threads", "trees", "text")
 # modules that need PyTorch, in packages that otherwise need NumPy only
 WITH_TORCH = {
     "chart": {

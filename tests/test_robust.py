@@ -13,9 +13,9 @@ import pytest
 
 from small import random_bert_parser, random_parser
 from toygrammar import toy_trees
-from treecrf.chart.threads import num_threads
 from treecrf.cli import main
 from treecrf.parser import Parser
+from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 

@@ -10,9 +10,9 @@ from treecrf.trees.tree import BracketError, Span, Tree
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
-    from treecrf.chart.threads import num_threads, set_num_threads
     from treecrf.parser import Parser
     from treecrf.parser.decoding.constraints import Constraints
+    from treecrf.threads import num_threads, set_num_threads
     from treecrf.trees.analysis import Analysis
     from treecrf.trees.evalb import Rules, evaluate
     from treecrf.trees.treebank import TreebankError, read_trees, write_trees
@@ -48,9 +48,9 @@ _MODULES = {
     "TreebankError": "treecrf.trees.treebank",
     "evaluate": "treecrf.trees.evalb",
     "from_spans": "treecrf.trees.treebank.binarize",
-    "num_threads": "treecrf.chart.threads",
+    "num_threads": "treecrf.threads",
     "read_trees": "treecrf.trees.treebank",
-    "set_num_threads": "treecrf.chart.threads",
+    "set_num_threads": "treecrf.threads",
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }

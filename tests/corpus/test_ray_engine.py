@@ -17,13 +17,13 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.chart.threads import num_threads, set_num_threads
 from treecrf.cli import main
 from treecrf.corpus.line_parser import LineOptions
 from treecrf.corpus.manifest import FILE_NAME
 from treecrf.corpus.output_record import model_digest, stamp_file
 from treecrf.corpus.shards import SHARD_STEP, Shard
 from treecrf.corpus.worker import PARTIAL_FOLDER, Worker
+from treecrf.threads import num_threads, set_num_threads
 
 TREES = toy_trees(60, seed=3, max_words=8)
 TIMEOUT = 240.0  # seconds, for a busy machine

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
 from treecrf.files import DamagedFileError
 from treecrf.network.data.batch import Batch
 from treecrf.network.nn import SpanModel
-from treecrf.network.nn.threads import use_one_torch_thread
+from treecrf.network.nn.model import use_one_torch_thread
 from treecrf.network.runtime.int8 import instruction_set
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
@@ -27,6 +26,7 @@ from treecrf.parser.models.folder import MANIFEST, load_folder, save_folder
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.text import tokenize
+from treecrf.threads import num_threads, parallel_map, set_num_threads
 from treecrf.training.tensor_io import to_safetensors
 from treecrf.trees.search import Pattern
 from treecrf.trees.tree import Tree

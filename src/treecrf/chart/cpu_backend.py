@@ -4,12 +4,11 @@
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.arrays import AnyArray, Doubles, Ints, Mask, Reals
+from treecrf.threads import num_threads, run_on_threads
 
 try:
     from treecrf.chart import _cpu_backend
@@ -18,17 +17,12 @@ except ImportError:  # installed on a machine without a C compiler
 else:
     available = True
 
-Floats = npt.NDArray[np.floating[Any]]
-Doubles = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 # sum of cubed lengths per thread: it takes a few times as long as waking the thread
 SUM_WORK = 500_000
 MAX_WORK = 2_000_000
 
 
-def inside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles]:
+def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
     """The inside chart, in a layout for `outside` only, and log Z of every sentence."""
     batch, size, _ = scores.shape
     chart = np.empty((batch, 4, _cpu_backend.plane_length(size - 1)))
@@ -37,20 +31,20 @@ def inside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles]:
     return chart, log_z
 
 
-def outside(scores: Floats, lengths: Ints, chart: Doubles) -> Floats:
+def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
     """The marginal of every span; zero outside of the sentence and if the sentence has no allowed tree."""
     marginals = np.empty(scores.shape, dtype=np.result_type(scores, np.float32))
     _run(_cpu_backend.outside, scores, lengths, chart, marginals, thread_work=SUM_WORK)
     return marginals
 
 
-def inside_outside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles, Floats]:
+def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
     """The inside chart, log Z and the marginals."""
     chart, log_z = inside(scores, lengths)
     return chart, log_z, outside(scores, lengths, chart)
 
 
-def cky(scores: Floats, lengths: Ints) -> Mask:
+def cky(scores: Reals, lengths: Ints) -> Mask:
     """The best tree of every sentence; the leftmost split wins a tie."""
     trees = np.empty(scores.shape, dtype=np.bool_)
     _run(_cpu_backend.cky, scores, lengths, None, trees, thread_work=MAX_WORK)
@@ -59,10 +53,10 @@ def cky(scores: Floats, lengths: Ints) -> Mask:
 
 def _run(
     kernel: Callable[..., None],
-    scores: Floats,
+    scores: Reals,
     lengths: Ints,
     chart: Doubles | None,
-    out: npt.NDArray[Any],
+    out: AnyArray,
     *,
     thread_work: int,
 ) -> None:

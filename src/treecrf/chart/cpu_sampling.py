@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.chart import numpy_backend
-from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 
 
-def sample_trees(scores: Floats, length: int, count: int, generator: np.random.Generator) -> Ints:
+def sample_trees(scores: Reals, length: int, count: int, generator: np.random.Generator) -> Ints:
     """`count` random trees of one sentence: the chart cells of their 2n - 1 spans in ascending order, (count, 2n - 1).
 
     `scores` is the chart (n + 1, n + 1) of the sentence, which may be padded. A cell is start * (n + 1) + end with the

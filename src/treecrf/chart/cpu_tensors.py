@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from treecrf.arrays import Ints, Reals
 from treecrf.chart import cpu_backend
-from treecrf.chart.cpu_backend import Floats, Ints
 
 
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -29,6 +29,6 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))
 
 
-def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Floats, Ints]:
+def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Reals, Ints]:
     # NumPy has no bfloat16
     return scores.detach().to(torch.promote_types(scores.dtype, torch.float32)).numpy(), lengths.numpy()

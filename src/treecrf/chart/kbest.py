@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Reals
 from treecrf.chart import numpy_backend
-from treecrf.chart.cpu_backend import Floats
 
 
 class _Candidate(NamedTuple):
@@ -62,7 +62,7 @@ class LazyTrees:
     tree.
     """
 
-    def __init__(self, scores: Floats, length: int) -> None:
+    def __init__(self, scores: Reals, length: int) -> None:
         self.scores = scores.astype(np.float64)
         self.choices = scores.shape[-1]
         self.length = length

@@ -12,10 +12,10 @@ so that the results of a sentence do not depend on the rest of its batch.
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Floats, Ints, Mask
+from treecrf.arrays import Doubles, Ints, Mask, Reals
 
 
-def inside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles]:
+def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
     """beta by fencepost, and log Z of every sentence."""
     beta = _sentence_scores(scores, lengths)
     for width in range(2, beta.shape[1]):
@@ -25,7 +25,7 @@ def inside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles]:
     return beta, beta[np.arange(len(beta)), 0, lengths]
 
 
-def outside(scores: Floats, lengths: Ints, chart: Doubles) -> Floats:
+def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
     """The marginal of every span, for beta by fencepost; a sum over its parents, from wide to narrow spans."""
     beta, sentences = chart, np.arange(len(chart))
     span_scores = _sentence_scores(scores, lengths)
@@ -40,17 +40,17 @@ def outside(scores: Floats, lengths: Ints, chart: Doubles) -> Floats:
     log_z = beta[sentences, 0, lengths][:, None, None]
     is_feasible = log_z > -np.inf
     log_marginals = np.where(is_feasible, alpha + beta, -np.inf) - np.where(is_feasible, log_z, 0.0)
-    marginals: Floats = np.exp(log_marginals).astype(np.result_type(scores, np.float32))
+    marginals: Reals = np.exp(log_marginals).astype(np.result_type(scores, np.float32))
     return marginals
 
 
-def inside_outside(scores: Floats, lengths: Ints) -> tuple[Doubles, Doubles, Floats]:
+def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
     """The inside chart, log Z and the marginals."""
     chart, log_z = inside(scores, lengths)
     return chart, log_z, outside(scores, lengths, chart)
 
 
-def best_scores(scores: Floats, lengths: Ints) -> tuple[Doubles, Ints]:
+def best_scores(scores: Reals, lengths: Ints) -> tuple[Doubles, Ints]:
     """The score and the split of each span's best tree; the leftmost split wins a tie."""
     best = _sentence_scores(scores, lengths)
     splits = np.zeros(best.shape, dtype=np.int64)
@@ -62,7 +62,7 @@ def best_scores(scores: Floats, lengths: Ints) -> tuple[Doubles, Ints]:
     return best, splits
 
 
-def cky(scores: Floats, lengths: Ints) -> Mask:
+def cky(scores: Reals, lengths: Ints) -> Mask:
     """The best tree of every sentence; the leftmost split wins a tie."""
     _, splits = best_scores(scores, lengths)
     trees = np.zeros(splits.shape, dtype=np.bool_)
@@ -77,7 +77,7 @@ def cky(scores: Floats, lengths: Ints) -> Mask:
     return trees
 
 
-def _sentence_scores(scores: Floats, lengths: Ints) -> Doubles:
+def _sentence_scores(scores: Reals, lengths: Ints) -> Doubles:
     """The scores in float64, with -inf outside the sentences."""
     fenceposts = np.arange(scores.shape[1])
     is_span = (fenceposts[:, None] < fenceposts) & (fenceposts <= np.asarray(lengths)[:, None, None])

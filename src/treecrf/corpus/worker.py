@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from treecrf.chart.threads import set_num_threads
 from treecrf.corpus.line_parser import LineOptions, LineParser
 from treecrf.corpus.manifest import FILE_NAME
 from treecrf.corpus.output_record import InputStamp, model_digest
@@ -18,6 +17,7 @@ from treecrf.corpus.outputs import open_file
 from treecrf.corpus.records import Line
 from treecrf.corpus.shards import Shard, ShardReader
 from treecrf.files import rename_file
+from treecrf.threads import set_num_threads
 
 PARTIAL_FOLDER = ".parts"  # of shards that are being written
 

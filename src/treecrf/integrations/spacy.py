@@ -131,7 +131,7 @@ class TreeCRFComponent:
     def _limit_threads_after_fork(self) -> None:
         """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
         if os.getpid() != self._process_id:
-            from treecrf.chart.threads import set_num_threads
+            from treecrf.threads import set_num_threads
 
             set_num_threads(1)
             self._process_id = os.getpid()

@@ -8,7 +8,6 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treecrf.chart.threads import num_threads
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
@@ -43,6 +42,7 @@ from treecrf.parser.sampling import TreeSampling
 from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
+from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet, repeating_labels

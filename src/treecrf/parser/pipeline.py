@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
-from treecrf.chart.threads import num_threads, parallel_map
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.scores import Scores
@@ -13,6 +12,7 @@ from treecrf.parser.decoding import Decoded, ExpectedF1, decode
 from treecrf.parser.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences
 from treecrf.parser.loading import Scorer
+from treecrf.threads import num_threads, parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from safetensors.numpy import save as to_safetensors
 
+from treecrf.arrays import AnyArray
 from treecrf.config import parse_config, to_toml
 from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.data.model_config import BertConfig, ModelConfig
@@ -73,7 +73,7 @@ class ParserState:
 
     config: ParserConfig
     vocabulary: Vocabulary
-    weights: Mapping[str, npt.NDArray[Any]]  # as stored: see network/runtime/weights.py
+    weights: Mapping[str, AnyArray]  # as stored: see network/runtime/weights.py
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Ints
+from treecrf.arrays import Ints
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.tree_builder import write_brackets

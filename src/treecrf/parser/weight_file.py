@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 
+from treecrf.arrays import AnyArray
 from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.runtime.weights import SCALE_PREFIX
 
@@ -18,7 +18,7 @@ _INTEGERS = ("BOOL", "U8", "I16", "I32", "I64")  # buffers of encoders that tran
 _QUANTIZED = "I8"
 _MAX_WEIGHT = 1e30  # larger ones become infinite in float32 when they are multiplied
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, AnyArray]
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -98,7 +98,7 @@ def _check_type(name: str, header: Mapping[str, StoredWeight], path: Path, *, ha
         )
 
 
-def _is_finite(array: npt.NDArray[Any]) -> bool:
+def _is_finite(array: AnyArray) -> bool:
     """Whether all numbers are finite in float32; NaN is the minimum of an array that contains it."""
     if array.dtype.kind != "f" or not array.size:
         return True

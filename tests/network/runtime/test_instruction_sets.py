@@ -114,7 +114,7 @@ def test_trees_of_real_models_do_not_depend_on_batches_threads_and_instruction_s
     for name in kernels.instruction_sets():
         kernels.select(name)
         for threads in (1, 2):
-            monkeypatch.setattr("treecrf.chart.threads._chosen_count", threads)
+            monkeypatch.setattr("treecrf.threads._chosen_count", threads)
             runs.append(list(parser.brackets_many(sentences)))
             runs.append([line for words in sentences for line in parser.brackets_many([words])])
     assert all(run == runs[0] for run in runs)

@@ -12,7 +12,7 @@ import pytest
 
 from parser.decoding.random_scores import random_scores, select_sentence
 from parser.decoding.test_decode import to_torch
-from treecrf.chart import threads
+from treecrf import threads
 from treecrf.parser.decoding import ExpectedF1, decode, label_grammar
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.candidates import SPANS_PER_WORD, find_candidates

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles
+from treecrf.arrays import Doubles
 from treecrf.corpus.measures.error_factors import ERROR_FACTORS
 from treecrf.corpus.measures.totals import MEASURES, compute_measures
 

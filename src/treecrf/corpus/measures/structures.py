@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles
+from treecrf.arrays import Doubles
 from treecrf.trees.search import Forest, Pattern
 
 _FINITE = "MD|VBD|VBP|VBZ"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles
+from treecrf.arrays import Doubles
 from treecrf.corpus.measures.intervals import Measure, measure_counts
 from treecrf.corpus.measures.totals import COUNTS, MEASURES, count_trees, measures_of_language
 from treecrf.parser import Parser

@@ -6,7 +6,7 @@ follow from the counts of each sentence.
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Ints
+from treecrf.arrays import Doubles, Ints
 from treecrf.corpus.measures.structures import INDICES, PATTERNS, count_structures
 from treecrf.corpus.measures.word_scores import WordScores
 from treecrf.trees.search import Forest

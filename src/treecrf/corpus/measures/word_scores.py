@@ -7,9 +7,8 @@ word. The root and the part-of-speech tags are not constituents here.
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.chart.cpu_backend import Doubles, Ints, Mask
+from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.trees.search import Forest
 
 # tags with letters that are punctuation: hyphens and other marks of OntoNotes, and those of Chinese treebanks
@@ -124,7 +123,7 @@ class WordScores:
         first_words: Ints = self._words_before[np.flatnonzero(self.is_constituent)]
         return first_words
 
-    def _sum_at_words(self, word_indices: Ints, weights: Doubles | None) -> npt.NDArray[np.float64]:
+    def _sum_at_words(self, word_indices: Ints, weights: Doubles | None) -> Doubles:
         return np.bincount(word_indices, weights, minlength=len(self.words)).astype(np.float64)
 
     def _sum_over_ancestors(self, values: Ints) -> Ints:

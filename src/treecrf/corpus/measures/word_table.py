@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles
+from treecrf.arrays import Doubles
 from treecrf.corpus.measures.intervals import Interval
 from treecrf.corpus.measures.word_scores import WordScores
 from treecrf.parser.tree_samples import TreeSamples

@@ -8,10 +8,8 @@ searches. Batches hold NumPy arrays; `nn.batch` copies them to torch tensors.
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from treecrf.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 Array = TypeVar("Array")  # of NumPy, or of torch on a device
 
 IGNORED = -100  # the class id of an item whose gold class is not in the vocabulary; every loss skips it

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import Ints
 
 Indices = Ints  # of sentences
 

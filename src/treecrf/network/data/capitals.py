@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import Ints
 
 _NO_CASE, _LOWER, _CAPITALIZED, _UPPER, _INITIAL, _MIXED = range(6)
 _CASED_CLASSES = 5  # all but the first

@@ -10,7 +10,8 @@ from itertools import chain
 
 import numpy as np
 
-from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, Ints
+from treecrf.arrays import Ints
+from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
 from treecrf.network.data.capitals import classes_in_context, word_class
 from treecrf.network.data.subwords import SubwordTokenizer, build_segments
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary

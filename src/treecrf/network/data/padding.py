@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.network.data.batch import IGNORED, PAD, Batch, Ints
+from treecrf.arrays import Ints
+from treecrf.network.data.batch import IGNORED, PAD, Batch
 from treecrf.network.data.bucketing import Indices
 
 _PIECE_MULTIPLE = 8  # padded segments have a multiple of so many pieces

@@ -4,11 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.network.data.batch import Ints
-
-Floats = npt.NDArray[np.float32]
+from treecrf.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import Ints
 from treecrf.network.data.tokenizers import Tokenizer, load_saved_tokenizer, load_tokenizer
 
 _PIECES_PER_WORD = 20  # further pieces of a word are dropped

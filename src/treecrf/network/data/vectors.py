@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from treecrf.arrays import Floats
 
 _LINES_PER_BLOCK = 10_000
 
@@ -22,7 +23,7 @@ class Vectors:
     """Words and their vectors in the order of the file; the first vector of a repeated word counts."""
 
     words: list[str]
-    matrix: npt.NDArray[np.float32]  # (words, size)
+    matrix: Floats  # (words, size)
     duplicates: int  # lines that were skipped because their word is repeated
 
     @property
@@ -40,7 +41,7 @@ def read_vectors(path: str | Path) -> Vectors:
     """Reads a text file with a word and its numbers on each line, with or without a header line of counts."""
     path = Path(path)
     rows: dict[str, int] = {}
-    blocks: list[npt.NDArray[np.float32]] = []
+    blocks: list[Floats] = []
     duplicates = 0
     size = 0
     lines: list[_Line] = []
@@ -116,7 +117,7 @@ def _split_word_with_spaces(path: Path, number: int, text: str, size: int) -> tu
     return " ".join(word), " ".join(values)
 
 
-def _parse_block(path: Path, lines: list[_Line], size: int) -> npt.NDArray[np.float32]:
+def _parse_block(path: Path, lines: list[_Line], size: int) -> Floats:
     if not lines:
         return np.zeros((0, size), dtype=np.float32)
     try:

@@ -8,9 +8,9 @@ from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.network.data.batch import IGNORED, SPECIAL, UNK, Ints, Sizes
+from treecrf.arrays import Floats, Ints
+from treecrf.network.data.batch import IGNORED, SPECIAL, UNK, Sizes
 from treecrf.network.data.vectors import Vectors
 from treecrf.text.normalization import Normalization, normalizer
 from treecrf.trees.tree import Tree
@@ -107,7 +107,7 @@ class Vocabulary:
             vectors=0 if self.vectors is None else words + len(self.vectors),
         )
 
-    def vector_table(self, vectors: Vectors, *, unknown: str = "") -> npt.NDArray[np.float32]:
+    def vector_table(self, vectors: Vectors, *, unknown: str = "") -> Floats:
         """The pretrained vectors in the order of word ids; zero for words without a vector."""
         table = np.zeros((self.sizes.vectors, vectors.size), dtype=np.float32)
         ids = {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}

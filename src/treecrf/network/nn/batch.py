@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from treecrf.network.data.batch import ArrayBatch, Batch, Ints
+from treecrf.arrays import Ints
+from treecrf.network.data.batch import ArrayBatch, Batch
 
 _ARRAYS = tuple(field.name for field in fields(ArrayBatch) if field.type not in ("int", int))
 

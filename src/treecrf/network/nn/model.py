@@ -1,5 +1,6 @@
 """The parser's network: from batches of sentences to scores of spans, labels and tags."""
 
+import threading
 from collections.abc import Callable
 
 import torch
@@ -16,8 +17,9 @@ from treecrf.network.nn.losses import Loss, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
 from treecrf.network.nn.outputs import TensorScores
 from treecrf.network.nn.scorers import Biaffine, Minus
-from treecrf.network.nn.threads import use_one_torch_thread
 from treecrf.network.nn.transformer import Transformer
+
+_THREADS_LOCK = threading.Lock()  # torch's number of threads is global
 
 
 class SpanModel(nn.Module):
@@ -54,7 +56,7 @@ class SpanModel(nn.Module):
 
     @property
     def initialize_thread(self) -> Callable[[], None]:
-        """What a thread calls once before it scores batches beside other threads."""
+        """The function that each scoring thread calls once, before its first batch."""
         return use_one_torch_thread
 
     def score(self, batch: Batch) -> Scores:
@@ -130,6 +132,18 @@ class SpanModel(nn.Module):
     def loss(self, batch: TensorBatch, soft_targets: SoftTargets | None = None) -> Loss:
         """The losses of the gold trees and of soft targets, if there are any."""
         return compute_loss(self.config.loss, self(batch), batch, soft_targets, margin=self.config.margin)
+
+
+def use_one_torch_thread() -> None:
+    """Makes torch's operations in the current thread run on that thread alone; other threads keep their number."""
+    with _THREADS_LOCK:
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        torch.get_num_threads()  # a thread adopts the number at its first query
+        # the number for threads that start later has changed too; another thread sets it, which keeps its own number
+        other_thread = threading.Thread(target=torch.set_num_threads, args=(before,))
+        other_thread.start()
+        other_thread.join()
 
 
 def _to_float32(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:

@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from treecrf.network.data.batch import Ints
-from treecrf.network.data.scores import Floats, Scores
+from treecrf.arrays import Floats, Ints
+from treecrf.network.data.scores import Scores
 from treecrf.network.nn.batch import Spans
 from treecrf.network.nn.scorers import Biaffine, Minus
 

@@ -5,8 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from treecrf.network.data.batch import Ints
-from treecrf.network.data.scores import Floats
+from treecrf.arrays import Floats, Ints
 from treecrf.network.runtime.weights import EmbeddingTable
 
 CACHE_BYTES = 8 << 20

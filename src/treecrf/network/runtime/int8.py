@@ -12,12 +12,9 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.chart.threads import num_threads, run_on_threads
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import AnyArray, Floats, Ints
 from treecrf.network.data.model_config import BertConfig
-from treecrf.network.data.scores import Floats
 from treecrf.network.runtime.packed_weights import (
     LANES,
     TILE_COLUMNS,
@@ -28,6 +25,7 @@ from treecrf.network.runtime.packed_weights import (
     tile_gates,
 )
 from treecrf.network.runtime.weights import Matrix, Weights
+from treecrf.threads import num_threads, run_on_threads
 
 try:
     from treecrf.network.runtime import _kernels
@@ -42,8 +40,6 @@ _LSTM_BLOCK = 36  # the most sequences that an LSTM advances at once: their stat
 _VARIABLE = "TREECRF_ISA"
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
 _ENCODER_ROWS = 4  # a row of the encoder takes at least as long as so many rows of a linear layer
-
-Arrays = Sequence[npt.NDArray[Any]]
 
 
 @cache
@@ -154,7 +150,7 @@ class Lstm:
 
     def __init__(self, inputs: Matrix, hidden: Matrix, bias: Floats) -> None:
         self._sizes = inputs.rows.shape[2], hidden.rows.shape[2]
-        packed: list[npt.NDArray[Any]] = []
+        packed: list[AnyArray] = []
         for direction in range(2):
             select = itemgetter(direction)
             packed += pack(inputs.map(select).map(tile_gates), tile_gates(bias[direction][:, None])[:, 0])
@@ -236,7 +232,7 @@ def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, si
 
 
 def run_kernel(
-    kernel: Callable[..., None], work: int, *settings: Any, arrays: Sequence[npt.NDArray[Any] | None], out: Any
+    kernel: Callable[..., None], work: int, *settings: Any, arrays: Sequence[AnyArray | None], out: Any
 ) -> None:
     """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
@@ -248,7 +244,7 @@ def run_kernel(
 class _ParameterTable:
     """Arrays of parameters, which it keeps in memory, and their addresses as an array."""
 
-    def __init__(self, parameters: Arrays) -> None:
+    def __init__(self, parameters: Sequence[AnyArray]) -> None:
         self._parameters = [np.ascontiguousarray(parameter) for parameter in parameters]
         self.addresses = np.array(list(map(address_of, self._parameters)), np.int64)
 
@@ -270,7 +266,7 @@ def _lstm_block(sequences: int) -> int:
     return _TILE_ROWS if num_threads() > 1 else max(_TILE_ROWS, -(-sequences // blocks))
 
 
-def _linear(weights: Weights) -> list[npt.NDArray[Any]]:
+def _linear(weights: Weights) -> list[AnyArray]:
     return pack(weights.matrix("weight"), weights["bias"])
 
 

@@ -1,12 +1,10 @@
 """Weights as the compiled kernels read them: tiles of bytes, in the order of the products."""
 
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.network.data.scores import Floats
+from treecrf.arrays import AnyArray, Floats
 from treecrf.network.runtime.weights import Matrix
 
 with suppress(ImportError):  # there is none if there was no C compiler at installation
@@ -16,12 +14,12 @@ LANES = 16  # LANES, TILE in kernels.h
 TILE_COLUMNS = 64
 
 
-def address_of(array: npt.NDArray[Any]) -> int:
+def address_of(array: AnyArray) -> int:
     """Where the numbers of an array are in memory."""
     return int(array.__array_interface__["data"][0])
 
 
-def pack(weight: Matrix, bias: Floats | None = None) -> list[npt.NDArray[Any]]:
+def pack(weight: Matrix, bias: Floats | None = None) -> list[AnyArray]:
     """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
     rows = weight.rows
     outputs, inputs = len(rows) + -len(rows) % TILE_COLUMNS, rows.shape[1] + -rows.shape[1] % LANES
@@ -52,7 +50,7 @@ def split_classes(x: Floats) -> Floats:
     return padded.reshape(len(x), -1, LANES, x.shape[2]).swapaxes(0, 1)
 
 
-def tile_gates(weight: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def tile_gates(weight: AnyArray) -> AnyArray:
     """Reorders weights (4 * size, inputs) for lstm.h: the four gates of each 16 units, padded with zeros."""
     gates = weight.reshape(4, -1, weight.shape[1])
     padded = np.pad(gates, ((0, 0), (0, -gates.shape[1] % LANES), (0, 0))).reshape(4, -1, LANES, weight.shape[1])

@@ -4,11 +4,9 @@ The tests compare the kernels with them. They also run where the kernels cannot.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import Floats, Ints, Mask
 from treecrf.network.data.model_config import BertConfig
-from treecrf.network.data.scores import Floats
 from treecrf.network.runtime.weights import Matrix, Weights
 
 
@@ -123,7 +121,7 @@ class _BertLayer:
         self._out = _linear(weights.below("output.dense"))
         self._norm = _LayerNorm(weights.below("output.LayerNorm"), config.layer_norm_eps)
 
-    def __call__(self, hidden: Floats, is_piece: npt.NDArray[np.bool_]) -> Floats:
+    def __call__(self, hidden: Floats, is_piece: Mask) -> Floats:
         query, key, value = (self._split_heads(linear(hidden)) for linear in self._qkv)  # (w, heads, p, d / heads)
         logits = query @ key.swapaxes(2, 3) / np.float32(query.shape[-1] ** 0.5)
         context = softmax(np.where(is_piece[:, None, None], logits, -np.inf)) @ value

@@ -9,9 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
-from treecrf.network.data.batch import Batch, Ints
+from treecrf.arrays import Floats, Ints
+from treecrf.network.data.batch import Batch
 from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
-from treecrf.network.data.scores import Floats, Scores
+from treecrf.network.data.scores import Scores
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.char_vectors import CharVectors
 from treecrf.network.runtime.weights import Weights

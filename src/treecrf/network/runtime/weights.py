@@ -7,12 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from treecrf.network.data.batch import Ints
-from treecrf.network.data.scores import Floats
-
-Array = npt.NDArray[Any]
+from treecrf.arrays import AnyArray, Floats, Ints
 
 SCALE_PREFIX = "scale/"  # a weight's scales are stored under this prefix and the weight's name
 _MIN_SIZE = 4096  # numbers; smaller arrays are not quantized
@@ -21,7 +17,7 @@ _MIN_SIZE = 4096  # numbers; smaller arrays are not quantized
 class Weights:
     """Weights by name, in float32. Quantized ones are converted at each access, so that only bytes stay in memory."""
 
-    def __init__(self, arrays: Mapping[str, Array], prefix: str = "") -> None:
+    def __init__(self, arrays: Mapping[str, AnyArray], prefix: str = "") -> None:
         self._arrays = arrays
         self._prefix = prefix
 
@@ -52,10 +48,10 @@ class Weights:
 class Matrix(NamedTuple):
     """Rows of floats, or rows of bytes with one scale for each; any number of dimensions."""
 
-    rows: Array
-    scales: Array | None = None  # like rows, with a last dimension of 1
+    rows: AnyArray
+    scales: AnyArray | None = None  # like rows, with a last dimension of 1
 
-    def map(self, function: Callable[[Array], Array]) -> "Matrix":
+    def map(self, function: Callable[[AnyArray], AnyArray]) -> "Matrix":
         """Applies a function that moves or selects whole rows."""
         return Matrix(function(self.rows), None if self.scales is None else function(self.scales))
 
@@ -75,7 +71,7 @@ class Matrix(NamedTuple):
 class EmbeddingTable:
     """Vectors by id, as floats, or as bytes with one scale per vector."""
 
-    def __init__(self, rows: Array, scales: Array | None) -> None:
+    def __init__(self, rows: AnyArray, scales: AnyArray | None) -> None:
         self._rows = rows
         self._scales = scales
 
@@ -83,13 +79,13 @@ class EmbeddingTable:
         return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
 
 
-def quantize_weights(weights: Mapping[str, Array], step: float = 0.0) -> dict[str, Array]:
+def quantize_weights(weights: Mapping[str, AnyArray], step: float = 0.0) -> dict[str, AnyArray]:
     """The weights with large matrices as bytes, for `dequantize_weights`.
 
     A weight is rounded to a multiple of `step` times the root mean square of its row, or of 1/127 of the largest weight
     of its row if that is more. With larger steps, most bytes are small, and archives compress them better.
     """
-    quantized: dict[str, Array] = {}
+    quantized: dict[str, AnyArray] = {}
     for name, weight in weights.items():
         if weight.dtype.kind != "f" or weight.ndim < 2 or weight.size < _MIN_SIZE:
             quantized[name] = weight
@@ -108,16 +104,16 @@ def _root_mean_square(rows: Floats) -> Floats:
     return root
 
 
-def dequantize_weights(weights: Mapping[str, Array]) -> dict[str, Array]:
+def dequantize_weights(weights: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """The weights in float32, whether they were quantized or not."""
     return {name: _dequantize(weights, name) for name in weights if not name.startswith(SCALE_PREFIX)}
 
 
-def _dequantize(weights: Mapping[str, Array], name: str) -> Any:
+def _dequantize(weights: Mapping[str, AnyArray], name: str) -> Any:
     return _to_float32(weights[name], weights.get(SCALE_PREFIX + name))
 
 
-def _to_float32(weight: Array, scale: Array | None) -> Any:
+def _to_float32(weight: AnyArray, scale: AnyArray | None) -> Any:
     if scale is not None:
         return np.multiply(weight, scale, dtype=np.float32)  # without a float copy of the bytes
     return weight.astype(np.float32, copy=False) if weight.dtype.kind == "f" else weight

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.chart import inside_outside
-from treecrf.chart.cpu_backend import Doubles, Floats, Ints
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 
@@ -18,15 +18,15 @@ class BracketDistribution:
     Forbidden spans have a score of -inf. The scores of a max-margin model are used as log-potentials.
     """
 
-    scores: Floats
+    scores: Reals
     lengths: Ints  # (b,)
     log_z: Doubles  # (b,)
-    marginals: Floats  # the probability of every span
+    marginals: Reals  # the probability of every span
 
     @staticmethod
     def of(scores: Scores) -> "BracketDistribution":
         """The distribution that a batch's scores define."""
-        spans: Floats = scores.spans
+        spans: Reals = scores.spans
         if not scores.is_crf and scores.labels is not None:
             spans = np.where(spans == -np.inf, -np.inf, logsumexp(scores.labels)).astype(spans.dtype)
         _, log_z, marginals = inside_outside(spans, scores.lengths)

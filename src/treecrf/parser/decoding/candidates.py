@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Floats, Ints
+from treecrf.arrays import Ints, Reals
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.expected_f1 import ExpectedF1
@@ -15,7 +15,7 @@ _REQUIRED = np.float32(1e6)  # utility of constituents that a constraint require
 LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
 
 
-def find_candidates(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) -> Candidates:
+def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> Candidates:
     """The candidates of a batch, given the marginals of its spans.
 
     A label's utility is at most that of the most probable label, unless that label has no constituents: see
@@ -64,7 +64,7 @@ def best_tags(scores: Scores) -> Ints:
     return scores.tags.argmax(-1)[is_word]
 
 
-def _most_probable(flat_marginals: Floats, lengths: Ints, size: int) -> Ints:
+def _most_probable(flat_marginals: Reals, lengths: Ints, size: int) -> Ints:
     """The cells of spans above the minimal probability, at most SPANS_PER_WORD for each word of a sentence."""
     cells = np.flatnonzero(flat_marginals >= MIN_PROBABILITY)
     sentences = cells // size**2

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Floats, Ints, Mask
 from treecrf.chart import inside
-from treecrf.chart.cpu_backend import Ints, Mask
-from treecrf.network.data.scores import Floats, Scores
+from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.treebank.binarize import LabelSet
 

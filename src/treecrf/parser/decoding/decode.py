@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treecrf.arrays import Ints, Mask, Reals
 from treecrf.chart import cky
-from treecrf.chart.cpu_backend import Floats, Ints, Mask
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.candidates import best_tags, find_candidates, sentence_cells
@@ -66,7 +66,7 @@ def decode(
     return _label_trees(scores, _best_trees(scores, marginals))
 
 
-def _best_trees(scores: Scores, chart: Floats) -> Mask:
+def _best_trees(scores: Scores, chart: Reals) -> Mask:
     """The trees with the highest sum of a chart's values, as boolean charts."""
     if isinstance(scores, ConstrainedScores):
         chart = np.where(scores.spans == -np.inf, -np.inf, chart)
@@ -86,7 +86,7 @@ def _decoded(scores: Scores, cells: Ints, labels: Ints) -> Decoded:
     return Decoded(starts=cells // size % size, ends=cells % size, labels=labels, tags=tags)
 
 
-def _maximize_expected_f1(scores: Scores, marginals: Floats, expected_f1: ExpectedF1) -> Decoded:
+def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> Decoded:
     """The trees of maximal utility; among equals, those with the most spans expected to be correct.
 
     The span of the whole sentence is in every tree, so it always gets its most probable label.

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Floats, Ints
-from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.parser.decoding.label_grammar import LabelGrammar
 from treecrf.parser.decoding.log_space import log_softmax
+from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import LabelSet
 
 try:
@@ -33,8 +33,8 @@ class RankedLabels(NamedTuple):
     """The most probable labels of spans, in descending order; all arrays are (spans, choices)."""
 
     labels: Ints
-    utility: Floats
-    probabilities: Floats  # of the labels, given the span
+    utility: Reals
+    probabilities: Reals  # of the labels, given the span
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,7 +80,7 @@ class ExpectedF1:
         first_entries = np.concatenate([[0], self.constituents.sum(1).astype(np.int64).cumsum()])
         return first_entries, np.ascontiguousarray(self.constituents.nonzero()[1])
 
-    def best_labels(self, label_scores: Floats, marginals: Floats) -> tuple[Floats, Ints]:
+    def best_labels(self, label_scores: Reals, marginals: Reals) -> tuple[Reals, Ints]:
         """Returns the utility and the label of each span, for label scores (spans, labels) and marginals (spans,).
 
         Label scores are -inf where a constraint forbids the label.
@@ -90,7 +90,7 @@ class ExpectedF1:
         is_dropped = (utility < 0) & (label_scores[:, self.empty_label] > -np.inf)
         return np.where(is_dropped, np.float32(0), utility), np.where(is_dropped, self.empty_label, labels)
 
-    def rank_labels(self, label_scores: Floats, marginals: Floats, *, choices: int) -> RankedLabels:
+    def rank_labels(self, label_scores: Reals, marginals: Reals, *, choices: int) -> RankedLabels:
         """The most probable labels of each span, for label scores (spans, labels) and marginals (spans,)."""
         if _compiled and label_scores.dtype == marginals.dtype == np.float32:
             return self._compiled_rank_labels(label_scores, marginals, choices)
@@ -102,7 +102,7 @@ class ExpectedF1:
         label_probabilities = np.take_along_axis(probabilities, labels, -1)
         return RankedLabels(labels, utility.astype(np.float32), label_probabilities.astype(np.float32))
 
-    def _compiled_rank_labels(self, label_scores: Floats, marginals: Floats, choices: int) -> RankedLabels:
+    def _compiled_rank_labels(self, label_scores: Reals, marginals: Reals, choices: int) -> RankedLabels:
         spans = len(label_scores)
         first_entries, columns = self._sparse
         settings = (spans, *self.constituents.shape, len(columns), choices, self.threshold)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Ints
+from treecrf.arrays import Doubles, Ints
 from treecrf.trees.tree import Tree, unescape
 from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 

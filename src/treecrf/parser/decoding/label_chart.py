@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Ints
 from treecrf.chart import inside
-from treecrf.chart.cpu_backend import Doubles, Ints
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp

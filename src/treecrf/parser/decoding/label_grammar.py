@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Floats, Ints
-from treecrf.chart.threads import num_threads, run_on_threads
+from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.parser.decoding.grammar import Grammar
+from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import unary_chain
 
 try:
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
     size: int  # of the chart: more than the words of the longest sentence
     cells: Ints  # (spans,) flat chart cells, ascending
     labels: Ints  # (spans, choices); NO_LABEL: fewer choices
-    utility: Floats  # (spans, choices)
+    utility: Reals  # (spans, choices)
     # (b,) the label of the sentence's span if that label has no constituents; or NO_LABEL: it is one of the choices
     sentence_labels: Ints
 

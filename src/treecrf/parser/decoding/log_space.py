@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Doubles, Floats
+from treecrf.arrays import Doubles, Reals
 
 
-def logsumexp(values: Floats) -> Doubles:
+def logsumexp(values: Reals) -> Doubles:
     """The log of the sum of exponentials over the last axis; -inf if all values are -inf."""
     doubles = np.ascontiguousarray(values, dtype=np.float64)
     maxima = doubles.max(-1)
@@ -15,7 +15,7 @@ def logsumexp(values: Floats) -> Doubles:
     return log_sums + finite_maxima
 
 
-def log_softmax(values: Floats) -> Doubles:
+def log_softmax(values: Reals) -> Doubles:
     """The log-probabilities over the last axis; all -inf if all values are -inf."""
     log_sums = logsumexp(values)
     log_probs: Doubles = values.astype(np.float64) - np.where(log_sums == -np.inf, 0.0, log_sums)[..., None]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Mask
 from treecrf.chart import inside
-from treecrf.chart.cpu_backend import Doubles, Mask
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp

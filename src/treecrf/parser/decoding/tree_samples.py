@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treecrf.chart.cpu_backend import Ints
+from treecrf.arrays import Ints
 from treecrf.chart.cpu_sampling import sample_rows, sample_trees
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.chart import cky, inside_outside
-from treecrf.chart.cpu_backend import Doubles, Ints, Mask
 from treecrf.parser.decoding.label_chart import Constituents, LabelChart
 from treecrf.parser.decoding.tree_probability import Position, compatible_spans
 

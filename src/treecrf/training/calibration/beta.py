@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from treecrf.arrays import Doubles
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.training.calibration.reliability import FloatArray
 
 _STEPS = 50  # Newton's method needs about ten
 _MIN_STEP = 1e-9
@@ -28,10 +28,10 @@ def fit_beta(probabilities: Sequence[float], is_correct: Sequence[bool]) -> Beta
     return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else BetaCalibration()
 
 
-def fit_logistic(features: FloatArray, targets: FloatArray, *, start: FloatArray) -> FloatArray:
+def fit_logistic(features: Doubles, targets: Doubles, *, start: Doubles) -> Doubles:
     """The weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
 
-    def loss(weights: FloatArray) -> float:
+    def loss(weights: Doubles) -> float:
         logits = features @ weights
         return float((np.logaddexp(0, logits) - targets * logits).sum() + _RIDGE / 2 * ((weights - start) ** 2).sum())
 

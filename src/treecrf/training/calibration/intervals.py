@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Doubles
 from treecrf.training.calibration.predictions import Forecasts
-from treecrf.training.calibration.reliability import BINS, FloatArray, bin_numbers
+from treecrf.training.calibration.reliability import BINS, bin_numbers
 
 RESAMPLES = 2000
 
@@ -44,7 +45,7 @@ def estimate_error(
     return ErrorEstimate(_error(sums.sum(0)), low, high, len(p))
 
 
-def _error(sums: FloatArray) -> float:
+def _error(sums: Doubles) -> float:
     return float(abs(sums[:-1]).sum() / sums[-1])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from treecrf.network.data.batch import Ints
+from treecrf.arrays import Ints
 from treecrf.network.data.bucketing import sorted_batches
 from treecrf.network.data.scores import Scores
 from treecrf.parser import Parser

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from treecrf.arrays import Doubles, Ints
 
 BINS = 15
 _CLIP = 1e-6  # bounds the log loss of one prediction at about 14
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Bin(NamedTuple):
@@ -36,7 +35,7 @@ class Reliability:
 
 
 def reliability(
-    probabilities: Sequence[float] | FloatArray, is_correct: Sequence[bool], *, bins: int = BINS
+    probabilities: Sequence[float] | Doubles, is_correct: Sequence[bool], *, bins: int = BINS
 ) -> Reliability:
     """The reliability of predictions, in bins of equal width.
 
@@ -66,15 +65,15 @@ def reliability(
     )
 
 
-def bin_numbers(probabilities: FloatArray, bins: int = BINS) -> npt.NDArray[np.int64]:
+def bin_numbers(probabilities: Doubles, bins: int = BINS) -> Ints:
     """The number of the bin of equal width that contains each probability."""
     return np.minimum((probabilities * bins).astype(np.int64), bins - 1)
 
 
-def log_losses(probabilities: FloatArray, targets: FloatArray) -> FloatArray:
+def log_losses(probabilities: Doubles, targets: Doubles) -> Doubles:
     """The log loss of each prediction, in nats; probabilities are clipped."""
     p = probabilities.clip(_CLIP, 1 - _CLIP)
-    losses: FloatArray = -np.where(targets > 0, np.log(p), np.log1p(-p))
+    losses: Doubles = -np.where(targets > 0, np.log(p), np.log1p(-p))
     return losses
 
 
@@ -87,7 +86,7 @@ class CoveragePoint(NamedTuple):
 
 
 def coverage_curve(
-    confidences: Sequence[float] | FloatArray, counts: Sequence[tuple[int, int, int]], *, points: int = 20
+    confidences: Sequence[float] | Doubles, counts: Sequence[tuple[int, int, int]], *, points: int = 20
 ) -> list[CoveragePoint]:
     """F1 by coverage, from few to all sentences; `counts` has the gold, predicted and matched brackets of each."""
     if not len(confidences):

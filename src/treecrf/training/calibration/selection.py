@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf.arrays import Doubles
 from treecrf.training.calibration.predictions import Predictions
-from treecrf.training.calibration.reliability import FloatArray
 
 
 class Candidates(NamedTuple):
     """Units that can be kept or left out: constituents or sentences."""
 
-    confidences: FloatArray  # (units,)
-    correct: FloatArray  # (units,): correct predictions of each unit
-    predictions: FloatArray  # (units,)
+    confidences: Doubles  # (units,)
+    correct: Doubles  # (units,): correct predictions of each unit
+    predictions: Doubles  # (units,)
 
 
 class Selection(NamedTuple):
@@ -45,12 +45,12 @@ def candidates(predictions: Predictions) -> dict[str, Candidates]:
     }
 
 
-def mean_probabilities(predictions: Predictions) -> FloatArray:
+def mean_probabilities(predictions: Predictions) -> Doubles:
     """The mean probability of each sentence's predicted constituents; 1 if it has none."""
     sizes = np.asarray([predicted for _, predicted, _ in predictions.counts], int)
     sentences = np.repeat(np.arange(len(sizes)), sizes)
     sums = np.bincount(sentences, predictions.labeled.probabilities, minlength=len(sizes))
-    means: FloatArray = np.where(sizes > 0, sums / np.maximum(sizes, 1), 1.0)
+    means: Doubles = np.where(sizes > 0, sums / np.maximum(sizes, 1), 1.0)
     return means
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from treecrf.arrays import Doubles, Floats
 from treecrf.chart import inside_outside
 from treecrf.network.data.scores import Scores
 from treecrf.network.nn import SpanModel
@@ -21,7 +21,7 @@ from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.training.calibration.predictions import decoded_cells, score_batches
-from treecrf.training.calibration.reliability import FloatArray, log_losses
+from treecrf.training.calibration.reliability import log_losses
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
@@ -60,9 +60,9 @@ def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence
 class _Grid(NamedTuple):
     """Probabilities of predicted constituents at each temperature."""
 
-    spans: FloatArray  # (temperatures, constituents): of the constituent's span
-    labels: FloatArray  # (temperatures, constituents): of the constituent's label, given the span
-    is_correct: FloatArray  # (constituents,)
+    spans: Doubles  # (temperatures, constituents): of the constituent's span
+    labels: Doubles  # (temperatures, constituents): of the constituent's label, given the span
+    is_correct: Doubles  # (constituents,)
 
 
 def _probabilities_on_grid(
@@ -83,7 +83,7 @@ def _probabilities_on_grid(
     return _Grid(np.stack(marginals).astype(float), np.stack(name_probabilities), np.array(is_correct, float))
 
 
-def _marginals(scores: Scores, temperature: float) -> npt.NDArray[np.float32]:
+def _marginals(scores: Scores, temperature: float) -> Floats:
     """The probabilities of spans at a temperature."""
     spans = scores.spans / np.float32(temperature)
     if scores.labels is not None:

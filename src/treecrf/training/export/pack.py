@@ -6,9 +6,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
+from treecrf.arrays import Floats
 from treecrf.config import read_config, to_toml, tomllib
 from treecrf.parser import Parser
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, TreebankInfo, model_bytes
@@ -26,8 +24,6 @@ from treecrf.training.export.run_defaults import (
 )
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
 from treecrf.trees.treebank.binarize import constituent_labels
-
-Floats = npt.NDArray[np.float32]
 
 _TRAINED, _PRETRAINED = "inputs.words.trained.weight", "inputs.words.pretrained.weight"  # tables of word vectors
 

@@ -1,4 +1,4 @@
-"""Threads: how many there are, one compiled kernel on several of them, and a function applied to items in parallel."""
+"""Threads for parsing on a CPU: their number, a compiled kernel on several of them, and a parallel map over items."""
 
 import os
 import threading
@@ -26,7 +26,7 @@ _chosen_count: int | None = None
 def num_threads() -> int:
     """The number of threads that parse on a CPU; 1 in a thread that `parallel_map` has started.
 
-    It is that of `set_num_threads`, of the variables TREECRF_NUM_THREADS or OMP_NUM_THREADS, or else the number of
+    `set_num_threads` sets it, else the variables TREECRF_NUM_THREADS or OMP_NUM_THREADS; the default is the number of
     processors that this process may use.
     """
     return 1 if _this_thread.is_mapping else _chosen_count or _default_count()

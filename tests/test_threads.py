@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from treecrf.chart import threads
-from treecrf.chart.threads import num_threads, parallel_map, set_num_threads
+from treecrf import threads
+from treecrf.threads import num_threads, parallel_map, set_num_threads
 
 
 @pytest.fixture(autouse=True)
