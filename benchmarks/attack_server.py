@@ -9,55 +9,23 @@ given. The table has the worst seconds of both probers, the server's memory befo
 seconds after it, and how the attacker was answered.
 """
 
-import argparse
 import http.client
 import json
 import os
-import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+
+from common import command_line, resident_megabytes
+from server_process import start_server
 
 ATTACK_SECONDS = 10.0
 TIMEOUT = 300.0
 ATTACKER = "127.0.0.1"
-
-
-class Server:
-    """A server process."""
-
-    def __init__(self, model: str, *options: str) -> None:
-        command = [sys.executable, "-m", "treecrf", "serve", "--model", model, "--port", "0", "--device", "cpu"]
-        command += ["--corenlp"]
-        self.process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if match := re.search(r"running on http://127.0.0.1:(\d+)", line):
-                self.port = int(match[1])
-                break
-        else:
-            raise RuntimeError("the server did not start")
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
-
-    def memory_megabytes(self) -> float:
-        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
-
-    def stop(self, seconds: float = TIMEOUT) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
 
 
 def post(port: int, path: str, body: bytes, *, address: str = ATTACKER, kind: str = "application/json") -> str:
@@ -277,40 +245,40 @@ def attack_long_words(port: int) -> object:
 
 def attack_connections(port: int) -> object:
     """900 idle connections, which are opened again when the server closes them."""
-    sockets = [connect(port) for _ in range(900)]
-    deadline = time.monotonic() + ATTACK_SECONDS
-    while time.monotonic() < deadline:
-        for number, one in enumerate(sockets):
-            one.setblocking(False)
-            try:
-                is_closed = one.recv(1) == b""
-            except BlockingIOError:
-                is_closed = False
-            except OSError:
-                is_closed = True
-            if is_closed:
-                one.close()
-                sockets[number] = connect(port)
-        time.sleep(0.1)
-    for one in sockets:
-        one.close()
-    return "left"
+
+    def check(one: socket.socket) -> None:
+        one.setblocking(False)
+        try:
+            if one.recv(1) == b"":
+                raise ConnectionResetError
+        except BlockingIOError:
+            pass  # still open
+
+    return hold_connections(port, 900, check, pause=0.1)
 
 
 def attack_slow_bodies(port: int) -> object:
     """600 connections that each announce a body and send a byte of it per second."""
     head = b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
-    sockets = [connect(port) for _ in range(600)]
+    return hold_connections(port, 600, lambda one: one.sendall(b" "), head=head, pause=1)
+
+
+def hold_connections(
+    port: int, count: int, use: Callable[[socket.socket], None], *, head: bytes = b"", pause: float
+) -> str:
+    """Holds connections and uses each after every pause; a connection that fails is opened again."""
+    sockets = [connect(port) for _ in range(count)]
     for one in sockets:
         one.sendall(head)
-    for _ in range(int(ATTACK_SECONDS)):
+    deadline = time.monotonic() + ATTACK_SECONDS
+    while time.monotonic() < deadline:
         for number, one in enumerate(sockets):
             try:
-                one.sendall(b" ")
+                use(one)
             except OSError:
                 one.close()
                 sockets[number] = connect(port)
-        time.sleep(1)
+        time.sleep(pause)
     for one in sockets:
         one.close()
     return "left"
@@ -330,42 +298,39 @@ ATTACKS: dict[str, Callable[[int], object]] = {
 
 
 def measure(name: str, model: str, probe_address: str) -> None:
-    server = Server(model)
-    post(server.port, "/parse", b'{"tokens": ["a", "cat"]}')
-    base = peak = server.memory_megabytes()
-    probes = [
-        Probe(server.port, "/health", b"", probe_address),
-        Probe(server.port, "/parse", b'{"tokens": ["a", "cat"]}', probe_address),
-    ]
-    with ThreadPoolExecutor(1) as pool:
+    with start_server(model, "--corenlp") as server, ThreadPoolExecutor(1) as pool:
+        post(server.port, "/parse", b'{"tokens": ["a", "cat"]}')
+        base = peak = resident_megabytes(server.process.pid)
+        probes = [
+            Probe(server.port, "/health", b"", probe_address),
+            Probe(server.port, "/parse", b'{"tokens": ["a", "cat"]}', probe_address),
+        ]
         attack = pool.submit(ATTACKS[name], server.port)
         while not attack.done():
-            peak = max(peak, server.memory_megabytes())
+            peak = max(peak, resident_megabytes(server.process.pid))
             time.sleep(0.05)
-    for probe in probes:
-        probe.stop()
-    time.sleep(10)
-    health, parse = probes
-    memory = f"{base:5.0f} {peak:6.0f} {server.memory_megabytes():6.0f} MB"
-    print(f"{name:18} {health!s:>9} {parse!s:>9}   {memory}   {attack.result()}", flush=True)
-    server.stop()
+        for probe in probes:
+            probe.stop()
+        time.sleep(10)
+        health, parse = probes
+        memory = f"{base:5.0f} {peak:6.0f} {resident_megabytes(server.process.pid):6.0f} MB"
+        print(f"{name:18} {health!s:>9} {parse!s:>9}   {memory}   {attack.result()}", flush=True)
 
 
 def measure_drain(model: str) -> None:
     """Stops a server with a drain limit of three seconds during the k-best attack."""
-    server = Server(model, "--max-drain-seconds", "3")
-    post(server.port, "/parse", b'{"tokens": ["a", "cat"]}')
-    with ThreadPoolExecutor(1) as pool:
+    with start_server(model, "--corenlp", "--max-drain-seconds", "3") as server, ThreadPoolExecutor(1) as pool:
+        post(server.port, "/parse", b'{"tokens": ["a", "cat"]}')
         attack = pool.submit(attack_kbest, server.port)
         time.sleep(2)
         start = time.perf_counter()
         status = server.stop()
         seconds = time.perf_counter() - start
-    print(f"drain: exit status {status} after {seconds:.1f} s with a limit of 3 s; response {attack.result()}")
+        print(f"drain: exit status {status} after {seconds:.1f} s with a limit of 3 s; response {attack.result()}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--model", default="en", help="a model's name or folder")
     parser.add_argument("--attacks", nargs="+", choices=[*ATTACKS, "drain"], default=[*ATTACKS, "drain"])
     parser.add_argument("--same-address", action="store_true", help="probe from the attacker's address")

@@ -6,7 +6,6 @@ Times are medians in milliseconds, from scores to results; the device is synchro
 Libraries that are not installed are skipped. Memory is the peak without the scores, in charts of float32.
 """
 
-import argparse
 import statistics
 import warnings
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from common import command_line, print_head, print_row
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
 from treecrf.parser.timer import time_call
@@ -93,7 +93,7 @@ def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=("cuda", "cpu"))
     parser.add_argument("--repeats", type=int, default=30)
     args = parser.parse_args()
@@ -102,10 +102,9 @@ def main() -> None:
     if args.device == "cuda":
         head.append("charts of memory")
     print(f"log Z and marginals, CKY with back-trace; ms, {args.device}, torch {torch.__version__}")
-    print("| " + " | ".join(head) + " |")
-    print("|" + " --- |" * len(head))
+    print_head(*head)
     for batch, words in SHAPES[args.device]:
-        print("| " + " | ".join(compare(batch, words, args.device, args.repeats)) + " |", flush=True)
+        print_row(*compare(batch, words, args.device, args.repeats))
 
 
 if __name__ == "__main__":

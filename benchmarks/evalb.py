@@ -7,9 +7,7 @@ and added; the words are the same, because PYEVALB stops at a different word. Ti
 seconds from lines of brackets to counts; `treecrf evaluate` is the whole command, from files to the printed report.
 """
 
-import argparse
 import contextlib
-import gzip
 import io
 import itertools
 import random
@@ -19,11 +17,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from common import ROOT, command_line
 from treecrf import Rules, Tree
 from treecrf.parser.timer import time_call
 from treecrf.trees.evalb import evaluate_lines
+from treecrf.trees.treebank import read_trees
 
-DEFAULT = Path(__file__).parents[2] / "shared" / "treebanks" / "craft" / "train.mrg.gz"
+DEFAULT = ROOT.parent / "shared" / "treebanks" / "craft" / "train.mrg.gz"
 LABELS = ["NP", "VP", "PP", "S", "SBAR", "ADJP", "ADVP"]
 
 
@@ -41,9 +41,7 @@ def corrupt(tree: Tree, generator: random.Random, rate: float = 0.05) -> Tree:
 
 
 def read_pairs(path: Path, count: int) -> tuple[list[str], list[str]]:
-    open_file = gzip.open if path.suffix == ".gz" else open
-    with open_file(path, "rt", encoding="utf-8") as lines:
-        trees = [Tree.parse(line) for line in itertools.islice(lines, count)]
+    trees = list(itertools.islice(read_trees(path), count))
     generator = random.Random(0)
     trees = list(itertools.islice(itertools.cycle(trees), count))
     return [str(tree) for tree in trees], [str(corrupt(tree, generator)) for tree in trees]
@@ -70,7 +68,7 @@ def best_time(task: Callable[[], object], repeats: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Compares the speed of scoring with PYEVALB.")
+    parser = command_line(__doc__)
     parser.add_argument("trees", nargs="?", type=Path, default=DEFAULT)
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)

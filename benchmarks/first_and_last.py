@@ -7,7 +7,6 @@ speed on 200 sentences, because it returns all trees at once: see benchmarks/par
 longer than a minute are left out there.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from common import command_line
 from treecrf import Parser, read_trees, set_num_threads
 from treecrf.training.reproduce.baselines import supar_speed
 from treecrf.training.reproduce.speed import sample
@@ -40,7 +40,7 @@ def time_trees(parser: Parser, sentences: Sequence[Sequence[str]]) -> tuple[floa
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = command_line(__doc__)
     options.add_argument("treebank")
     options.add_argument("--model", default="en")
     options.add_argument("--counts", type=int, nargs="+", default=[1, 10, 100, 1_000, 10_000])

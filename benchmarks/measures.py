@@ -21,7 +21,6 @@ random-effects model. The variance of a measure's mean errors is averaged with t
 treebanks tell little about a single measure, and the uncertainty of c is added to b.
 """
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from common import command_line, print_head, print_row
 from treecrf.corpus.measures import MEASURES, Interval, Measure, measure_trees
 from treecrf.corpus.measures.intervals import measure_counts
 from treecrf.corpus.measures.structures import INDICES
@@ -88,12 +88,12 @@ def print_equality(path: str, limit: int) -> None:
     theirs = neosca_values(trees)
     ours = [{name: measure.value for name, measure in measure_trees([tree]).items()} for tree in trees]
     print(f"{path}: {len(trees)} trees, {sum(row[OWN_WORDS] for row in theirs):,} words without a hyphen\n")
-    print("| | NeoSCA | treecrf | equal trees |\n|---|---|---|---|")
+    print_head("", "NeoSCA", "treecrf", "equal trees")
     for name in (*STRUCTURES, *INDICES):
         pairs = [(their[name], our[name]) for their, our in zip(theirs, ours, strict=True)]
         equal = sum(abs(a - b) < TOLERANCE for a, b in pairs)
-        sums = " | ".join(f"{sum(column):,.0f}" for column in zip(*pairs, strict=True)) if name in STRUCTURES else " | "
-        print(f"| {name} | {sums} | {equal} |")
+        sums = (f"{sum(column):,.0f}" if name in STRUCTURES else "" for column in zip(*pairs, strict=True))
+        print_row(name, *sums, equal)
 
 
 def covers(interval: Interval | None, value: float) -> bool:
@@ -220,18 +220,18 @@ def print_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) ->
 def print_coverage(paths: Sequence[str], *, texts: int, sentences: int, model: str, seed: int) -> None:
     rows = coverage(GoldTexts(paths, model=model, seed=seed), texts=texts, sentences=sentences)
     print(f"{texts} texts of {sentences} sentences of {', '.join(paths)}, model {model}\n")
-    print("| measure | interval of the text covers, % | interval of the population covers, % |\n|---|---|---|")
+    print_head("measure", "interval of the text covers, %", "interval of the population covers, %")
     for name, (text, population) in rows.items():
         # the total of a structure has no value in a population
-        print(f"| {name} | {text:.0f} | {'' if name in TOTALS else f'{population:.0f}'} |")
+        print_row(name, f"{text:.0f}", "" if name in TOTALS else f"{population:.0f}")
     for title, names in (("mean of the 14 indices", tuple(INDICES)), ("mean of all", tuple(MEASURES))):
         ratios = [name for name in names if name not in TOTALS]
         text = np.mean([rows[name][0] for name in names])
-        print(f"| {title} | {text:.1f} | {np.mean([rows[name][1] for name in ratios]):.1f} |")
+        print_row(title, f"{text:.1f}", f"{np.mean([rows[name][1] for name in ratios]):.1f}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("part", choices=["equality", "coverage", "factors"])
     parser.add_argument("treebanks", nargs="+")
     parser.add_argument("--trees", type=int, default=300)

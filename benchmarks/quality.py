@@ -1,102 +1,157 @@
-"""Quality of trees beyond F1: well-formedness, and constituents that the trees of some sentences must have.
+"""Analyses of a model's trees: decoders, rare constructions, and constituents that some sentences must have.
 
-    python benchmarks/quality.py TREEBANK.mrg[.gz] ... [--model en] [--no-mbr] [--limit 400] [--train TRAIN.mrg.gz ...]
-    python benchmarks/quality.py --model en --constituents ../shared/quality/constituents.tsv
+    python benchmarks/quality.py decoders TREEBANK.mrg[.gz] ... [--model en] [--limit 400] [--best-of 20]
+    python benchmarks/quality.py confusions TREEBANK.mrg[.gz] ... [--model en]
+    python benchmarks/quality.py constructions [train|dev] [--model en en-large ...]
+    python benchmarks/quality.py constituents FILE [--model en]
 
-For each treebank, prints the share of trees with a violation (`treecrf.trees.treebank.well_formed`) and the share of
-productions that no tree of the training files has: for the gold trees, and with `--model` for the trees of a model and
-their F1. A file of constituents has a sentence a line: words, a tab, and `LABEL=words` separated by semicolons.
+`decoders` compares the tree with the highest score, the paper's MBR, expected F1, the tree of highest expected utility
+among the k most probable trees, and expected F1 with the grammar of the training trees: by F1 over all sentences, by
+ill-formed trees (`treecrf.trees.treebank.well_formed`) and by speed. `confusions` counts gold constructions that a
+model misses. The decoder misses a construction if the tree with the best score has it and the default tree does not;
+the model misses it if neither has it. `constructions` scores models on the trees of recipes/models/constructions.
+`constituents` reads a sentence a line: words, a tab, and `LABEL=words` separated by semicolons.
 """
 
-import argparse
+import csv
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
+from common import ROOT, command_line, print_head, print_row
 from treecrf.parser import Parser
+from treecrf.parser.decoding.analysis import Alternative
 from treecrf.trees.evalb import COLLINS, evaluate
+from treecrf.trees.search import Forest, Pattern
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.productions import Production, productions
-from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, measure_well_formedness
+from treecrf.trees.treebank.well_formed import measure_well_formedness
 
-Requirement = tuple[list[str], list[tuple[str, str]]]  # words, and the label and words of each constituent
-
-
-def read_requirements(path: Path) -> list[Requirement]:
-    """Reads a file of constituents; lines that start with # are comments."""
-    requirements = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            words, constituents = line.split("\t")
-            pairs = [constituent.split("=", 1) for constituent in constituents.split(";")]
-            requirements.append((words.split(), [(label, text) for label, text in pairs]))
-    return requirements
-
-
-def missing_constituents(tree: Tree, constituents: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The required constituents that a tree does not have."""
-    words = tree.words
-    spans = {(label, " ".join(words[start:end])) for start, end, label in tree.spans()}
-    return [constituent for constituent in constituents if constituent not in spans]
+Words = Sequence[Sequence[str]]
+FOLDER = ROOT / "recipes" / "models" / "constructions"
+RULES = replace(COLLINS, max_error=None)
+CONFUSIONS = {
+    "VP coordination in a relative clause": "VP < CC < (VP $ VP) "
+    "[> (SBAR <, WHNP|WHPP) | > (__ > (SBAR <, WHNP|WHPP))]",
+    "PP with `between`": "PP <<, /(?i)^between$/",
+    "SINV of an inverted quotation": "SINV << said|says|asked|added",
+    "small clause after let, make, with": "S !<<, /(?i)^to$/ "
+    "> (VP|PP <<, /(?i)^(?:lets?|makes?|made|making|with|without)$/)",
+    "phrase with `than`": "SBAR|PP <<, /(?i)^than$/",
+    "title or fragment (root NP, FRAG)": "NP|FRAG > (__ !> __)",
+    "imperative (root S)": "S > (__ !> __) < (VP <, VB !$-- !/^(?:,|``|''|:|INTJ|ADVP)$/)",
+    "relative clause (SBAR in NP)": "SBAR <, WHNP|WHPP|WHADVP > NP",
+    "noun modified by a PP (NP -> NP PP)": "NP <1 NP <2 PP !<3 __",
+}
 
 
-def print_constituents(path: Path, parser: Parser, *, mbr: bool) -> None:
-    requirements = read_requirements(path)
-    trees = parser.parse_many([words for words, _ in requirements], mbr=mbr)
-    total = missing_count = 0
-    for (words, constituents), tree in zip(requirements, trees, strict=True):
-        missing = missing_constituents(tree, constituents)
-        total += len(constituents)
-        missing_count += len(missing)
-        for label, text in missing:
-            print(f"missing in {' '.join(words)!r:.60}: {label} over {text!r}")
-    print(f"{total - missing_count} of {total} constituents")
+def best_of_k(parser: Parser, sentences: Words, k: int) -> Iterator[Tree]:
+    """The tree of highest expected utility among the k most probable trees of each sentence."""
+
+    def utility(alternative: Alternative) -> float:
+        return sum(constituent.probability - parser.f1_threshold for constituent in alternative.constituents)
+
+    for analysis in parser.analyze_many(sentences, k=k):
+        yield max(analysis.alternatives, key=utility).tree
 
 
-def print_treebank(
-    path: Path, parser: Parser | None, known: set[Production] | None, *, mbr: bool, limit: int | None
-) -> None:
-    gold = list(islice(read_trees(path), limit))
-    name = f"{path.parent.name}/{path.name.split('.')[0]}"
-    print_row(f"{name}, gold", gold, known, "")
-    if parser:
-        trees = list(parser.parse_many([tree.words for tree in gold], mbr=mbr))
-        score = evaluate(gold, trees, rules=replace(COLLINS, max_error=None))
-        print_row(f"{name}, model", trees, known, f"{score.f1:.2f}")
+def parse_with_each(parser: Parser, sentences: Words, k: int) -> Iterator[tuple[str, Iterator[Tree]]]:
+    """The name of each decoder and its trees."""
+    threshold, weight = parser.f1_threshold, parser.grammar_weight
+    yield "the tree with the highest score", parser.parse_many(sentences, mbr=False)
+    parser.f1_threshold = 0.0
+    yield "the paper's MBR", parser.parse_many(sentences)
+    parser.f1_threshold = threshold
+    parser.grammar_weight = 0.0
+    yield f"expected F1, threshold {threshold}", parser.parse_many(sentences)
+    yield f"expected F1 among the {k} most probable trees", best_of_k(parser, sentences, k)
+    parser.grammar_weight = weight
+    yield f"expected F1 with the grammar, weight {weight}", parser.parse_many(sentences)
 
 
-def print_row(name: str, trees: list[Tree], known: set[Production] | None, f1: str) -> None:
-    counts = measure_well_formedness(trees, known)
-    by_name = " | ".join(str(counts.by_name[violation]) for violation in VIOLATION_NAMES)
-    unseen = f"{100 * counts.unseen_share:.2f} %" if known is not None else ""
-    print(
-        f"| {name} | {counts.trees} | {f1} | {100 * counts.ill_formed_share:.1f} % | {by_name} | {unseen} |", flush=True
+def print_decoders(treebanks: Sequence[Path], parser: Parser, *, limit: int | None, k: int) -> None:
+    print_head("", "decoder", "F1", "ill-formed trees", "unseen productions", "sentences/s")
+    for path in treebanks:
+        gold = list(islice(read_trees(path), limit))
+        sentences = [tree.words for tree in gold]
+        list(parser.parse_many(sentences[:50]))  # the first call is slower
+        for decoder, trees in chain([("gold trees", iter(gold))], parse_with_each(parser, sentences, k)):
+            start = time.perf_counter()
+            predicted = list(trees)
+            speed = f"{len(gold) / (time.perf_counter() - start):,.0f}" if decoder != "gold trees" else ""
+            f1 = evaluate(gold, predicted, rules=RULES, use_gold_tags=True).f1
+            counts = measure_well_formedness(predicted, parser.productions)
+            shares = f"{100 * counts.ill_formed_share:.1f} %", f"{100 * counts.unseen_share:.2f} %"
+            print_row(f"{path.parent.name}/{path.name.split('.')[0]}", decoder, f"{f1:.2f}", *shares, speed)
+
+
+def print_confusions(treebanks: Sequence[Path], parser: Parser) -> None:
+    gold = [tree for path in treebanks for tree in read_trees(path)]
+    words = [tree.words for tree in gold]
+    defaults, best = ([set(tree.spans()) for tree in parser.parse_many(words, mbr=mbr)] for mbr in (True, False))
+    print_head(
+        *("construction", "gold", "missed by default", "by the decoder", "by the model", "missed only by the best tree")
     )
+    forest = Forest(gold)
+    for name, pattern in CONFUSIONS.items():
+        matches = {(match.tree_number, (*match.span, match.node.label)) for match in Pattern(pattern).find(forest)}
+        found = Counter((span in defaults[number], span in best[number]) for number, span in matches)
+        decoder, model, best_only = found[False, True], found[False, False], found[True, False]
+        print_row(name, len(matches), decoder + model, decoder, model, best_only)
+
+
+def print_constructions(part: str, models: Sequence[str]) -> None:
+    trees = list(read_trees(FOLDER / f"{part}.mrg"))
+    with (FOLDER / "constructions.tsv").open(encoding="utf-8", newline="") as file:
+        sizes = {row["construction"]: int(row[part]) for row in csv.DictReader(file, delimiter="\t")}
+    parsed = [list(Parser.load(name, "cpu").parse_many([tree.words for tree in trees])) for name in models]
+    print_head("construction", "trees", *models)
+    start = 0
+    for name, size in (*sizes.items(), ("all", len(trees))):
+        group = slice(start, start + size) if name != "all" else slice(None)
+        scores = (evaluate(trees[group], predicted[group], rules=RULES).f1 for predicted in parsed)
+        print_row(name, size, *(f"{f1:.1f}" for f1 in scores))
+        start += size
+
+
+def print_constituents(path: Path, parser: Parser) -> None:
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [(row[0].split(), row[1].split(";")) for row in lines if len(row) == 2 and not row[0].startswith("#")]
+    trees = parser.parse_many([words for words, _ in rows])
+    missing = 0
+    for (words, constituents), tree in zip(rows, trees, strict=True):
+        spans = {f"{label}={' '.join(words[start:end])}" for start, end, label in tree.spans()}
+        for constituent in (constituent for constituent in constituents if constituent not in spans):
+            missing += 1
+            print(f"missing in {' '.join(words)!r:.60}: {constituent}")
+    total = sum(len(constituents) for _, constituents in rows)
+    print(f"{total - missing} of {total} constituents")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("treebanks", nargs="*", type=Path, metavar="TREEBANK")
-    parser.add_argument("--model", metavar="M", help="an installed model or a folder")
-    parser.add_argument("--no-mbr", action="store_true", help="the trees with the best scores")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each treebank")
-    parser.add_argument(
-        "--train", nargs="*", default=(), type=Path, metavar="TRAIN", help="trees with known productions"
-    )
-    parser.add_argument("--constituents", type=Path, metavar="FILE")
-    args = parser.parse_args()
-    if args.constituents and not args.model:
-        parser.error("--constituents needs a model; add --model M")
-    model = Parser.load(args.model, "cpu") if args.model else None
-    if args.constituents:
-        print_constituents(args.constituents, model, mbr=not args.no_mbr)
-    known = {rule for path in args.train for tree in read_trees(path) for rule in productions(tree)} or None
-    if args.treebanks:
-        print(f"| | trees | F1 | ill-formed | {' | '.join(VIOLATION_NAMES)} | unseen productions |")
-        print("|---|---|---|---|" + "---|" * (len(VIOLATION_NAMES) + 1))
-    for path in args.treebanks:
-        print_treebank(path, model, known, mbr=not args.no_mbr, limit=args.limit)
+    options = command_line(__doc__)
+    options.add_argument("part", choices=["decoders", "confusions", "constructions", "constituents"])
+    options.add_argument("inputs", nargs="*", default=["dev"], metavar="INPUT")
+    options.add_argument("--model", nargs="+", default=["en"], metavar="M", help="installed models or folders")
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each treebank")
+    options.add_argument("--best-of", type=int, default=20, metavar="K")
+    args = options.parse_args()
+    if args.part == "constructions":
+        print_constructions(args.inputs[0], args.model)
+        return
+    parser = Parser.load(args.model[0], args.device)
+    print(parser)
+    paths = [Path(name) for name in args.inputs]
+    if args.part == "decoders":
+        print_decoders(paths, parser, limit=args.limit, k=args.best_of)
+    elif args.part == "confusions":
+        print_confusions(paths, parser)
+    else:
+        print_constituents(paths[0], parser)
 
 
 if __name__ == "__main__":

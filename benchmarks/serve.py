@@ -7,21 +7,19 @@ sentence without a server. The sentences come from the toy grammar of the tests,
 sentence per line. The server's CPU time shows how much work batching saves, even on a busy machine.
 """
 
-import argparse
 import asyncio
 import json
 import os
-import socket
 import statistics
-import subprocess
-import sys
 import time
 from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
-from urllib.request import urlopen
 
-ROOT = Path(__file__).parent.parent
+from common import command_line
+from server_process import start_server
+from toygrammar import toy_trees
+from treecrf import Parser
 
 
 class LoadResult(NamedTuple):
@@ -82,48 +80,14 @@ async def run_load(
     return LoadResult(seconds, latencies, errors + requests - len(latencies))
 
 
-class ServerProcess:
-    """A context manager that starts a server, returns its port, and stops it."""
-
-    def __init__(self, model: str, *options: str) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "treecrf", "serve", "--model", model, "--port", str(self.port), *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env={**os.environ})
-
-    def __enter__(self) -> int:
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return self.port
-            except OSError:
-                time.sleep(0.1)
-        raise TimeoutError("the server did not start within a minute")
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        if self.process.wait():
-            raise RuntimeError(f"the server exited with status {self.process.returncode}")
-
-
-def read_cpu_seconds(port: int) -> float:
-    with urlopen(f"http://127.0.0.1:{port}/metrics") as response:
-        lines = response.read().decode().split("\n")
-    return next(float(line.split(" ")[1]) for line in lines if line.startswith("process_cpu_seconds_total "))
-
-
 def read_sentences(file: Path | None, count: int) -> list[list[str]]:
     if file is not None:
         return [line.split() for line in islice(file.open(encoding="utf-8"), count) if line.strip()]
-    sys.path.insert(0, str(ROOT / "tests"))
-    from toygrammar import toy_trees
-
     return [tree.words for tree in toy_trees(count, seed=1)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--model", default="en", help="a model's name or folder")
     parser.add_argument("--sentences", type=Path, help="a file with one tokenized sentence per line")
     parser.add_argument("--count", type=int, default=500, help="number of different sentences")
@@ -131,8 +95,6 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--probabilities", action="store_true", help="request probabilities too")
     args = parser.parse_args()
-
-    from treecrf import Parser
 
     sentences = read_sentences(args.sentences, args.count)
     trees = Parser.load(args.model, "cpu").parse_many(sentences)
@@ -145,13 +107,13 @@ def main() -> None:
         (f"{args.clients} clients, one at a time", args.clients, ("--max-batch-words", "1")),
         (f"{args.clients} clients, in batches", args.clients, ()),
     ):
-        with ServerProcess(args.model, "--device", "cpu", *options) as port:
+        with start_server(args.model, *options) as server:
             settings = {"clients": clients, "probabilities": args.probabilities}
-            asyncio.run(run_load(port, examples, requests=4 * clients + 50, **settings))  # warm-up
+            asyncio.run(run_load(server.port, examples, requests=4 * clients + 50, **settings))  # warm-up
             requests = args.requests if options == () and clients > 1 else args.requests // 4
-            cpu_seconds = read_cpu_seconds(port)
-            result = asyncio.run(run_load(port, examples, requests=requests, **settings))
-            cpu_milliseconds = 1000 * (read_cpu_seconds(port) - cpu_seconds) / requests
+            cpu_seconds = server.metric("process_cpu_seconds_total")
+            result = asyncio.run(run_load(server.port, examples, requests=requests, **settings))
+            cpu_milliseconds = 1000 * (server.metric("process_cpu_seconds_total") - cpu_seconds) / requests
         rates[name] = result.requests_per_second
         print(f"{name:30} {result}   server's CPU {cpu_milliseconds:6.2f} ms/request", flush=True)
     single, unbatched, batched = rates.values()

@@ -6,15 +6,14 @@ The stream repeats the sentences of the treebank. One word in fifty is replaced 
 real text, so that a cache of words would grow. Linux only.
 """
 
-import argparse
 import random
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
+from common import command_line, resident_megabytes
 from treecrf.trees.treebank import read_trees
 
 _NEW_WORDS = 0.02
@@ -32,14 +31,6 @@ def stream(sentences: list[list[str]], count: int) -> Iterator[str]:
                 new_words += 1
                 words[index] = f"{words[index][:12]}{new_words:x}"
         yield " ".join(words) + "\n"
-
-
-def resident_megabytes(pid: int) -> float:
-    """The resident memory of a process."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    raise ProcessLookupError(f"process {pid} has ended")
 
 
 def sample_memory(command: list[str], lines: Iterator[str], count: int) -> list[tuple[int, float]]:
@@ -78,7 +69,7 @@ def plot(samples: list[tuple[int, float]], path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("treebank")
     parser.add_argument("--model", default="en")
     parser.add_argument("--sentences", type=int, default=1_000_000)

@@ -7,8 +7,6 @@ which are English, and on treebanks rebuilt as raw text. The peers are spaCy's s
 tokenizer. Punkt has no trained parameters here: `untrained` has none, `unsupervised` learns them from the text itself.
 """
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,12 +14,11 @@ from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.tokenize.punkt import PunktSentenceTokenizer
 from spacy import blank
 
-from treecrf.text import sentences
-from treecrf.trees.treebank import read_trees
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from common import command_line, print_head, print_row
 from gold_text import Counts, GoldText, Offsets, read_cases, rebuild
 from printed_words import PRINTERS
+from treecrf.text import sentences
+from treecrf.trees.treebank import read_trees
 
 Splitter = Callable[[str], Iterator[list[Offsets]]]  # from a text to the tokens of each sentence
 SEPARATORS = {"spaces": " ", "line breaks": "\n"}
@@ -83,18 +80,18 @@ def score(texts: Sequence[GoldText], split: Splitter) -> tuple[Counts, Counts]:
 def print_table(name: str, texts: Sequence[GoldText], splitters: dict[str, Splitter]) -> None:
     sentence_count = sum(len(gold.sentences) for gold in texts)
     print(f"\n{name}: {sentence_count:,} sentences, {sum(len(gold.tokens) for gold in texts):,} tokens\n")
-    print("| | boundaries P | R | F1 | tokens P | R | F1 |\n|---|---|---|---|---|---|---|")
+    print_head("", "boundaries P", "R", "F1", "tokens P", "R", "F1")
     for splitter_name, split in splitters.items():
         cells = [
             f"{100 * value:.2f}"
             for counts in score(texts, split)
             for value in (counts.precision, counts.recall, counts.f1)
         ]
-        print(f"| {splitter_name} | {' | '.join(cells)} |", flush=True)
+        print_row(splitter_name, *cells)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("treebanks", nargs="*", type=Path, metavar="TREEBANK")
     parser.add_argument("--language", choices=PRINTERS, default="en", help="language of the treebanks (default: en)")
     parser.add_argument("--only-treecrf", action="store_true", help="leave out spaCy and NLTK")

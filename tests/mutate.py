@@ -89,7 +89,7 @@ def changes_below(node: Any) -> Iterator[tuple[Any, ast.expr]]:
                 yield from changes_below(child)
 
 
-def tests_of(path: Path) -> tuple[str, ...]:
+def mirrored_tests(path: Path) -> tuple[str, ...]:
     """The paths of the tests of a source file, relative to the repository."""
     inner = path.relative_to("src/treecrf")
     test = Path("tests") / inner.parent / f"test_{inner.stem.strip('_')}.py"
@@ -128,7 +128,7 @@ def run_mutant(repository: Path, mutant: Mutant, seconds: float) -> str:
     original = (ROOT / mutant.path).read_bytes()
     replace_source(repository / mutant.path, original[: mutant.start] + mutant.new.encode() + original[mutant.end :])
     try:
-        return run_tests(repository, tests_of(mutant.path), seconds)
+        return run_tests(repository, mirrored_tests(mutant.path), seconds)
     finally:
         replace_source(repository / mutant.path, original)
 
@@ -165,7 +165,7 @@ def main() -> None:
             finally:
                 repositories.put(repository)
 
-        test_sets = sorted({tests_of(mutant.path) for mutant in chosen})
+        test_sets = sorted({mirrored_tests(mutant.path) for mutant in chosen})
         for tests, status in zip(test_sets, pool.map(partial(run_in_copy, run_tests), test_sets), strict=True):
             if status != "survived":
                 sys.exit(f"without a mutant: {status}, {' '.join(tests)}")

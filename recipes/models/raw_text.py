@@ -28,21 +28,14 @@ from typing import NamedTuple
 from treecrf.text import guess_other_language, paragraphs, sentences_with_offsets
 from treecrf.trees.treebank import read_trees
 
-MIN_WORDS, MAX_WORDS = 3, 60
-MAX_TOKENS = 40
-SEED = 0
-
 MARKUP = re.compile(r"[<>{}\[\]|\\_=*#@^~]|%[ds]|\w/\w*/|://|www\.|&\w+;")
 START = re.compile(r"[\"'“‘(…]*(?:[A-Z]|\d+\b(?![.)]))")
 END = re.compile(r"[.?!…][\"'”’)]*$")
 LOWER_WORD = re.compile(r"\b[a-z]+")
 NON_WORD = re.compile(r"\W+")
-GUTENBERG_START = re.compile(r"\*\*\* ?START OF.*|\*END\*THE SMALL PRINT.*|\*END THE SMALL PRINT.*")
-GUTENBERG_END = re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
-HTML_PARAGRAPH = re.compile(r"<(?:p|div class=\"para\")(?: [^>]*)?>(.*?)</(?:p|div)>", re.DOTALL)
-EMPTY_REFERENCE = re.compile(r"<(?:link|img|xref|media)\b[^>]*/>")
-TAG = re.compile(r"<[^>]+>")
-DIALOGUE_LINE = re.compile(r"^(?:him|her|you|text|caption|quest_text)=(.+)", re.MULTILINE)
+MIN_WORDS, MAX_WORDS = 3, 60
+MAX_TOKENS = 40
+SEED = 0
 
 
 class Source(NamedTuple):
@@ -55,10 +48,19 @@ class Source(NamedTuple):
     sample_size: int
 
 
+GUTENBERG_START = re.compile(r"\*\*\* ?START OF.*|\*END\*THE SMALL PRINT.*|\*END THE SMALL PRINT.*")
+GUTENBERG_END = re.compile(r"\*\*\* ?END OF|End of (?:the )?Project Gutenberg")
+
+
 def wrapped_text(text: str) -> Iterator[str]:
     """The paragraphs of a book or a page in Markdown, without the notices of Project Gutenberg."""
     text = GUTENBERG_START.split(GUTENBERG_END.split(text)[0])[-1].replace("_", "")
     return (paragraph.text for paragraph in paragraphs(text.splitlines()))
+
+
+HTML_PARAGRAPH = re.compile(r"<(?:p|div class=\"para\")(?: [^>]*)?>(.*?)</(?:p|div)>", re.DOTALL)
+EMPTY_REFERENCE = re.compile(r"<(?:link|img|xref|media)\b[^>]*/>")
+TAG = re.compile(r"<[^>]+>")
 
 
 def html_text(text: str) -> Iterator[str]:
@@ -100,6 +102,9 @@ def bible_text(text: str) -> list[str]:
 def plain_lines(text: str) -> list[str]:
     """The lines, each of them a paragraph."""
     return text.splitlines()
+
+
+DIALOGUE_LINE = re.compile(r"^(?:him|her|you|text|caption|quest_text)=(.+)", re.MULTILINE)
 
 
 def dialogue_lines(text: str) -> list[str]:
