@@ -21,6 +21,10 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # a script, a style sheet or a picture from another server; links to other servers are allowed
 EXTERNAL = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
+# a path in this repository; NAME and TREEBANK stand for many
+REPOSITORY_PATH = re.compile(
+    r"(?<![\w/.-])(?:benchmarks|docs|recipes|tests|src/treecrf)/(?![\w./-]*(?:NAME|TREEBANK))[\w./-]+\w"
+)
 OWN_TREEBANK = DOCS / "own-treebank.md"
 CONTINUES_OWN_TREEBANK = {"calibration.md", "models.md", "scale.md"}  # these pages use the files of that page
 
@@ -130,6 +134,12 @@ def test_the_files_that_a_page_names_exist(page, least):
     names = [span for span in spans if re.fullmatch(r"[\w/]+(/|\.py|\.c|\.h)", span)]
     assert [name for name in names if not ((ROOT / "src" / "treecrf" / name).exists() or (ROOT / name).exists())] == []
     assert len(names) > least
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_the_paths_that_a_page_names_exist(page):
+    paths = REPOSITORY_PATH.findall(page.read_text(encoding="utf-8"))
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_troubleshooting_is_about_messages_that_exist():
