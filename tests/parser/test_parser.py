@@ -22,7 +22,7 @@ from treecrf.network.runtime.int8 import instruction_set
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.parser.models.folder import MANIFEST, load_folder, save_folder
+from treecrf.parser.models.model_folder import MANIFEST, load_folder, save_folder
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.text import tokenize

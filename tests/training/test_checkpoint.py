@@ -7,7 +7,7 @@ import pytest
 from small import small_recipe
 from treecrf.files import DamagedFileError, write_file
 from treecrf.training import fit
-from treecrf.training.checkpoint import RECIPE, STATE, TrainState
+from treecrf.training.checkpoint import STATE, TrainState
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
 
@@ -18,18 +18,6 @@ def test_checkpoints_have_the_names_of_version_0_1(tmp_path: Path) -> None:
     assert notes.keys() == {"position"}
     counters = "epoch batch step best_epoch best_f loss seen_loss seen_batches sentences seconds records"
     assert list(notes["position"]) == counters.split()
-
-
-def test_a_run_with_the_settings_of_version_0_1_resumes(tmp_path: Path) -> None:
-    recipe = small_recipe(epochs=1, ema_decay=0.9)
-    fit(recipe, tmp_path, device="cpu")
-    text = (tmp_path / RECIPE).read_text()
-    for old, new in (("forms", "normalization"), ("average", "ema_decay"), ("trust", "distillation_weight")):
-        assert f"\n{new} = " in text
-        text = text.replace(f"\n{new} = ", f"\n{old} = ")
-    (tmp_path / RECIPE).write_text(text)
-    with pytest.warns(DeprecationWarning, match=r"is now '(data|train)\."):
-        fit(recipe, tmp_path, device="cpu", resume=True)
 
 
 @pytest.mark.parametrize("notes", [{}, {"position": {"chapter": 1}}])

@@ -8,7 +8,7 @@ import torch
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees
 from treecrf.parser import Parser
-from treecrf.parser.models.folder import load_folder, save_folder
+from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.training import fit
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.training.setup import build_parser

@@ -4,9 +4,7 @@ import json
 import logging
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from treecrf.config import read_config
 from treecrf.network.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
-from treecrf.training import Progress, Recipe, TrainingResult, fit
+from treecrf.training import Progress, Recipe, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.training.tensor_io import read_safetensors
@@ -395,10 +393,3 @@ def test_a_model_with_tags_as_input_and_output_is_scored_with_gold_tags(tmp_path
     predicted = parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees])
     assert result.test is not None
     assert result.dev_f == result.test.f1 == evaluate(trees, predicted).f1
-
-
-def test_the_result_can_be_imported_by_its_old_name() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns only at the first import
-        old_training = import_module("treecrf.train")
-    assert old_training.Outcome is TrainingResult

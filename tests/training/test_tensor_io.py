@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from treecrf.files import DamagedFileError, reading, write_file
-from treecrf.parser.models import folder
+from treecrf.parser.models import model_folder
 from treecrf.training import tensor_io
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
@@ -30,6 +30,6 @@ def test_equal_tensors_make_equal_bytes() -> None:
 
 
 def test_files_are_read_without_pickle() -> None:
-    for module in (reading, folder, tensor_io):
+    for module in (reading, model_folder, tensor_io):
         source = Path(module.__file__).read_text()
         assert "pickle" not in source and "torch.load" not in source

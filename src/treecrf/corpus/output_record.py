@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from treecrf.files import file_digest, write_file
 from treecrf.parser.models import find_folder
-from treecrf.parser.models.folder import manifest_digest
+from treecrf.parser.models.model_folder import manifest_digest
 
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
 

@@ -20,7 +20,7 @@ from treecrf.network.data.weight_shapes import weight_shapes
 from treecrf.network.runtime.weights import quantize_weights
 from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT
 from treecrf.parser.models import find_folder
-from treecrf.parser.models.folder import load_folder, save_folder
+from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.parser.weight_file import load_weights
 from treecrf.text.normalization import Normalization
 from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treecrf.parser.models.folder import MANIFEST
+from treecrf.parser.models.model_folder import MANIFEST
 from treecrf.parser.models.registry import MODEL_PACKAGES, NAME, ModelPackage
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.parser.models.folder import MANIFEST
+from treecrf.parser.models.model_folder import MANIFEST
 
 GROUP = "treecrf.models"
 _ENTRY_POINTS = "entry_points.txt"

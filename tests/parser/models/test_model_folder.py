@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.files import DamagedFileError
-from treecrf.parser.models.folder import MANIFEST, load_folder, save_folder
+from treecrf.parser.models.model_folder import MANIFEST, load_folder, save_folder
 
 OLD = {"weights": b"old weights", "words": b"old words"}
 NEW = {"weights": b"new weights", "words": b"new words"}
