@@ -1,5 +1,6 @@
 """Tests of the settings that are chosen by the number of trees."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,12 @@ def test_epochs_are_longer_if_dev_has_more_trees_than_train(folder: Path) -> Non
     recipe = read_folder_recipe(folder).recipe
     assert recipe.data.weights == (3.0,) and recipe.train.epochs == -(-epochs // 3)
     assert read_folder_recipe(folder, ["train.epochs=7"]).recipe.train.epochs == 7
+
+
+def test_epochs_stay_as_they_are_if_there_are_parsed_trees(folder: Path) -> None:
+    write_trees(folder / "dev.mrg", toy_trees(60))
+    recipe = read_folder_recipe(folder, [f"data.parsed={json.dumps([str(folder / 'train.mrg')])}"]).recipe
+    assert recipe.data.weights == () and len(recipe.data.parsed) == 1
 
 
 def test_the_test_part_may_be_missing_and_the_others_may_not(folder: Path) -> None:

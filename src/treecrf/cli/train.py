@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> None:
             result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
             if args.learning_curve:
                 learning_curve = measure_learning_curve(
-                    recipe, args.output, device=args.device, watch=display.show, report=display.print_line
+                    recipe, args.output, result.dev_f, device=args.device, watch=display.show, report=display.print_line
                 )
     except (ValueError, OSError) as error:
         if "RANK" not in os.environ:
@@ -165,9 +165,7 @@ def _print_result(
 
     folder: Path = args.output
     print(f"best on dev: epoch {result.best_epoch}, F {result.dev_f:.2f}; saved in {folder}")
-    if learning_curve:
-        learning_curve |= {result.trees: result.dev_f}
-    for line in write_report(folder, device=args.device, learning_curve=learning_curve):
+    for line in write_report(folder, device=args.device, learning_curve=learning_curve, test_trees=result.test_trees):
         print(line)
     print(f"report with curve, errors and examples: {folder / REPORT}")
     if recipe.model.is_crf:

@@ -17,28 +17,30 @@ SHARES = (0.25, 0.5)
 def measure_learning_curve(
     recipe: Recipe,
     folder: Path,
+    dev_f: float,
     *,
     device: str | None = None,
     watch: ProgressCallback | None = None,
     report: Callable[[str], object] = lambda _: None,
 ) -> dict[int, float]:
-    """Trains on each share of the trees, in folders of their own below `folder`, and returns dev F by number of trees.
+    """Trains on each share of the gold trees, in folders below `folder`, and returns dev F by number of trees.
 
+    `dev_f` is the dev F of the run with all trees, the last point of the curve.
     A share is read more often, so that each run has as many steps as the run with all trees. A larger share contains
-    the smaller ones.
+    the smaller ones. Trees of `data.parsed` are in every run, and not in the numbers of trees.
     """
     curve: dict[int, float] = {}
     for share in SHARES:
         target = folder / FOLDER / f"{100 * share:.0f}-percent"
         target.mkdir(parents=True, exist_ok=True)
-        share_recipe, trees = _share_recipe(recipe, share, target)
+        share_recipe, trees, all_trees = _share_recipe(recipe, share, target)
         report(f"learning curve: {trees:,} trees, {share:.0%} of all")
         curve[trees] = fit(share_recipe, target / "run", resume=True, device=device, watch=watch).dev_f
-    return curve
+    return curve | {all_trees: dev_f}
 
 
-def _share_recipe(recipe: Recipe, share: float, target: Path) -> tuple[Recipe, int]:
-    """Writes a share of each training file, and returns the recipe with these files and their number of trees."""
+def _share_recipe(recipe: Recipe, share: float, target: Path) -> tuple[Recipe, int, int]:
+    """Writes a share of each training file; returns the recipe with these files, its trees, and all trees."""
     paths: list[str] = []
     counts: list[tuple[int, int]] = []  # all trees of the file, trees of its share
     for number, path in enumerate(recipe.data.train, 1):
@@ -50,7 +52,7 @@ def _share_recipe(recipe: Recipe, share: float, target: Path) -> tuple[Recipe, i
         write_trees(share_path, (trees[index] for index in chosen))
         paths.append(str(share_path))
         counts.append((len(trees), len(chosen)))
-    weights = recipe.data.weights or (1.0,) * len(paths)
-    scaled = tuple(weight * total / part for weight, (total, part) in zip(weights, counts, strict=True))
-    data = replace(recipe.data, train=tuple(paths), weights=scaled, test=())
-    return replace(recipe, data=data), sum(part for _, part in counts)
+    weights = recipe.data.weights or (1.0,) * (len(paths) + len(recipe.data.parsed))
+    scaled = tuple(weight * total / part for weight, (total, part) in zip(weights, counts, strict=False))
+    data = replace(recipe.data, train=tuple(paths), weights=scaled + weights[len(paths) :], test=())
+    return replace(recipe, data=data), sum(part for _, part in counts), sum(total for total, _ in counts)

@@ -40,7 +40,6 @@ from treecrf.training.metrics_log import NAME, MetricsLog
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
 from treecrf.training.progress import ProgressCallback, ProgressReporter
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
-from treecrf.training.threads import ThreadTuner, restored_threads, thread_counts
 from treecrf.trees.evalb import Score, evaluate
 from treecrf.trees.tree import Tree
 
@@ -53,7 +52,7 @@ class TrainingResult(NamedTuple):
     best_epoch: int
     dev_f: float
     test: Score | None
-    trees: int  # to train on
+    test_trees: list[Tree] | None  # predicted by the parser of the best epoch
 
 
 def fit(
@@ -84,7 +83,6 @@ def fit(
         join_processes(device) as processes,
         lock_folder(folder) if processes.is_first else nullcontext(),
         matmul_precision(recipe.train.precision),
-        restored_threads(),
         _fork_rng(processes),
     ):
         if processes.is_first:
@@ -120,8 +118,6 @@ class Trainer:
         self._captured_step: CapturedStep | None = None
         if setup.loader.fixed_shapes:
             self._captured_step = CapturedStep(self._step_on_device, setup.processes.device)
-        counts = thread_counts(device=setup.processes.device.type, world_size=setup.processes.world_size)
-        self._thread_tuner = ThreadTuner(counts)
         self._last_checkpoint = time.monotonic()
 
     @property
@@ -156,8 +152,7 @@ class Trainer:
                 progress = (state.epoch + (state.batch + 0.5) / len(batches)) / self._config.epochs
                 factor = learning_rate_factor(self._config, step=state.step, progress=progress)
                 set_learning_rate(self.setup.optimizer, factor)
-                with self._thread_tuner.step(step_batch.words):
-                    self._step(step_batch)
+                self._step(step_batch)
                 state.batch += 1
                 state.step += 1
                 state.sentences += step_batch.sentences
@@ -243,7 +238,7 @@ class Trainer:
         """Scores the parser on dev, saves it if it is the best so far, and resets the counters of the epoch."""
         setup, state, started = self.setup, self.state, time.monotonic()
         with setup.ema.swapped_in() if setup.ema is not None else nullcontext():
-            score = self._evaluate(setup.parser, setup.dev.trees) if self._processes.is_first else None
+            score = self._evaluate(setup.parser, setup.dev.trees)[0] if self._processes.is_first else None
             dev_seconds = time.monotonic() - started
             dev_f = self._processes.broadcast_scalar(score.f1 if score else 0.0)
             is_best = dev_f > state.best_f
@@ -267,26 +262,25 @@ class Trainer:
             self._log_metrics(metrics | scores | {"best": is_best})
         self._save_checkpoint_if_due()
 
-    def _evaluate(self, parser: Parser, trees: list[Tree]) -> Score:
-        """Parses the words of gold trees and scores the resulting trees by EVALB."""
+    def _evaluate(self, parser: Parser, trees: list[Tree]) -> tuple[Score, list[Tree]]:
+        """Parses the words of gold trees; returns the EVALB score and the predicted trees."""
         tags = evaluation_tags(parser, trees)
-        predicted = parser.parse_many([tree.words for tree in trees], tags=tags, mbr=self._config.mbr)
-        return evaluate(trees, predicted, rules=self.setup.rules)
+        predicted = list(parser.parse_many([tree.words for tree in trees], tags=tags, mbr=self._config.mbr))
+        return evaluate(trees, predicted, rules=self.setup.rules), predicted
 
     def finish(self) -> TrainingResult:
         """Saves the last checkpoint and scores the best parser on test, if there is a test set."""
         setup, state = self.setup, self.state
-        test = None
+        test, test_trees = None, None
         if self._processes.is_first:
             self._save_checkpoint()
             if setup.test is not None:
-                test = self._evaluate(
-                    Parser.load(setup.folder, self._processes.device, precision="float32"), setup.test.trees
-                )
+                parser = Parser.load(setup.folder, self._processes.device, precision="float32")
+                test, test_trees = self._evaluate(parser, setup.test.trees)
             metrics = {"event": "end", "step": state.step, "best_epoch": state.best_epoch, "dev_f": state.best_f}
             scores = {"test_p": test.precision, "test_r": test.recall, "test_f": test.f1} if test else {}
             self._log_metrics(metrics | scores)
-        return TrainingResult(state.best_epoch, state.best_f, test, len(setup.loader.corpus.lengths))
+        return TrainingResult(state.best_epoch, state.best_f, test, test_trees)
 
     def _save_checkpoint_if_due(self) -> None:
         config, state = self._config, self.state

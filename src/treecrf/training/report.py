@@ -9,7 +9,7 @@ from typing import Any
 from treecrf.config import read_config
 from treecrf.files import write_file
 from treecrf.parser import Parser
-from treecrf.parser.evaluate import ParserScores, evaluation_tags, score_trees
+from treecrf.parser.evaluate import ParserScores, evaluation_tags, has_own_tags, score_trees
 from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
@@ -32,8 +32,9 @@ class PartScores:
 
     name: str
     gold: list[Tree]
-    predicted: list[Tree]
+    predicted: Sequence[Tree]
     scores: ParserScores
+    predicts_tags: bool
 
     @property
     def main(self) -> Score:
@@ -47,17 +48,22 @@ class PartScores:
 
 
 def write_report(
-    folder: Path, *, device: str | None = None, learning_curve: Mapping[int, float] | None = None
+    folder: Path,
+    *,
+    device: str | None = None,
+    learning_curve: Mapping[int, float] | None = None,
+    test_trees: Sequence[Tree] | None = None,
 ) -> list[str]:
     """Scores the parser of a run, writes report.md into its folder, and returns the summary in a few lines.
 
-    `learning_curve` has the dev F by the number of training trees.
+    `learning_curve` has the dev F by the number of training trees. `test_trees` are the predicted trees of the test
+    set; without them, the test set is parsed.
     """
     recipe = read_config(Recipe, folder / RECIPE)
     parser = Parser.load(folder, device, precision="float32")
     parts = [
-        _score_part(name, paths, parser, folder, recipe)
-        for name, paths in (("dev", recipe.data.dev), ("test", recipe.data.test))
+        _score_part(name, paths, predicted, parser, folder, recipe)
+        for name, paths, predicted in (("dev", recipe.data.dev, None), ("test", recipe.data.test, test_trees))
         if paths
     ]
     epochs = [record for record in read_metrics(folder / NAME) if record["event"] == "epoch"]
@@ -67,13 +73,15 @@ def write_report(
     return [*(_summary_line(part) for part in parts), *advice]
 
 
-def _score_part(name: str, paths: Sequence[str], parser: Parser, folder: Path, recipe: Recipe) -> PartScores:
+def _score_part(
+    name: str, paths: Sequence[str], predicted: Sequence[Tree] | None, parser: Parser, folder: Path, recipe: Recipe
+) -> PartScores:
     gold = [tree for path in paths for tree in read_trees(path)]
-    sentences, tags = [tree.words for tree in gold], evaluation_tags(parser, gold)
-    predicted = list(parser.parse_many(sentences, tags=tags, mbr=recipe.train.mbr))
-    return PartScores(
-        name=name, gold=gold, predicted=predicted, scores=score_trees(gold, predicted, read_rules(folder, recipe))
-    )
+    if predicted is None:
+        sentences, tags = [tree.words for tree in gold], evaluation_tags(parser, gold)
+        predicted = list(parser.parse_many(sentences, tags=tags, mbr=recipe.train.mbr))
+    scores = score_trees(gold, predicted, read_rules(folder, recipe))
+    return PartScores(name=name, gold=gold, predicted=predicted, scores=scores, predicts_tags=has_own_tags(parser))
 
 
 def _run_figures(
@@ -131,9 +139,10 @@ def _score_lines(parts: Sequence[PartScores]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for part in parts:
         score, evalb, (low, high) = part.main, part.scores.evalb, part.interval
+        tagging = f"{evalb.all.tagging_accuracy:.2f}" if part.predicts_tags else "gold tags"
         yield (
             f"| {part.name} | {score.all.sentences:,} | {score.f1:.2f} | {low:.1f} to {high:.1f} | "
-            f"{score.precision:.2f} | {score.recall:.2f} | {evalb.f1:.2f} | {evalb.all.tagging_accuracy:.2f} |"
+            f"{score.precision:.2f} | {score.recall:.2f} | {evalb.f1:.2f} | {tagging} |"
         )
 
 
