@@ -37,7 +37,7 @@ __all__ = [
     "write_trees",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _MODULES = {
     "Analysis": "treecrf.trees.analysis",

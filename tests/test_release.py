@@ -1,10 +1,12 @@
-"""The workflows, and the packages of the Docker image."""
+"""What a release needs: its version and changelog, the workflows, and the Docker image."""
 
 import re
 from pathlib import Path
 
 import pytest
 import yaml
+
+from treecrf import __version__
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -29,3 +31,17 @@ def test_the_image_has_no_model_packages_by_default_and_an_ordinary_user() -> No
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     assert 'ARG MODELS=""' in lines and "USER 10001" in lines
     assert not any("packages/" in line for line in lines if line.startswith("RUN pip"))
+
+
+def test_the_changelog_and_the_citation_have_the_version_and_the_changelog_is_in_order() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    versions = re.findall(r"^## (\d+\.\d+\.\d+) - (?:unreleased|\d{4}-\d\d-\d\d)$", changelog, re.MULTILINE)
+    assert versions[0] == __version__ and len(versions) == changelog.count("\n## ")
+    assert versions == sorted(versions, key=lambda version: [*map(int, version.split("."))], reverse=True)
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == __version__
+
+
+def test_the_sections_of_each_version_are_in_one_order() -> None:
+    for version in (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]:
+        sections = re.findall(r"^### (.+)$", version, re.MULTILINE)
+        assert sections == [name for name in ("Added", "Changed", "Removed", "Fixed") if name in sections]
