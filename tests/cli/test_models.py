@@ -38,14 +38,14 @@ def test_model_packages_that_are_not_installed_are_listed_with_their_commands(
 
 def test_the_card_of_a_model_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("en") is None
-    assert capsys.readouterr().out == (models.folder("en") / CARD_MARKDOWN).read_text(encoding="utf-8")
+    assert capsys.readouterr().out == (models.installed_folder("en") / CARD_MARKDOWN).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", installed_models(EXPLAINED_MODELS))
 def test_every_label_and_tag_of_a_model_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(name, "--labels") is None
     output = capsys.readouterr().out
-    card = ModelCard.load(models.folder(name))
+    card = ModelCard.load(models.installed_folder(name))
     rows = [line.strip() for line in output.splitlines() if line.startswith("  ")]
     assert [row.rpartition(": ")[0] or row for row in rows if row.endswith(": unknown")] == []
     assert len(rows) == len(card.labels) + len(card.tags)

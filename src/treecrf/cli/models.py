@@ -106,7 +106,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def _row(name: str) -> tuple[str, ...]:
     """The row of an installed model; the package of the model may be broken."""
     try:
-        card = ModelCard.load(models.folder(name))
+        card = ModelCard.load(models.installed_folder(name))
         scores = [f"{score.name} {score.f1:.2f} ({_format_interval(score.interval)})" for score in card.scores]
         return name, card.purpose.language, format_megabytes(card.size), card.purpose.licence, ", ".join(scores)
     except (ValueError, TypeError, OSError) as error:

@@ -1,45 +1,112 @@
 import json
 import os
+from collections.abc import Callable
+from itertools import count, product
 from pathlib import Path
 
 import pytest
 
-from treecrf.files import DamagedFileError
-from treecrf.parser.models.model_folder import MANIFEST, load_folder, save_folder
+from treecrf.files import DamagedFileError, read_regular_file
+from treecrf.parser.models.model_folder import MANIFEST, load_folder, manifest_digest, save_folder
 
-OLD = {"weights": b"old weights", "words": b"old words"}
-NEW = {"weights": b"new weights", "words": b"new words"}
+OLD = {"weights": b"old weights", "words": b"old words", "removed": b"only old"}
+NEW = {"weights": b"new weights", "words": b"new words", "added": b"only new"}
 
 
 class Crash(BaseException):
     """Stands for a crash of the machine."""
 
 
+def call_before_each_step(patch: pytest.MonkeyPatch, call: Callable[[], None]) -> None:
+    """Calls a function before every write to the disk, rename and removal."""
+
+    def patched(function: Callable[..., object]) -> Callable[..., object]:
+        def step(*args: object, **kwargs: object) -> object:
+            call()
+            return function(*args, **kwargs)
+
+        return step
+
+    patch.setattr(os, "fsync", patched(lambda descriptor: None))
+    patch.setattr(Path, "replace", patched(Path.replace))
+    patch.setattr(Path, "unlink", patched(Path.unlink))
+
+
+def save_until(folder: Path, files: dict[str, bytes], steps: int) -> bool:
+    """Saves files until a crash after some steps; returns whether the save was complete before."""
+    calls = count()
+
+    def crash() -> None:
+        if next(calls) >= steps:
+            raise Crash
+
+    with pytest.MonkeyPatch.context() as patch:
+        call_before_each_step(patch, crash)
+        try:
+            save_folder(folder, files)
+        except Crash:
+            return False
+    return True
+
+
 def test_saved_files_are_loaded(tmp_path: Path) -> None:
     save_folder(tmp_path / "a" / "b", OLD)
     assert load_folder(tmp_path / "a" / "b") == OLD
+    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {*OLD, MANIFEST}
 
 
-@pytest.mark.parametrize("synced", range(8))
-def test_a_crash_at_any_moment_of_saving_leaves_a_readable_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, synced: int
+def test_a_crash_at_any_moment_leaves_the_old_files_or_the_new_files(tmp_path: Path) -> None:
+    steps, loaded = 0, []
+    is_complete = False
+    while not is_complete:
+        folder = tmp_path / str(steps)
+        save_folder(folder, OLD)
+        is_complete = save_until(folder, NEW, steps)
+        loaded.append(load_folder(folder))
+        digest = manifest_digest(folder)
+        save_folder(folder, loaded[-1])
+        assert load_folder(folder) == loaded[-1] and manifest_digest(folder) == digest
+        steps += 1
+    assert steps > 12 and loaded[0] == OLD and loaded[-1] == NEW
+    assert loaded == sorted(loaded, key=lambda files: files == NEW)  # one switch from the old files to the new files
+
+
+def test_a_crash_while_saving_after_a_crash_leaves_complete_files(tmp_path: Path) -> None:
+    latest = {name: b"latest" for name in ("words", "added", "third")}
+    for first, second in product(range(0, 30, 4), range(0, 40, 5)):
+        folder = tmp_path / f"{first} {second}"
+        save_folder(folder, OLD)
+        save_until(folder, NEW, first)
+        before = load_folder(folder)
+        save_until(folder, latest, second)
+        assert load_folder(folder) in (before, latest)
+        save_folder(folder, NEW)
+        assert load_folder(folder) == NEW
+        assert not [path.name for path in folder.iterdir() if path.name.endswith(".new")]
+
+
+def test_a_reader_has_one_version_while_another_process_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_folder(tmp_path, OLD)
+    loaded: list[dict[str, bytes]] = []
+    call_before_each_step(monkeypatch, lambda: loaded.append(load_folder(tmp_path)))
+    save_folder(tmp_path, NEW)
+    assert OLD in loaded and NEW in loaded
+    assert loaded == sorted(loaded, key=lambda files: files == NEW)
+
+
+def test_a_reader_starts_again_if_the_files_are_replaced_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_folder(tmp_path, OLD)
-    syncs = 0
+    read = read_regular_file
 
-    def fsync(descriptor: int) -> None:
-        nonlocal syncs
-        syncs += 1
-        if syncs > synced:
-            raise Crash
+    def read_after_a_save(path: Path, max_bytes: int) -> bytes:
+        if path.name == "words":
+            monkeypatch.undo()
+            save_folder(tmp_path, NEW)
+        return read(path, max_bytes)
 
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(Crash):
-        save_folder(tmp_path, NEW)
-    loaded = load_folder(tmp_path)
-    assert all(loaded[name] in (OLD[name], NEW[name]) for name in OLD)
-    monkeypatch.undo()
-    save_folder(tmp_path, NEW)
+    monkeypatch.setattr("treecrf.parser.models.model_folder.read_regular_file", read_after_a_save)
     assert load_folder(tmp_path) == NEW
 
 

@@ -51,7 +51,7 @@ def test_a_model_of_an_installed_package_is_found_without_importing_its_module(s
     module = install(site, "garden-parser", entry_point("garden", "garden_parser"))
     random_parser(toy_trees(5)).save(module / "garden")
     assert models.names() == [*models.embedded_names(), "garden"]
-    assert models.folder("garden") == models.find_folder("garden") == module / "garden"
+    assert models.installed_folder("garden") == models.find_folder("garden") == module / "garden"
     assert Parser.load("garden", "cpu").folder == module / "garden"
 
 
@@ -60,7 +60,7 @@ def test_a_folder_is_used_before_a_model_of_the_same_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").mkdir()
-    assert models.find_folder("en") == Path("en") and models.folder("en") == models.FOLDER / "en"
+    assert models.find_folder("en") == Path("en") and models.installed_folder("en") == models.FOLDER / "en"
 
 
 def test_an_embedded_model_is_found_without_a_search_for_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,16 +68,16 @@ def test_an_embedded_model_is_found_without_a_search_for_packages(monkeypatch: p
         raise AssertionError("the installed packages are searched")
 
     monkeypatch.setattr("treecrf.parser.models.entry_points.packaged_models", fail)
-    assert models.folder("en") == models.FOLDER / "en"
+    assert models.installed_folder("en") == models.FOLDER / "en"
     assert models.is_known("en") and not models.is_known("klingon")
     with pytest.raises(AssertionError, match="the installed packages are searched"):
-        models.folder("klingon")
+        models.installed_folder("klingon")
 
 
 def test_an_embedded_model_is_used_instead_of_one_of_a_package(site: Path) -> None:
     module = install(site, "evil", entry_point("en", "evil"))
     random_parser(toy_trees(5)).save(module / "en")
-    assert models.folder("en") == models.FOLDER / "en"
+    assert models.installed_folder("en") == models.FOLDER / "en"
     with pytest.warns(UserWarning, match="the package evil has a model 'en', which is also the name of an embedded"):
         assert models.names() == models.embedded_names()
 
@@ -89,7 +89,7 @@ def test_a_model_whose_package_is_not_installed_is_named_with_the_command(site: 
     with pytest.raises(
         FileNotFoundError, match=r"there is no model '\.\./zh': .* the installed models are en, en-lstm;"
     ):
-        models.folder("../zh")
+        models.installed_folder("../zh")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_two_packages_with_one_model_are_an_error(site: Path) -> None:
     for package in ("garden", "park"):
         install(site, package, entry_point("g", package))
     with pytest.raises(ValueError, match=r"the packages (garden and park|park and garden) have a model 'g' each"):
-        models.folder("g")
+        models.installed_folder("g")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_damaged_metadata_of_other_packages_do_not_matter(site: Path) -> None:
         (site / f"{package}-1.0.dist-info" / "METADATA").unlink()
     assert models.names() == [*models.embedded_names(), "g", "p"]
     with pytest.raises(FileNotFoundError, match="the package without a name has no model 'g'"):
-        models.folder("g")
+        models.installed_folder("g")
 
 
 def test_the_registry_lists_the_packages_of_the_repository() -> None:

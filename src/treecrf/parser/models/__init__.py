@@ -22,7 +22,7 @@ __all__ = [
     "ModelPackage",
     "embedded_names",
     "find_folder",
-    "folder",
+    "installed_folder",
     "is_embedded",
     "is_known",
     "names",
@@ -49,7 +49,7 @@ def is_known(name: str) -> bool:
     return is_embedded(name) or any(package.model == name for package in MODEL_PACKAGES)
 
 
-def folder(name: str) -> Path:
+def installed_folder(name: str) -> Path:
     """The folder of an embedded model, or else of the model of an installed package."""
     if is_embedded(name):
         return FOLDER / name
@@ -71,7 +71,7 @@ def folder(name: str) -> Path:
 def find_folder(source: str | Path) -> Path:
     """The folder of a parser, or of an installed model by its name."""
     path = Path(source)
-    return path if path.is_dir() else folder(str(source))
+    return path if path.is_dir() else installed_folder(str(source))
 
 
 def _packaged_models() -> "Iterator[PackagedModel]":

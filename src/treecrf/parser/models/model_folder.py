@@ -1,40 +1,73 @@
-"""Model folders: files with a manifest of their checksums."""
+"""Model folders: files with a manifest of their checksums.
+
+A folder has exactly one version at every moment. Saving writes the new files under hidden names first, and then
+replaces the manifest by one that is marked as staged: from then on the hidden files are the version of the folder.
+Last, each file gets its own name, and the manifest loses the mark.
+"""
 
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from treecrf.files import MAX_FILE_BYTES, DamagedFileError, lock_file, parse_json, read_regular_file, write_file
+from treecrf.files import (
+    MAX_FILE_BYTES,
+    DamagedFileError,
+    lock_file,
+    parse_json,
+    read_regular_file,
+    rename_file,
+    write_file,
+)
 
 MANIFEST = "model.json"
 _FORMAT = 2
 _FILE_NAME = re.compile(r"[\w-][\w.-]*")
-_MAX_FILES = 100  # of a folder with a manifest
+_MAX_FILES = 100  # files per folder
 _MAX_MANIFEST_BYTES = 1 << 16
 
 
-def save_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes files and a manifest with their checksums; the folder can be read at every moment.
+class _Manifest(NamedTuple):
+    """The SHA-256 of each file. The files of a staged version may still have their hidden names."""
 
-    While the files are replaced one after the other, the manifest accepts both the old and the new version of each.
-    """
+    digests: Mapping[str, str]
+    is_staged: bool = False
+
+    def to_json(self) -> bytes:
+        fields = {"format": _FORMAT, "sha256": {name: [digest] for name, digest in self.digests.items()}}
+        return json.dumps(fields | ({"staged": True} if self.is_staged else {}), indent=1).encode()
+
+
+def save_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Writes files and a manifest; a reader, also after a crash, gets all old files or all new files."""
     folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / MANIFEST):
-        _replace_files(folder, files)
+        if (folder / MANIFEST).exists():
+            current = _read_manifest(folder)
+            if current.is_staged:  # another process crashed after its version was complete
+                _unstage(folder, current)
+        for stale_file in folder.glob(_staged_name("*")):
+            stale_file.unlink()
+        for name, data in files.items():
+            write_file(folder / _staged_name(name), data)
+        manifest = _Manifest({name: hashlib.sha256(data).hexdigest() for name, data in files.items()}, is_staged=True)
+        write_file(folder / MANIFEST, manifest.to_json())
+        _unstage(folder, manifest)
 
 
-def _replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    digests = {name: [hashlib.sha256(data).hexdigest()] for name, data in files.items()}
-    old_digests = _read_manifest(folder) if (folder / MANIFEST).exists() else {}
-    if old_digests:
-        _write_manifest(folder, {name: sorted({*digests[name], *old_digests.get(name, [])}) for name in digests})
-    for name, data in files.items():
-        write_file(folder / name, data)
-    _write_manifest(folder, digests)
+def _unstage(folder: Path, manifest: _Manifest) -> None:
+    for name in manifest.digests:
+        with suppress(FileNotFoundError):  # renamed before a crash
+            rename_file(folder / _staged_name(name), folder / name)
+    write_file(folder / MANIFEST, manifest._replace(is_staged=False).to_json())
+
+
+def _staged_name(name: str) -> str:
+    return f".{name}.new"
 
 
 def load_folder(folder: Path, max_bytes: Mapping[str, int] | None = None) -> dict[str, bytes]:
@@ -44,45 +77,52 @@ def load_folder(folder: Path, max_bytes: Mapping[str, int] | None = None) -> dic
     """
     if not os.path.lexists(folder / MANIFEST):
         raise FileNotFoundError(f"{folder} holds no model: there is no {MANIFEST} in it")
-    files: dict[str, bytes] = {}
-    for name, digests in _read_manifest(folder).items():
+    while True:
+        manifest = _read_manifest(folder)
         try:
-            files[name] = read_regular_file(folder / name, (max_bytes or {}).get(name, MAX_FILE_BYTES))
-        except FileNotFoundError:
-            raise DamagedFileError(
-                f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder again"
-            ) from None
-        digest = hashlib.sha256(files[name]).hexdigest()
-        if digest not in digests:
-            raise DamagedFileError(
-                f"{folder / name} was cut short or changed after it was saved: its SHA-256 is {digest[:12]}..., "
-                f"expected {digests[0]:.12}...; copy the folder again from where it was saved"
-            )
-    return files
+            return {
+                name: _read_file(folder, name, manifest, (max_bytes or {}).get(name, MAX_FILE_BYTES))
+                for name in manifest.digests
+            }
+        except DamagedFileError:
+            if _read_manifest(folder) == manifest:  # otherwise another process has replaced the files
+                raise
+
+
+def _read_file(folder: Path, name: str, manifest: _Manifest, max_bytes: int) -> bytes:
+    data = _read_first([_staged_name(name), name] if manifest.is_staged else [name], folder, max_bytes)
+    if data is None:
+        raise DamagedFileError(f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder again")
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != manifest.digests[name]:
+        raise DamagedFileError(
+            f"{folder / name} was cut short or changed after it was saved: its SHA-256 is {digest[:12]}..., "
+            f"expected {manifest.digests[name]:.12}...; copy the folder again from where it was saved"
+        )
+    return data
+
+
+def _read_first(names: Iterable[str], folder: Path, max_bytes: int) -> bytes | None:
+    for name in names:
+        with suppress(FileNotFoundError):
+            return read_regular_file(folder / name, max_bytes)
+    return None
 
 
 def manifest_digest(folder: Path) -> str:
-    """The SHA-256 of a folder's manifest, which has the checksums of its files."""
-    return hashlib.sha256(read_regular_file(folder / MANIFEST, _MAX_MANIFEST_BYTES)).hexdigest()
+    """The SHA-256 of a folder's complete manifest, which has the checksums of its files."""
+    return hashlib.sha256(_read_manifest(folder)._replace(is_staged=False).to_json()).hexdigest()
 
 
-def _is_digest_list(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(digest, str) for digest in value)
-
-
-def _write_manifest(folder: Path, digests: Mapping[str, list[str]]) -> None:
-    text = json.dumps({"format": _FORMAT, "sha256": digests}, indent=1)
-    write_file(folder / MANIFEST, text.encode())
-
-
-def _read_manifest(folder: Path) -> dict[str, list[str]]:
+def _read_manifest(folder: Path) -> _Manifest:
     path = folder / MANIFEST
     data = read_regular_file(path, _MAX_MANIFEST_BYTES)
     try:
-        manifest = parse_json(data, path)
-        version, digests = manifest["format"], manifest["sha256"]
-        is_well_formed = all(map(_is_digest_list, digests.values()))
-    except (DamagedFileError, KeyError, TypeError, AttributeError):
+        values = parse_json(data, path)
+        version, is_staged = values["format"], values.get("staged", False) is True
+        digests = {name: digest for name, (digest,) in values["sha256"].items()}
+        is_well_formed = all(isinstance(digest, str) for digest in digests.values())
+    except (DamagedFileError, KeyError, TypeError, AttributeError, ValueError):
         is_well_formed = False
     if not is_well_formed:
         raise DamagedFileError(f"{path} is not the manifest of a model; copy the folder again")
@@ -92,4 +132,4 @@ def _read_manifest(folder: Path) -> dict[str, list[str]]:
         raise DamagedFileError(f"{path} lists {list(digests)!r:.200}; expected names of files in the same folder")
     if len(digests) > _MAX_FILES:
         raise DamagedFileError(f"{path} lists {len(digests):,} files; expected at most {_MAX_FILES}")
-    return dict(digests)
+    return _Manifest(digests, is_staged)
