@@ -84,7 +84,7 @@ def _score_chunk(
 
 def _collate(teacher: Parser, corpus: Corpus, indices: list[int]) -> TensorBatch:
     """The batch of these sentences in a teacher's ids, with the gold trees of the corpus."""
-    reads_tags = teacher.model_config.reads_words and teacher.model_config.tag_size > 0
+    reads_tags = teacher.model_config.tag_size > 0
     batch = teacher.numericalizer.collate(
         [corpus.words[index] for index in indices],
         tags=[corpus.tags[index] for index in indices] if reads_tags else None,

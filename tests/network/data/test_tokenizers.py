@@ -9,10 +9,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from treecrf.network.data.subwords import SubwordTokenizer
-from treecrf.network.data.tokenizers import FastTokenizer, SlowTokenizer, load_tokenizer, max_length
+from treecrf.network.data.tokenizers import (
+    FastTokenizer,
+    SlowTokenizer,
+    load_saved_tokenizer,
+    load_tokenizer,
+    max_length,
+)
 from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[4] / "shared" / "treebanks"
@@ -148,6 +154,36 @@ def test_tokenizers_of_other_classes_are_loaded_by_transformers_and_saved_as_pla
     tokenizer.save(tmp_path, max_length=40)
     assert json.loads((tmp_path / "tokenizer_config.json").read_text())["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert load_tokenizer(tmp_path).encode(["cat", "mat"]) == tokenizer.encode(["cat", "mat"])
+
+
+QWEN = (  # splits text into words, like GPT-4's expression, but each digit apart
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+@pytest.mark.parametrize("tokenizer_class", ["PreTrainedTokenizerFast", "Qwen2Tokenizer"])
+def test_a_tokenizer_that_a_saved_parser_may_not_have_is_refused_before_training(tmp_path, tokenizer_class):
+    tokenizer = byte_pairs()
+    split = pre_tokenizers.Split(Regex(QWEN), "isolated")
+    tokenizer._backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [split, pre_tokenizers.ByteLevel(False, use_regex=False)]
+    )
+    tokenizer.save(tmp_path, max_length=50)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": tokenizer_class}))
+    (tmp_path / "config.json").write_text('{"model_type": "qwen2", "vocab_size": 300}')
+    with pytest.raises(ValueError, match=rf"'{tmp_path}' could not be loaded again: it splits or replaces the pattern"):
+        load_tokenizer(tmp_path)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(ValueError, match="it splits or replaces the pattern"):
+        load_saved_tokenizer(files, tmp_path)
+
+
+def test_a_tokenizer_with_more_pieces_than_embeddings_is_refused_before_training(tmp_path):
+    byte_pairs().save(tmp_path, max_length=50)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "vocab_size": 20}')
+    with pytest.raises(ValueError, match="expected 0 to 19, as the encoder has embeddings"):
+        load_tokenizer(tmp_path)
 
 
 def test_python_tokenizers_are_called_directly(tmp_path):

@@ -127,27 +127,6 @@ def test_the_config_is_read_by_both(tmp_path):
     assert BertConfig.from_dict(json.loads((tmp_path / "config.json").read_text())) == TINY
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"model_type": "roberta"},
-        {"hidden_act": "relu"},
-        {"position_embedding_type": "relative_key"},
-        {"is_decoder": True},
-        {"add_cross_attention": True},
-    ],
-    ids=str,
-)
-def test_other_configs_than_a_plain_bert_are_rejected(setting):
-    assert BertConfig.from_dict({"model_type": "bert", "hidden_size": 24}) is not None
-    assert BertConfig.from_dict({"model_type": "bert", "hidden_size": 24} | setting) is None
-
-
-def test_the_hidden_size_must_be_a_multiple_of_the_heads():
-    with pytest.raises(ValueError, match="hidden_size is 10; expected a multiple of the 4 heads"):
-        Bert(BertConfig(hidden_size=10, num_attention_heads=4))
-
-
 def test_a_smaller_encoder_has_the_chosen_layers() -> None:
     encoder = Bert(TINY)
     smaller = keep_layers(encoder, [0, 2])

@@ -7,7 +7,7 @@ import torch
 
 from network.nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, host_batch_of, small_model
 from treecrf.chart import naive
-from treecrf.network.nn import IGNORED, ModelConfig, SpanModel, TensorBatch
+from treecrf.network.nn import IGNORED, SpanModel, TensorBatch
 from treecrf.network.nn.batch import Spans
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.constraints import ConstrainedScores
@@ -276,24 +276,6 @@ def test_a_model_on_the_meta_device_loads_weights():
         empty = SpanModel(model.config, VOCABULARY.sizes)
     empty.load_state_dict(model.state_dict(), assign=True)
     assert torch.equal(empty.eval()(batch_of(TREES)).spans, model(batch_of(TREES)).spans)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'two-stage', 'one-stage-crf', 'one-stage-margin'"),
-        ({"lstm_size": 0}, "lstm_size is 0; expected 1 or more"),
-        ({"tag_size": -1}, "tag_size is -1; expected 0 or more"),
-        ({"dropout": 1.0}, "dropout is 1.0; expected at least 0 and less than 1"),
-        ({"margin": -1.0}, "margin is -1.0; expected 0 or more"),
-        ({"encoder": "transformer", "transformer": "x", "boundary": "same-word"}, "the setting is for LSTMs"),
-        ({"char_size": 7}, "char_size is 7; expected an even number"),
-        ({"encoder": "transformer"}, "set it to a model's name or folder"),
-    ],
-)
-def test_the_error_for_an_invalid_setting_names_it(changes, message):
-    with pytest.raises(ValueError, match=message):
-        ModelConfig(**changes)
 
 
 @pytest.mark.parametrize(("boundary", "word_after"), [("next-word", 1), ("same-word", 0)])

@@ -55,6 +55,10 @@ class ModelConfig:
             raise ValueError(f"margin is {self.margin}; expected 0 or more")
         if self.encoder == "transformer" and self.boundary != "next-word":
             raise ValueError(f"boundary is {self.boundary!r} and encoder is 'transformer'; the setting is for LSTMs")
+        if self.tag_size and not self.reads_words:
+            raise ValueError(
+                f"tag_size is {self.tag_size} and encoder is 'transformer'; it reads tags only with add_word_inputs"
+            )
         if self.char_size % 2:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.tag_capitals and not self.tag_head:

@@ -1,7 +1,7 @@
-"""Checks of the tokenizer.json of a saved parser, before the package tokenizers builds a tokenizer from it.
+"""Checks of a tokenizer.json, when a parser is loaded and before one is trained.
 
-The file may come from a stranger. Its text rules could make a word grow without limit, and its regular expressions
-could take exponential time, so only known components and known expressions are accepted.
+The file of a saved parser may come from a stranger. Its text rules could make a word grow without limit, and its
+regular expressions could take exponential time, so only known components and known expressions are accepted.
 """
 
 import math
@@ -31,22 +31,22 @@ _MAX_TOKEN_LENGTH = 1000  # characters
 _MAX_WORD_LENGTH = 1000  # characters of a word that WordPiece splits; its time is quadratic
 
 
-def check_tokenizer(values: Any, vocabulary_size: int | None, *, is_bert: bool) -> None:
+def check_tokenizer(values: Any, encoder: Mapping[str, Any]) -> None:
     """Raises a ValueError if the content of a tokenizer.json is not a tokenizer with known components.
 
-    `vocabulary_size` is the number of pieces that have an embedding, if it is known. BERT has no precompiled tables
-    of characters, which the package tokenizers reads without checks.
+    `encoder` is the content of the encoder's config.json. BERT has no precompiled tables of characters, which the
+    package tokenizers reads without checks.
     """
     if not isinstance(values, dict) or not isinstance(values.get("model"), dict):
         raise ValueError("there is no model in it")
     _check_model(values["model"])
     ids = _piece_ids(values["model"].get("vocab")) + [_token_id(token) for token in _added_tokens(values)]
-    limit = math.inf if vocabulary_size is None else vocabulary_size
+    limit = embedding_count(encoder) or math.inf
     wrong = next((id_ for id_ in ids if not 0 <= id_ < limit), None)
     if wrong is not None:
         raise ValueError(f"the id of a piece is {wrong}; expected 0 to {limit - 1:,}, as the encoder has embeddings")
     growth = 1
-    normalizers = _NORMALIZERS - {"Precompiled"} if is_bert else _NORMALIZERS
+    normalizers = _NORMALIZERS - {"Precompiled"} if encoder.get("model_type") == "bert" else _NORMALIZERS
     for component in _components(values.get("normalizer"), "normalizers", normalizers):
         growth *= _growth(component)
     if growth > _MAX_GROWTH:
@@ -54,6 +54,11 @@ def check_tokenizer(values: Any, vocabulary_size: int | None, *, is_bert: bool) 
     for component in _components(values.get("pre_tokenizer"), "pretokenizers", _PRE_TOKENIZERS):
         if component["type"] == "Split":
             _check_pattern(component.get("pattern"))
+
+
+def embedding_count(encoder: Mapping[str, Any]) -> int | None:
+    """The number of pieces that have an embedding, if the encoder's config.json gives it."""
+    return encoder["vocab_size"] if type(encoder.get("vocab_size")) is int else None
 
 
 def _check_model(model: Mapping[str, Any]) -> None:

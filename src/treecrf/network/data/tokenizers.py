@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from treecrf.files import DamagedFileError, parse_json
-from treecrf.network.data.tokenizer_check import check_tokenizer
+from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -61,6 +61,10 @@ class FastTokenizer:
         )
         return [encoding.ids for encoding in encodings]
 
+    def check(self, encoder: Mapping[str, Any]) -> None:
+        """Raises a ValueError if `load_saved_tokenizer` would refuse the files that `save` writes."""
+        check_tokenizer(json.loads(self._backend.to_str()), encoder)
+
     def save(self, folder: str | Path, *, max_length: int) -> None:
         """Writes tokenizer.json and tokenizer_config.json."""
         self._backend.save(str(Path(folder, _TOKENIZER_FILE)), pretty=False)
@@ -90,11 +94,20 @@ class SlowTokenizer:
 
 
 def load_tokenizer(name: str | Path) -> Tokenizer:
-    """Loads the tokenizer of a folder or of a name on the Hugging Face hub."""
+    """Loads the tokenizer of a folder or of a name on the Hugging Face hub, for a parser that is saved later."""
     names = (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)
     paths = [Path(name, file) for file in names]
     files = {path.name: path.read_bytes() for path in paths if path.is_file()}
-    return _load_from_files(files, Path(name)) or _load_with_transformers(name)
+    tokenizer: Tokenizer | None = _load_from_files(files, Path(name))
+    encoder = _read_json(files, _ENCODER_FILE)
+    if tokenizer is None:
+        tokenizer, encoder = _load_with_transformers(name)
+    if isinstance(tokenizer, FastTokenizer):
+        try:
+            tokenizer.check(encoder)
+        except ValueError as error:
+            raise ValueError(f"a parser with the tokenizer of '{name}' could not be loaded again: {error}") from None
+    return tokenizer
 
 
 def load_saved_tokenizer(files: Mapping[str, bytes], folder: Path) -> Tokenizer:
@@ -103,12 +116,10 @@ def load_saved_tokenizer(files: Mapping[str, bytes], folder: Path) -> Tokenizer:
         if name in files:
             parse_json(files[name], folder / name)
     config = _read_json(files, _ENCODER_FILE)
-    vocabulary_size = config["vocab_size"] if type(config.get("vocab_size")) is int else None
     if _TOKENIZER_FILE in files:
         path = folder / _TOKENIZER_FILE
         try:
-            is_bert = config.get("model_type") == "bert"
-            check_tokenizer(parse_json(files[_TOKENIZER_FILE], path), vocabulary_size, is_bert=is_bert)
+            check_tokenizer(parse_json(files[_TOKENIZER_FILE], path), config)
         except DamagedFileError:
             raise
         except ValueError as error:
@@ -121,7 +132,7 @@ def load_saved_tokenizer(files: Mapping[str, bytes], folder: Path) -> Tokenizer:
         for name, data in files.items():
             Path(temporary, name).write_bytes(data)
         try:
-            return _load_with_transformers(temporary, vocabulary_size)
+            return _load_with_transformers(temporary, embedding_count(config))[0]
         except ImportError:
             raise
         except Exception as error:  # transformers does not check the types of settings
@@ -215,7 +226,8 @@ def _load_backend(
     return backend
 
 
-def _load_with_transformers(name: str | Path, vocabulary_size: int | None = None) -> Tokenizer:
+def _load_with_transformers(name: str | Path, vocabulary_size: int | None = None) -> tuple[Tokenizer, dict[str, Any]]:
+    """The tokenizer and the content of its encoder's config.json."""
     transformers = import_transformers()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
@@ -227,12 +239,13 @@ def _load_with_transformers(name: str | Path, vocabulary_size: int | None = None
         ) from error
     if vocabulary_size is not None and len(tokenizer) > vocabulary_size:
         raise ValueError(f"the tokenizer has {len(tokenizer):,} pieces; the encoder has {vocabulary_size:,}")
-    most = max_length({"model_max_length": tokenizer.model_max_length}, config.to_dict())
+    encoder = config.to_dict()
+    most = max_length({"model_max_length": tokenizer.model_max_length}, encoder)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
-        return SlowTokenizer(tokenizer, max_length=most)
+        return SlowTokenizer(tokenizer, max_length=most), encoder
     tokens = {name: str(token) for name in _TOKEN_NAMES if (token := getattr(tokenizer, name, None)) is not None}
-    return FastTokenizer(backend, tokens, max_length=most)
+    return FastTokenizer(backend, tokens, max_length=most), encoder
 
 
 def _special_ids(ids: Mapping[str, int | None]) -> tuple[int, int, int, int]:
