@@ -27,7 +27,7 @@ EDGES: dict[str, set[str]] = {
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
-    "text": {"trees/treebank"},
+    "text": {"config", "trees/treebank"},
     "chart": {"arrays", "threads"},
     "network/data": {"files", "arrays", "trees/tree", "trees/treebank", "text"},
     "network/nn": {"arrays", "chart", "network/data"},

@@ -3,21 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from treecrf.text.abbreviations import (
-    ABBREVIATIONS,
-    ADDRESS_ENDINGS,
-    BEFORE_EXAMPLES,
-    BEFORE_NAMES,
-    BEFORE_NUMBERS,
-    CAPITAL_ABBREVIATIONS,
-    EXCLAMATION_NAMES,
-    NOT_ABBREVIATED,
-    SENTENCE_STARTERS,
-    TIME_UNITS,
-    TIME_WORDS,
-    UNITS_AFTER_NUMBERS,
-)
+from treecrf.text.word_lists import word_sets
 
+_WORDS = word_sets("en")
+_ABBREVIATIONS = frozenset().union(
+    *(_WORDS[name] for name in ("before_names", "before_examples", "before_numbers", "possible_ends"))
+)
 PICTOGRAPHS = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 SUPERSCRIPTS = "⁰¹²³⁴-⁹"
 FOOTNOTE_MARK = rf"(?:[{SUPERSCRIPTS}*†‡]|\[\d{{1,3}}(?:[,–-]\d{{1,3}})*\])"
@@ -116,10 +107,12 @@ def _is_space_missing(text: str, stop: re.Match[str], word: str, end: int) -> bo
         return False
     next_word = following[0]
     is_capitalized = next_word[0].isupper() and (next_word[1:].islower() or next_word in ("I", "A"))
-    is_in_name = text[following.end() : following.end() + 1] in tuple("._(=/\\@:-") or next_word in ADDRESS_ENDINGS
+    is_in_name = (
+        text[following.end() : following.end() + 1] in tuple("._(=/\\@:-") or next_word in _WORDS["address_endings"]
+    )
     if not is_capitalized or is_in_name or _is_abbreviation(word) or not _is_plain(word):
         return False
-    return (word.isalpha() and word.islower() and len(word) > 1) or next_word in SENTENCE_STARTERS
+    return (word.isalpha() and word.islower() and len(word) > 1) or next_word in _WORDS["sentence_starters"]
 
 
 def _is_plain(word: str) -> bool:
@@ -143,7 +136,7 @@ def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bo
     ):
         return False
     if "!" in stop or "?" in stop:
-        is_name = stop == "!" and word in EXCLAMATION_NAMES and next_character.islower()
+        is_name = stop == "!" and word in _WORDS["exclamation_names"] and next_character.islower()
         return not is_name and not (is_closed and _SPEECH.match(text, next_start))
     if stop[0] != "." or len(stop.rstrip("\"”’»')]}")) > 1:
         return True
@@ -161,36 +154,42 @@ def _period_ends(text: str, word: str, before: str, position: int) -> bool:
     is_temperature = word in ("C", "F") and _NUMBER_BEFORE.search(before[:-1])
     if is_temperature or not _is_abbreviation(word):
         return True
-    if not next_word or word in BEFORE_NAMES or word in BEFORE_EXAMPLES:
+    if not next_word or word in _WORDS["before_names"] or word in _WORDS["before_examples"]:
         return False
-    if word in BEFORE_NUMBERS:
+    if word in _WORDS["before_numbers"]:
         return len(next_word) > 1 or word in ("No", "no")
     if word.lower() in ("a.m", "p.m"):
         is_zone = next_word.isupper() and 1 < len(next_word) < 5
-        return not is_zone and next_word not in TIME_WORDS
+        return not is_zone and next_word not in _WORDS["time_words"]
     if word.isupper() and len(word) > 1 and next_word.isupper() and len(next_word) > 1 and "." not in word:
         next_word = next_word.capitalize()
     end = position + len(next_word)
     is_initial = len(next_word) == 1 and text[end : end + 1] == "."
-    return next_word in SENTENCE_STARTERS and not is_initial and text[end : end + 1] != "-"
+    return next_word in _WORDS["sentence_starters"] and not is_initial and text[end : end + 1] != "-"
 
 
 def _is_abbreviation(word: str) -> bool:
-    if word in ABBREVIATIONS:
+    if word in _ABBREVIATIONS:
         return True
     if len(word) == 1:
         return word.isalpha()
     if "." in word:
         return all(len(part) < 3 and part.isalpha() for part in word.rpartition("-")[2].split("."))
-    return word.isupper() and (word.capitalize() in BEFORE_NAMES or word in CAPITAL_ABBREVIATIONS)
+    return word.isupper() and (word.capitalize() in _WORDS["before_names"] or word in _WORDS["capital_abbreviations"])
 
 
 def _is_unit(word: str, before: str) -> bool:
-    return word in TIME_UNITS or (word in UNITS_AFTER_NUMBERS and bool(_NUMBER_BEFORE.search(before[: -len(word)])))
+    return word in _WORDS["time_units"] or (
+        word in _WORDS["units_after_numbers"] and bool(_NUMBER_BEFORE.search(before[: -len(word)]))
+    )
 
 
 def _has_no_vowel(word: str, is_before_numeral: bool) -> bool:
     """Whether a word looks like an abbreviation that is not in the list, before a word in lower case."""
-    if is_before_numeral or not (word.isascii() and word.isalpha() and word.islower()) or word in NOT_ABBREVIATED:
+    if (
+        is_before_numeral
+        or not (word.isascii() and word.isalpha() and word.islower())
+        or word in _WORDS["not_abbreviated"]
+    ):
         return False
     return len(set(word)) > 1 and len(word) < 6 and not _VOWEL.search(word)

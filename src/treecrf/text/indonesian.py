@@ -2,19 +2,11 @@
 
 import re
 
-from treecrf.text.latin import LatinRules, words
+from treecrf.text.latin import LatinRules
+from treecrf.text.word_lists import word_sets
 
-# words with -nya that are one token: adverbs, conjunctions, and roots that end in "nya"
-_UNSPLIT = words(
-    "hanya punya tanya bertanya ditanya menanya empunya nyonya misalnya biasanya lainnya sebelumnya akhirnya",
-    "sebenarnya adanya antaranya umumnya seharusnya selanjutnya tampaknya sebabnya sebaliknya khususnya rupanya",
-    "soalnya sebetulnya awalnya setidaknya semestinya agaknya sesungguhnya berikutnya anehnya sejatinya mestinya",
-    "dulunya banyaknya selebihnya sayangnya akibatnya sepenuhnya nantinya mulanya sebagainya kabarnya tentunya",
-    "layaknya tepatnya seadanya bukannya umpamanya sepertinya sedianya pasalnya persisnya secepatnya makanya segalanya",
-    "kelihatannya sebaiknya celakanya nyatanya memangnya lazimnya pokoknya idealnya kiranya munculnya masuknya",
-    "jatuhnya maraknya pentingnya besarnya mahalnya sulitnya kurangnya kuatnya tewasnya lolosnya lahirnya rusaknya",
-    "turunnya cepatnya",
-)
+_WORDS = word_sets("id")
+_UNSPLIT = _WORDS["unsplit"]
 _CLITIC = "nya"
 _RUPIAH = re.compile(r"(?i)rp(?=\d)")
 _VERB_PREFIXES = ("ter", "ber")  # nouns from verbs, such as "terbentuknya", are one token
@@ -32,16 +24,8 @@ def split_word(word: str) -> tuple[tuple[int, str], ...]:
 
 
 RULES = LatinRules(
-    abbreviations=words(
-        "h hj kh k.h dr drs dra ir prof sdr moh muh st no tbk pt cv jl jend letjen mayjen brigjen kol dkk dll dsb hlm",
-        "rp inc ltd pte corp mr mrs ms jr mgr purn pol vit ud translit",
-    ),
-    openers=words(
-        "yang dan di ke dari pada dalam untuk dengan oleh karena bahwa jika kalau bila ketika saat sejak sampai",
-        "setelah sebelum sementara meski meskipun walaupun namun tetapi tapi akan atau juga itu ini ia dia mereka kami",
-        "kita saya para menurut selain antara sebagai seperti bagi tak tidak bukan ada adalah begitu lalu kemudian",
-        "kini semua setiap",
-    ),
+    abbreviations=_WORDS["abbreviations"],
+    openers=_WORDS["openers"],
     connectors=".'’",
     split_word=split_word,
 )

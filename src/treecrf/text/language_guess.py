@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from treecrf.text.word_lists import read_lists
+
 # languages with rules for raw text
 LANGUAGE_NAMES = {
     "en": "English",
@@ -34,23 +36,8 @@ _SCRIPTS = {
     "Georgian": "\u10a0-\u10ff",
     "Armenian": "\u0530-\u058f",
 }
-# words that are frequent in one language and rare in the others
-_FREQUENT_WORDS = {
-    "English": "the of and to is that it for was with as his her they be at this have from or by not are but what i my",
-    "Spanish": "el los las una del que y por con para es su al como pero más sus le ya está muy fue son cuando ser",
-    "Portuguese": "o os uma do da dos das que não em com para por é seu sua ao mais foi são pelo pela também ou quando",
-    "French": "le les une des du et est que qui dans pour pas sur avec au aux ce cette il elle sont nous vous mais",
-    "German": "der die das und ist nicht ein eine mit den dem auf für von zu im sich auch es wird sind war wie bei ich",
-    "Italian": "il gli una del della che di non per con è sono alla dei delle nel nella più anche come ma questo era",
-    "Dutch": "de het een van en is niet dat op te voor met zijn aan er ook als maar bij om door naar hij ze wordt",
-    "Swedish": "och att det som en är på av för med den till inte har ett var jag han hon vi om de från ska",
-    "Icelandic": "og að er sem það til var hann ekki við um með hún þá þessi þetta voru eftir frá hafa verið",
-    "Indonesian": "yang dan di itu dengan untuk tidak ini dari dalam akan pada juga ke karena ada oleh mereka telah",
-    "Polish": "w nie na się że jest z jak oraz ale po co tak za od czy przez był być może są jego",
-    "Turkish": "ve bir bu için ile de da ne çok daha gibi olarak değil ama sonra kadar olan var her",
-}
 _LANGUAGES_OF_WORDS: dict[str, list[str]] = {}
-for _language, _words in _FREQUENT_WORDS.items():
+for _language, _words in read_lists("frequent").items():  # words that are rare in the other languages
     for _word in _words.split():
         _LANGUAGES_OF_WORDS.setdefault(_word, []).append(_language)
 

@@ -1,6 +1,7 @@
 """Sentences and tokens of languages in Latin script, by rules and word lists of each language.
 
-English has rules of its own. The lists are in `spanish.py`, `indonesian.py`, `icelandic.py` and `portuguese.py`.
+English has rules of its own. The rules are in `spanish.py`, `indonesian.py`, `icelandic.py` and `portuguese.py`, the
+lists in `words/`.
 """
 
 import re
@@ -150,11 +151,6 @@ def phrases(text: str, endings: Mapping[str, str] | None = None) -> str:
     return "|".join(
         rf"{first}\s+" + (rest[0] if len(rest) == 1 else f"(?:{'|'.join(rest)})") for first, rest in rests.items()
     )
-
-
-def words(*texts: str) -> frozenset[str]:
-    """The words of texts."""
-    return frozenset(word for text in texts for word in text.split())
 
 
 def _place(start: int, tokens: Iterable[tuple[int, str]]) -> Iterator[Piece]:
