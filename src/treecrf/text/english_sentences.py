@@ -144,7 +144,7 @@ def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bo
 
 
 def _period_ends(text: str, word: str, before: str, position: int) -> bool:
-    """Whether one period ends a sentence; `position` is that of the next word, after white space and opening marks."""
+    """Whether one period ends a sentence; the next word starts at `position`."""
     following = _NEXT_WORD.match(text, position)
     next_word = following[0] if following else ""
     is_numeral = bool(_NUMERAL.match(text, position))

@@ -157,7 +157,7 @@ def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[
 
 @cache
 def _rules(language: str) -> LanguageRules:
-    """The rules of a language; those of other languages than English and Chinese are imported when they are needed."""
+    """The rules of a language, imported when they are needed."""
     if language in _LATIN_MODULES:
         rules: LatinRules = import_module(f"treecrf.text.{_LATIN_MODULES[language]}").RULES
         return rules

@@ -28,8 +28,7 @@ class Constituent:
 class Alternative:
     """One of the most probable trees, its log-probability, and its calibrated probability.
 
-    `constituents` are those of `tree.spans()`, in their order. `differences` say what the tree changes against the
-    first alternative.
+    `constituents` follow `tree.spans()`, in their order. `differences` describe the changes from the first alternative.
     """
 
     tree: Tree
@@ -44,10 +43,10 @@ class Analysis:
     """A tree with its probabilities, given the constraints if there are any.
 
     `log_prob` is the log-probability of the tree. `calibrated` is the calibrated probability that the tree is entirely
-    correct, which is about the share of such trees that are. `entropy`, in nats, is that of the distribution over
-    bracketings. `constituents` are those of `tree.spans()`, in their order. `alternatives` are the most probable trees,
-    the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and there
-    may be trees that are more probable.
+    correct, which is about the share of such trees that are. `entropy` is the entropy of the distribution over
+    bracketings, in nats. `constituents` follow `tree.spans()`, in their order. `alternatives` are the most probable
+    trees, the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and
+    there may be trees that are more probable.
     """
 
     tree: Tree
@@ -60,7 +59,7 @@ class Analysis:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """What the tree changes against the most probable tree; empty without alternatives."""
+        """The changes from the most probable tree to this tree; empty without alternatives."""
         return tuple(describe_difference(self.alternatives[0].tree, self.tree)) if self.alternatives else ()
 
     def _repr_svg_(self) -> str:

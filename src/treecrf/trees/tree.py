@@ -336,7 +336,7 @@ def parse_trees(text: str) -> Iterator[Tree]:
     """
     *pieces, rest = text.split(")")
     stack: list[tuple[str, list[Tree]]] = []  # open constituents: the label, and the finished siblings before it
-    children: list[Tree] = []  # of the innermost open constituent
+    children: list[Tree] = []  # finished children of the innermost open constituent
     for piece in pieces:
         # the text before each ")": opening labels and a tagged word, or nothing if a constituent ends here
         if piece and (parts := piece.rpartition("("))[1]:

@@ -12,7 +12,7 @@ Position = tuple[int, int]
 
 
 def describe_difference(first: Tree, other: Tree) -> list[str]:
-    """What another tree of the same sentence changes against the first tree.
+    """Describes the changes from the first tree to another tree of the same sentence.
 
     >>> first = Tree.parse("(S (NP (P I)) (VP (V saw) (NP (NP (D the) (N man)) (PP (I with) (N it)))))")
     >>> other = Tree.parse("(S (NP (P I)) (VP (V saw) (NP (D the) (N man)) (PP (I with) (N it))))")

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
-from treecrf.trees.search import CHINESE, COLLINS, Forest, Pattern, PatternError, fast, forest, heads
+from treecrf.trees.search import CHINESE, COLLINS, Forest, Pattern, PatternError, compiled, fast, forest, heads
 from treecrf.trees.search.naive import find_matches
 from treecrf.trees.search.relations import RELATIONS, SYNONYMS
 from treecrf.trees.tree import BracketError, Tree
 from treecrf.trees.treebank import TreebankError
 
-compiled = pytest.mark.skipif(not fast.available, reason="treecrf was installed without its C code")
+needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
 LABELS = ["S", "NP", "VP", "NP-SBJ", "NN", "CC", ",", "VBD", "the"]
 PLAIN = sorted((set(RELATIONS) | set(SYNONYMS)) - {"<i", ">i", "<+", ">+", ".+", ",+"})
 PATHS = ["<+(NP)", ">+(!NP)", ".+(@NP)", ",+(/N/)", ".+(__)", "<+(__)", ",+(__)"]
@@ -82,7 +82,7 @@ def compile_random_pattern(random: Random) -> Pattern:
             assert "optional" in error.reason or "declared twice" in error.reason or "no node" in error.reason
 
 
-@compiled
+@needs_c
 @pytest.mark.parametrize("seed", range(10))
 def test_compiled_matcher_finds_what_the_definition_finds(seed):
     random = Random(seed)
@@ -92,7 +92,7 @@ def test_compiled_matcher_finds_what_the_definition_finds(seed):
         assert list(fast.find_matches(pattern.program, forest)) == expected, pattern
 
 
-@compiled
+@needs_c
 def test_every_relation_has_the_candidates_of_its_definition():
     forest = Forest([random_tree(Random(seed)) for seed in range(12)])
     for symbol in [*PLAIN, *PATHS, "<2", "<-2", ">2", ">-2"]:
@@ -102,7 +102,7 @@ def test_every_relation_has_the_candidates_of_its_definition():
         )
 
 
-@compiled
+@needs_c
 @pytest.mark.parametrize("seed", range(10))
 def test_compiled_code_flattens_trees_as_the_definition_does(seed):
     trees = random_trees(Random(seed)) if seed else []
@@ -118,7 +118,7 @@ def test_forests_of_text_are_those_of_its_trees(trees, space):
     assert len(set(forest.labels)) == len(forest.labels)
 
 
-@compiled
+@needs_c
 @pytest.mark.parametrize("seed", range(10))
 def test_compiled_code_reads_brackets_as_the_definition_does(seed):
     trees = random_trees(Random(seed)) if seed else []
@@ -145,7 +145,7 @@ def test_forests_are_read_in_batches(tmp_path):
         list(forest.read_forests(path))
 
 
-@compiled
+@needs_c
 @pytest.mark.parametrize("rules", [COLLINS, CHINESE], ids=["collins", "chinese"])
 def test_compiled_code_finds_the_heads_of_the_definition(rules):
     trees = [random_tree(Random(seed)) for seed in range(300)]
@@ -166,14 +166,13 @@ def test_every_subtree_comes_back_from_its_position(tree):
 def test_search_without_compiled_code_gives_the_same_matches(monkeypatch):
     tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")
     expected = [(match.position, match.positions) for match in Pattern("__ < __=child").find(tree)]
-    for module in (fast, forest, heads):
-        monkeypatch.setattr(module, "available", False)
+    monkeypatch.setattr(compiled, "matcher", None)
     pattern = Pattern("__ < __=child")
     assert [(match.position, match.positions) for match in pattern.find(tree)] == expected
     assert pattern.count([tree, tree]).matches == 2 * len(expected)
 
 
-@compiled
+@needs_c
 def test_compiled_matcher_refuses_inconsistent_arrays():
     flat, pattern = Forest(Tree.parse("(S (NN a))")), Pattern("S < NN")
     flat.ends = np.array([3, 9, 3], dtype=np.int32)

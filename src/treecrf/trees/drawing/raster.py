@@ -14,7 +14,7 @@ _SIZE = re.compile(r'(?<= width=")([0-9.]+)" height="([0-9.]+)(?=")')
 _SCALE = 2.0
 _MAX_PIXELS = 50_000_000
 _MAX_SIDE_PIXELS = 16_000  # many programs cannot show more
-_MAX_SIDE_POINTS = 14_400  # of a PDF page
+_MAX_SIDE_POINTS = 14_400  # the largest side of a PDF page
 _WITHOUT_FONT = "\U0010fffd"  # a character that no font has
 
 

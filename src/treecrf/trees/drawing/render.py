@@ -79,7 +79,7 @@ def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]
 
 
 def characters_without_font(trees: Sequence[DrawableTree]) -> str:
-    """The characters of the trees that no installed font has; at most some are check_probabilities."""
+    """The characters of the trees that no installed font has; at most 100 are checked."""
     texts = (node.label + "".join(node.words if node.is_leaf else []) for tree, _ in trees for node in tree.walk())
     characters = sorted({character for text in texts for character in escape_invisible(text) if character > "\u024f"})
     return without_font("".join(characters[:_CHECKED_CHARACTERS]))

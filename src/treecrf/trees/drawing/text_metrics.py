@@ -1,7 +1,6 @@
 """Width of text in pictures and in terminals, without reading a font.
 
-The widths of Latin letters are those of Helvetica, Arial and Liberation Sans; the widths of other characters are
-estimates.
+Latin letters have the widths of Helvetica, Arial and Liberation Sans; the widths of other characters are estimates.
 """
 
 import re

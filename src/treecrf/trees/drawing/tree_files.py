@@ -52,7 +52,7 @@ def _from_json(sentence: dict[str, Any]) -> DrawableTree:
 
 
 def select_trees(trees: Sequence[DrawableTree], numbers: str, name: str) -> list[DrawableTree]:
-    """The trees with the given numbers, counted from 1, such as `3` or `2,5-7`. `name` is that of their file."""
+    """The trees with the given numbers, counted from 1, such as `3` or `2,5-7`. `name` is the name of their file."""
     selected: list[DrawableTree] = []
     for part in numbers.split(","):
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-_NORMAL_QUANTILE = 1.959964  # of 97.5 %
+_NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
 
 
 @dataclass(frozen=True)

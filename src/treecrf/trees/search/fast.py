@@ -4,17 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from treecrf.trees.search import compiled
 from treecrf.trees.search.forest import Forest, Int32Array
 from treecrf.trees.search.labels import Label, group_texts, label_test, matching_labels
 from treecrf.trees.search.naive import NodeMatch
 from treecrf.trees.search.program import Program
-
-try:
-    from treecrf.trees.search import _matcher
-except ImportError:  # installed without a C compiler
-    available = False
-else:
-    available = True
 
 
 def find_matches(program: Program, forest: Forest) -> Iterator[NodeMatch]:
@@ -37,7 +31,8 @@ def match_rows(program: Program, forest: Forest) -> tuple[Int32Array, list[str]]
     group_tables, texts = _group_tables(program, forest)
     basic_ids = forest.basic_ids.tobytes() if program.uses_basic_links else b""
     heads = forest.heads.ctypes.data if program.uses_heads else 0
-    rows = _matcher.search((*forest.addresses, heads), program.addresses, tables, group_tables, basic_ids)
+    assert compiled.matcher is not None
+    rows = compiled.matcher.search((*forest.addresses, heads), program.addresses, tables, group_tables, basic_ids)
     width = 1 + len(program.names) + len(program.variables)
     return np.frombuffer(rows, dtype=np.int32).reshape(-1, width), texts
 

@@ -11,18 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.trees.search import compiled
 from treecrf.trees.search.heads import COLLINS, HeadRules, find_heads
 from treecrf.trees.search.labels import Label, basic_category
 from treecrf.trees.tree import Tree, build_unchecked, parse_trees, unescape
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import Source
-
-try:
-    from treecrf.trees.search import _matcher
-except ImportError:  # installed without a C compiler
-    available = False
-else:
-    available = True
 
 Int32Array = npt.NDArray[np.int32]
 # columns of int32: label ids, ends, parents, previous, last children and starts; and the labels
@@ -70,7 +64,7 @@ class Forest:
         arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in column_bytes]
         self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts = arrays
         self.head_rules = head_rules
-        self.label_tables: dict[Label, bytes] = {}  # of the patterns that searched the forest
+        self.label_tables: dict[Label, bytes] = {}  # remembered results of labels in patterns
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -134,12 +128,12 @@ class Forest:
 
 def flatten(trees: list[Tree]) -> FlatArrays:
     """Flattens trees into the arrays of a forest."""
-    return _matcher.flatten(trees, Tree) if available else flatten_in_python(trees)
+    return compiled.matcher.flatten(trees, Tree) if compiled.matcher else flatten_in_python(trees)
 
 
 def parse_columns(text: str) -> FlatArrays | None:
     """Reads brackets into the arrays of a forest; None without compiled code, and if the text has an error."""
-    columns = _matcher.parse(text.encode("utf-8", "surrogatepass")) if available else None
+    columns = compiled.matcher.parse(text.encode("utf-8", "surrogatepass")) if compiled.matcher else None
     if columns is None or not any("\\u{" in label for label in columns[-1]):
         return columns
     # two spellings of a label get one id
@@ -153,7 +147,7 @@ def parse_columns(text: str) -> FlatArrays | None:
 def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRules = COLLINS) -> Iterator[Forest]:
     """Reads the trees of a file in batches: a path, an open stream, or "-" for standard input.
 
-    The formats and errors are those of `read_trees`.
+    Reads the formats of `read_trees`, with the same errors.
     """
     reader = read_trees(source)
     texts = reader.texts()

@@ -13,20 +13,15 @@ If no rule finds a child, the head is the first child in the direction of the la
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.trees.search import compiled
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
-
-try:
-    from treecrf.trees.search import _matcher
-except ImportError:  # installed without a C compiler
-    available = False
-else:
-    available = True
 
 Direction = Literal["left", "right", "leftdis", "rightdis"]
 Rule = tuple[Direction, tuple[str, ...]]
@@ -116,7 +111,7 @@ def head_positions(tree: Tree, rules: "HeadRules | None" = None) -> list[int]:
 
 def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules) -> Int32Array:
     """The head child of each node of a forest, or -1 at a word."""
-    if not available:
+    if compiled.matcher is None:
         return find_heads_in_python(label_ids, ends, labels, rules)
     has_children = ends > np.arange(1, len(ends) + 1)
     constituent_ids = np.flatnonzero(np.bincount(label_ids[has_children], minlength=len(labels)))
@@ -125,7 +120,7 @@ def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], r
     heads = np.empty(len(ends), dtype=np.int32)
     rows, categories = rules.tables.rows, rules.tables.categories
     addresses = [array.ctypes.data for array in (label_ids, ends, heads, label_rules, rows, categories)]
-    _matcher.find_heads(len(ends), len(labels), len(rows), len(categories), *addresses)
+    compiled.matcher.find_heads(len(ends), len(labels), len(rows), len(categories), *addresses)
     return heads
 
 
@@ -170,11 +165,12 @@ class _RuleTables:
         self.categories = np.array(categories, dtype=np.int32)
 
 
-def _parse_rules(text: str) -> dict[str, tuple[Rule, ...]]:
+def _read_rules(language: str) -> dict[str, tuple[Rule, ...]]:
     """Reads lines of a category and its rules, which are separated by semicolons."""
+    text = (Path(__file__).parent / "head_rules" / f"{language}.txt").read_text(encoding="utf-8")
     rules: dict[str, tuple[Rule, ...]] = {}
-    for line in text.strip().splitlines():
-        category, _, rest = line.strip().partition(" ")
+    for line in text.splitlines():
+        category, _, rest = line.partition(" ")
         parsed: list[Rule] = []
         for rule in rest.split(";"):
             name, *categories = rule.split()
@@ -184,74 +180,14 @@ def _parse_rules(text: str) -> dict[str, tuple[Rule, ...]]:
 
 
 COLLINS = HeadRules(
-    _parse_rules(
-        """
-        ADJP left NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
-        ADVP right RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN
-        CONJP right CC RB IN
-        EDITED left
-        FRAG right
-        INTJ left
-        LST right LS :
-        NAC left NN NNS NNP NNPS NP NAC EX $ CD QP PRP VBG JJ JJS JJR ADJP FW
-        NML rightdis NN NNP NNPS NNS NX POS JJR; left NML NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
-        NP rightdis NN NNP NNPS NNS NX POS JJR; left NP; rightdis $ ADJP PRN; right CD; rightdis JJ JJS RB QP
-        NX left
-        PP right IN TO VBG VBN RP FW
-        PRN left
-        PRT right RP
-        QP left $ IN NNS NN JJ RB DT CD NCD QP JJR JJS
-        RRC right VP NP ADVP ADJP PP
-        S left TO IN VP S SBAR ADJP UCP NP
-        SBAR left WHNP WHPP WHADVP WHADJP IN DT S SQ SINV SBAR FRAG
-        SBARQ left SQ S SINV SBARQ FRAG
-        SINV left VBZ VBD VBP VB MD VP S SINV ADJP NP
-        SQ left VBZ VBD VBP VB MD VP SQ
-        TYPO left
-        UCP right
-        VP left TO VBD VBN MD VBZ VB VBG VBP AUX AUXG VP ADJP NN NNS NP
-        WHADJP left CC WRB JJ ADJP
-        WHADVP right CC WRB
-        WHNP left WDT WP WP$ WHADJP WHPP WHNP
-        WHPP right IN TO FW
-        X right
-        XS right IN
-        """
-    ),
+    _read_rules("en"),
     default=(("left", ()),),
     conjunctions=frozenset(("CC", "CONJP")),
     punctuation=frozenset(("''", "``", "-LRB-", "-RRB-", ".", ":", ",")),
 )
 CHINESE = HeadRules(
-    _parse_rules(
-        """
-        ADJP right ADJP JJ; rightdis AD NN CS
-        ADVP right ADVP AD
-        CLP right CLP M
-        CP right CP DEC; right IP VP
-        DNP right DEG DEC; right DNP
-        DP left DP DT CD
-        DVP right DEV; right DVP
-        FRAG right VV NR NN NT
-        INTJ right INTJ IJ
-        IP right VP IP; right NP
-        LCP right LCP LC
-        LST right LST CD OD
-        NP right NP NN NT NR QP
-        PP left PP P
-        PRN rightdis NP VP IP QP NT NR NN
-        QP right QP CLP CD OD
-        UCP right
-        VCD left VCD VV VA VC VE
-        VCP left VCP VV VA VC VE
-        VNV left VNV VV VA VC VE
-        VP left VP VPT VV VA VC VE BA LB VCD VSB VRD VNV VCP
-        VPT left VNV VV VA VC VE
-        VRD left VRD VV VA VC VE
-        VSB right VSB VV VA VC VE
-        """
-    ),
+    _read_rules("zh"),
     default=(("right", ()),),
 )
 
-HEAD_RULES = {"en": COLLINS, "zh": CHINESE}  # by the language of a model; those of other languages have none
+HEAD_RULES = {"en": COLLINS, "zh": CHINESE}  # by language; other languages have no rules

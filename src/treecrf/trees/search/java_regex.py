@@ -87,7 +87,7 @@ class _Translator:
         self.offset = 0
         self.scopes = [""]  # flags that were set in each open group
         self.open_groups: list[int] = []  # the number of each open group; 0 if it does not capture
-        self.group_count = 0  # of groups that capture
+        self.group_count = 0  # groups that capture
         self.is_atom = False  # whether the last piece can be repeated
 
     def translate(self) -> str:
@@ -230,7 +230,7 @@ class _Translator:
         self.offset += 1
         is_negated = self.text.startswith("^", self.offset)
         self.offset += is_negated
-        parts = [_ClassPart()]  # of an intersection
+        parts = [_ClassPart()]  # the operands of an intersection
         is_first = True
         while not self.text.startswith("]", self.offset) or is_first:
             if self.offset >= len(self.text):

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from treecrf.trees.search import fast
+from treecrf.trees.search import compiled, fast
 from treecrf.trees.search.forest import Forest, Int32Array
 from treecrf.trees.search.naive import find_matches
 from treecrf.trees.search.program import Program
@@ -18,7 +18,7 @@ Trees = Tree | Iterable[Tree] | Forest
 
 
 class Counts(NamedTuple):
-    """How often a pattern matches, at how many nodes, and in how many trees."""
+    """The numbers of a pattern's matches, of the nodes it matches at, and of the trees with a match."""
 
     matches: int
     nodes: int
@@ -94,14 +94,14 @@ class Pattern:
     def find(self, trees: Trees) -> Iterator[Match]:
         """Yields the matches in the order of the trees, and at a node one for each way to match."""
         forest = _to_forest(trees)
-        matches = fast.find_matches(self.program, forest) if fast.available else find_matches(self.expression, forest)
+        matches = fast.find_matches(self.program, forest) if compiled.matcher else find_matches(self.expression, forest)
         for match in matches:
             yield Match(forest, *match)
 
     def positions(self, trees: Trees) -> Int32Array:
         """The position of the node of each match in the arrays of the forest."""
         forest = _to_forest(trees)
-        if fast.available:
+        if compiled.matcher:
             return fast.match_rows(self.program, forest)[0][:, 0]
         return np.array([match.node for match in find_matches(self.expression, forest)], dtype=np.int32)
 

@@ -23,7 +23,7 @@ _OPCODES = {symbol: number for number, symbol in enumerate(RELATIONS)}
 
 
 class Kind(IntEnum):
-    """Kinds of goals. The numbers are those of the compiled matcher."""
+    """Kinds of goals, numbered as in the compiled matcher."""
 
     EMIT = 0  # records a match
     ACCEPT = 1  # ends a chain that only asks whether there is a match
@@ -37,7 +37,7 @@ class Kind(IntEnum):
 
 
 class LabelMode(IntEnum):
-    """How a goal tests a label. The numbers are those of the compiled matcher."""
+    """Tests of a label by a goal, numbered as in the compiled matcher."""
 
     TABLE = 0  # a table of label ids
     ROOT = 1

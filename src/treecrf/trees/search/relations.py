@@ -37,7 +37,7 @@ class NodeArrays(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a relation starts from: a node, the number of a child, and the labels of a path by node."""
+    """The start of a relation: a node, the number of a child, and the labels of a path by node."""
 
     node: int
     number: int

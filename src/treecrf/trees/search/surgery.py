@@ -9,7 +9,7 @@ from treecrf.trees.search.pattern import Match, Pattern
 from treecrf.trees.search.surgery_syntax import parse_operations, parse_script
 from treecrf.trees.tree import Tree
 
-MAX_CHANGES = 1000  # of one tree by one surgery
+MAX_CHANGES = 1000  # changes of one tree by one surgery
 
 
 class Surgery:

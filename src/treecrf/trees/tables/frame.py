@@ -41,8 +41,8 @@ def trees_to_frame(
     """A frame with one row per constituent or per sentence; `library="arrow"` gives a `pyarrow.Table`.
 
     The sentences are trees, analyses, which have probabilities, or the results of `Parser.parse_text`, which have
-    character offsets in their document. The offsets of other sentences refer to their words joined by spaces. Heads are
-    those of `head_rules`, by default for English; without rules, their column is empty.
+    character offsets in their document. The offsets of other sentences refer to their words joined by spaces. Heads
+    follow `head_rules`, by default for English; without rules, their column is empty.
     """
     if library not in ("arrow", "pandas", "polars"):
         raise ValueError(f"library is {library!r}; expected 'arrow', 'pandas' or 'polars'")

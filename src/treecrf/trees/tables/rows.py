@@ -36,7 +36,7 @@ class Position(NamedTuple):
     """The position of a sentence: its document, its line and its number in the line, both from 1."""
 
     document: str | None = None
-    id: str | None = None  # of a record
+    id: str | None = None  # the id of a record
     line: int | None = None
     sentence: int | None = None
 
@@ -52,7 +52,7 @@ def table_rows(
 ) -> Iterator[Row]:
     """The rows of a sentence. `text` has the words at their offsets, and `start` is the offset of its beginning.
 
-    Heads are those of `rules`, and empty without rules. Columns of probabilities are empty without an analysis.
+    Heads follow `rules`, and are empty without rules. Columns of probabilities are empty without an analysis.
     """
     if kind == "sentences":
         yield *position, *_sentence_values(sentence, text, start)
@@ -75,7 +75,7 @@ def _constituent_values(sentence: OutputSentence, text: str, text_start: int, ru
     if rules is not None:
         nodes = zip(tree.walk(), head_positions(tree, rules), strict=True)
         heads = [words[head] for node, head in nodes if not node.is_leaf]
-    ends: list[int] = []  # of the constituents above
+    ends: list[int] = []  # ends of the constituents above
     for index, (start, end, label) in enumerate(spans):
         while ends and ends[-1] <= start:
             ends.pop()
