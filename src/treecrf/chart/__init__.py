@@ -1,6 +1,8 @@
 """Exact inference over the binary trees of a sentence, by the scores of their spans.
 
-The functions here are for NumPy arrays. They are compiled, or in NumPy if the compiled code could not be built.
+Here: the definition, and inside, outside, CKY, samples and k-best in NumPy, C, PyTorch and Triton; `SpanCRF`. Not here:
+strings, labels and trees (`parser.decoding`), and networks (`network`). The names below are for NumPy arrays; they are
+compiled, or in NumPy if the compiled code could not be built.
 """
 
 from treecrf.chart import cpu_backend

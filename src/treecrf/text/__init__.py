@@ -1,4 +1,9 @@
-"""Raw text: paragraphs, sentences, tokens, the normalization of words and a guess of the language."""
+"""Raw text to sentences and tokens.
+
+Here: paragraphs, sentence boundaries and tokens of each language, the normalization of words, and a guess of the
+language. Not here: treebank notations (`trees.treebank`) and the numbers of words (`network.data`). The word lists
+are data, in `words/`.
+"""
 
 from treecrf.text.language_guess import (
     LanguageCheck,
