@@ -1,7 +1,7 @@
 """The `treecrf` command. Each verb has its own module, which is imported only when the verb is used.
 
-The module of a verb has `add_arguments(parser)` and `run(args)`; `run` may return an exit status. Here: arguments, their
-messages, and one call of another wing. Not here: anything that a program may want to call.
+The module of a verb has `add_arguments(parser)` and `run(args)`; `run` may return an exit status. Here: arguments and
+one call of another wing. Not here: anything that a program may want to call.
 """
 
 import argparse
