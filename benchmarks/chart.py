@@ -61,7 +61,7 @@ def measure_memory(run: Callable[[], object], scores: Tensor) -> float:
 
 
 def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
-    """A table row: the times of treecrf, then those of each library with its ratio to treecrf."""
+    """A table row: the times of treecrf, then the time of each library with its ratio to treecrf."""
     generator = torch.Generator().manual_seed(batch)
     scores = torch.randn(batch, words + 1, words + 1, generator=generator).to(device)
     lengths = torch.full((batch,), words, device=device)

@@ -17,8 +17,8 @@ interval is the value of all gold trees of the treebank.
 The files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation
 of their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The
 mean error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a
-random-effects model. The variance of a measure's mean errors is averaged with that of all measures, because three
-treebanks tell little about a single measure, and the uncertainty of c is added to b.
+random-effects model. The variance of a measure's mean errors is averaged with the variance of all measures, because
+three treebanks tell little about a single measure, and the uncertainty of c is added to b.
 """
 
 import re
@@ -43,7 +43,7 @@ TOLERANCE = 1e-9
 L2SCA_WORD = re.compile(r"\([A-Z]+\$? [^()]+\)")
 FITTED_SIZES = (20, 50, 100)  # sentences of a text
 LEAST_CONSTANT = 0.7
-NORMAL_QUANTILE = 1.959964  # of 97.5 %
+NORMAL_QUANTILE = 1.959964  # 97.5 % of the distribution is below it
 OWN_WORDS = "W without hyphens"
 TOTALS = (*STRUCTURES, "nodes")
 
@@ -151,8 +151,8 @@ def coverage(gold_texts: GoldTexts, *, texts: int, sentences: int) -> dict[str, 
 class TreebankErrors(NamedTuple):
     """The errors of a parser in texts of one treebank, for each measure.
 
-    `bias` is the error of the whole treebank, and `deviation` that of texts around it; both are in standard deviations
-    of the samples, for a text of one sentence.
+    `bias` is the error of the whole treebank, and `deviation` the spread of texts around it; both are in standard
+    deviations of the samples, for a text of one sentence.
     """
 
     sentences: int
@@ -173,7 +173,7 @@ def treebank_errors(treebank: CountedTreebank, *, texts: int, generator: np.rand
 
 
 def relative_errors(treebank: CountedTreebank, indices: np.ndarray) -> np.ndarray:
-    """The value of the gold trees of a text minus that of its parsed trees, in standard deviations of its samples."""
+    """The errors of a text's measures, gold trees minus parsed trees, in standard deviations of its samples."""
     values = compute_measures(treebank.parsed[indices].sum(axis=0))
     deviations = compute_measures(treebank.sampled[indices].sum(axis=0)).std(axis=0)
     errors = compute_measures(treebank.gold[indices].sum(axis=0)) - values

@@ -1,4 +1,4 @@
-"""Benchmark of the sentence splitter and the tokenizer, beside those of spaCy and NLTK.
+"""Benchmark of the sentence splitter and the tokenizer, beside spaCy and NLTK.
 
     python benchmarks/text.py [--language LANGUAGE] [TREEBANK.mrg[.gz] ...]
 

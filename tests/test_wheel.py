@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from packaging.requirements import Requirement
@@ -156,7 +156,8 @@ def test_only_the_readme_has_the_install_commands() -> None:
 
 def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("models/en/model.safetensors", "samples/fifty.mrg", "training/settings/hundreds.toml", "py.typed"):
+    data = ["parser/models/en/model.safetensors", "trees/treebank/samples/fifty.mrg", "training/settings/hundreds.toml"]
+    for name in [*data, "server/page/index.html", "py.typed"]:
         assert f"treecrf/{name}" in names
     assert any(name.endswith(".so") for name in names) == HAS_COMPILED_PARTS
     assert wheel.name.endswith("-py3-none-any.whl") != HAS_COMPILED_PARTS
@@ -177,8 +178,8 @@ def test_the_workflow_accepts_a_wheel_with_all_five_extensions(environment: Path
 
 def test_the_wheel_is_small_and_has_only_models_under_its_own_license(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
-    model_names = {name.split("/")[2] for name in archive.namelist() if name.startswith("treecrf/parser/models/")}
-    assert {name for name in model_names if not name.endswith(".py")} == {"en", "en-lstm"}
+    folders = {PurePosixPath(name).parent for name in archive.namelist() if name.endswith("/model.safetensors")}
+    assert {folder.name for folder in folders} == {"en", "en-lstm"}
     assert wheel.stat().st_size < MAX_WHEEL_BYTES  # its files are not compressed
     (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     fields = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("License")]

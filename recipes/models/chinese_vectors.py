@@ -5,7 +5,7 @@
 
 The package (MIT license) has vectors of 100 dimensions for words of the Chinese Wikipedia, most frequent words first,
 but none for function words. The output has words of at most four Chinese characters, in simplified form: the first
-50,000, and those of the training trees.
+50,000, and the words of the training trees.
 """
 
 import gzip
@@ -39,7 +39,7 @@ def read_word2vec(file: io.BytesIO) -> Iterator[tuple[str, npt.NDArray[np.float3
 def select_words(
     vectors: Iterator[tuple[str, npt.NDArray[np.float32]]], training_words: set[str]
 ) -> dict[str, npt.NDArray[np.float32]]:
-    """The vectors of the first words and of those of the training trees, by the simplified form of the word."""
+    """The vectors of the first words and of the training words, by the simplified form of the word."""
     simplify = normalizer("simplified")
     selected: dict[str, npt.NDArray[np.float32]] = {}
     for word, vector in vectors:

@@ -1,10 +1,10 @@
 # Trains the model `en-large` from treebanks in data/, GloVe vectors and pretrained encoders in encoders/:
 # sh recipes/models/en-large.sh
-# Its teachers are those of `en` and more (en-teachers.sh), and it is trained twice like `en`.
+# Its teachers are the teachers of `en` and more (en-teachers.sh), and it is trained twice like `en`.
 #
 # The weights in packages/treecrf-en-large were first trained at commit 4426b83 with these settings, but without
 # constructions/, which did not exist. For the second training, the encoder of the teachers was rounded to 8 bits,
-# and the trees of the sentences without gold trees were those of the first `en-large`.
+# and the trees of the sentences without gold trees were made by the first `en-large`.
 set -e
 sh recipes/models/en-teachers.sh
 treecrf train recipes/models/en-large.toml -o runs/en-large

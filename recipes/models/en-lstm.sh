@@ -1,6 +1,6 @@
 # Trains the embedded model `en-lstm` from treebanks in data/, GloVe vectors and pretrained encoders in encoders/:
 # sh recipes/models/en-lstm.sh
-# Its teachers are those of the first training of `en-large` (en-teachers.sh).
+# It has the teachers of the first training of `en-large` (en-teachers.sh).
 #
 # The weights in the package were trained at commit 4426b83 with these settings, but without constructions/, which
 # did not exist; they were packed without temperatures, and then calibrated as in recalibrate.sh.

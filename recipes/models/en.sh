@@ -5,7 +5,7 @@
 # fitted, its layers and scorers are trained again, with stronger teachers.
 #
 # For the weights in the package, the encoders were rounded to 7 or 8 bits and the word vectors to 8 before training, and
-# the trees of the sentences without gold trees were those of the first `en-large` in the second training.
+# the trees of the sentences without gold trees were made by the first `en-large` in the second training.
 set -e
 sh recipes/models/en-teachers.sh
 treecrf train recipes/models/en.toml -o runs/en

@@ -3,7 +3,7 @@
     python recipes/models/fit_capitals.py MODEL OUT TREES... [--limit 600]
 
 MODEL and OUT are folders of models; they may be the same. OUT has the setting `model.tag_capitals`: to the scores of a
-word's tags, the model adds those of its class (see treecrf.network.data.capitals). Only these scores are fitted, by
+word's tags, the model adds the scores of its class (treecrf.network.data.capitals). Only these scores are fitted, by
 logistic regression; all other weights stay as they are. The trees should not be training trees, whose tags the model
 knows without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
 """
@@ -26,7 +26,7 @@ from treecrf.trees.treebank import read_trees
 
 FOLDS = 5
 BATCH = 32
-PENALTY = 1e-5  # of squared scores
+PENALTY = 1e-5  # weight of the squared scores
 
 
 class TaggedWords(NamedTuple):
@@ -62,7 +62,7 @@ def _score_batch(parser: Parser, trees: Sequence[Tree], tag_ids: dict[str, int])
 
 
 def fit(words: TaggedWords) -> Tensor:
-    """The scores to add, (classes, tags): those of a logistic regression, divided by its factor of the model's.
+    """The scores to add, (classes, tags): the weights of a logistic regression, divided by its factor of the model's.
 
     Those of class 0 are zero, so that punctuation keeps its tags.
     """

@@ -2,7 +2,7 @@
 
     python recipes/models/prune_pieces.py ENCODER OUT data/icon/train.mrg.gz ...
 
-ENCODER is a folder of Hugging Face's format, such as that of intfloat/multilingual-e5-small. Special pieces and single
+ENCODER is a folder of Hugging Face's format, such as intfloat/multilingual-e5-small. Special pieces and single
 letters, digits and marks of Latin text are kept as well, so that any word of a Latin script can be split. Pieces keep
 their scores, so words whose pieces are kept are split as before, and other words into smaller pieces.
 """
@@ -26,7 +26,7 @@ EMBEDDINGS = "embeddings.word_embeddings.weight"
 SPECIAL_TOKENS = ("bos_token", "cls_token", "eos_token", "sep_token", "pad_token", "unk_token")
 # Latin letters with and without accents, punctuation, currency signs and letter-like symbols
 LATIN_CHARACTERS = (range(0x20, 0x250), range(0x1E00, 0x1F00), range(0x2010, 0x2060), range(0x20A0, 0x2200))
-MIN_COUNT = 2  # of a piece in the treebanks: what is learned about a piece from a single sentence is not worth its size
+MIN_COUNT = 2  # occurrences of a piece; a vector learned from one sentence is not worth its size
 # a table of characters that treecrf does not load; it is close to NFKC
 PRECOMPILED, REPLACEMENT = "Precompiled", {"type": "NFKC"}
 

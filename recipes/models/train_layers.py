@@ -3,7 +3,7 @@
     python recipes/models/train_layers.py MODEL OUT RECIPE [KEY=VALUE ...] [--run FOLDER]
 
 MODEL and OUT are folders of models; they may be the same. RECIPE names the training and dev trees, the teachers and the
-schedule; the vocabulary and the network are those of MODEL. FOLDER is that of the training run. OUT gets the weights of
+schedule; the vocabulary and the network are MODEL's. FOLDER is for the training run. OUT gets the weights of
 the epoch with the best dev F as bytes. Subwords, word and character vectors and the scores of capital letters keep
 their bytes. If OUT has a model card, the card gets the recipe.
 """
