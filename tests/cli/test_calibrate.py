@@ -37,6 +37,22 @@ def test_a_calibrated_model_is_saved_measured_and_plotted(tmp_path, capsys):
     assert new[0, 0, 2] == pytest.approx(old[0, 0, 2].item() / record["temperatures"]["spans"], rel=1e-4)
 
 
+def test_every_test_file_has_a_row_with_its_own_name(tmp_path, capsys):
+    random_parser(TREES).save(tmp_path / "raw")
+    tests = [tmp_path / name for name in ("web/test.mrg", "a/x/test.mrg", "b/x/test.mrg")]
+    tests += [tmp_path / "web" / name for name in ("test.news.mrg", "test.mail.mrg")]
+    options = ["--only-measure", "--device", "cpu"]
+    for number, path in enumerate(tests, 2):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{tree}\n" for tree in TREES[:number]))
+        options += ["--test", path]
+    assert not run(tmp_path / "raw", FIFTY, *options)
+    rows = capsys.readouterr().out
+    for name, count in (("web/test", 2), (tests[1], 3), (tests[2], 4), ("web/test.news", 5), ("web/test.mail", 6)):
+        assert f"| {name} | {count} |" in rows
+    assert "| all | 20 |" in rows
+
+
 def test_without_a_folder_nothing_is_saved(tmp_path, capsys):
     random_parser(TREES).save(tmp_path / "raw")
     assert not run(tmp_path / "raw", FIFTY, "--limit", "20", "--device", "cpu")
@@ -79,7 +95,7 @@ def test_the_threshold_has_the_rules_of_the_training_run(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["--only-measure", "-o", "x"], "calibrates nothing"),
-        (["--precision", "97"], "between 0 and 1"),
+        (["--target-precision", "97"], "between 0 and 1"),
         (["--limit", "0"], "1 or more"),
     ],
 )

@@ -1,10 +1,13 @@
 """`treecrf calibrate`: calibrates a model's probabilities on a development set."""
 
 import argparse
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from treecrf.cli.options import check_positive
 
 if TYPE_CHECKING:
     from treecrf.parser import Parser
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from treecrf.training.calibration.predictions import Predictions
     from treecrf.trees.tree import Tree
 
-_NOTES = """\
+NOTES = """\
 There are four steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
 temperatures become part of the weights. The threshold of expected-F1 decoding is set to the value with the best F. Beta
 calibration corrects the probabilities of constituents with three parameters, and those of whole trees with four.
@@ -27,8 +30,6 @@ example:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf calibrate`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("model", metavar="MODEL", help="an installed model or a folder")
     add("dev", nargs="+", metavar="DEV", help="gold trees to calibrate on, which the model was not trained on")
@@ -37,14 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="FOLDER", help="folder for the calibrated model")
     add("--keep-weights", action="store_true", help="no temperatures: for packed models, whose weights are in 8 bits")
     add("--only-measure", action="store_true", help="calibrate nothing: measure the model as it is")
-    add("--rules", metavar="RULES", help="EVALB rules for the F1 threshold (default: those of the training run)")
-    add(
-        "--precision",
-        type=float,
-        default=0.97,
-        metavar="P",
-        help="precision at which the coverage is measured (default: %(default)s)",
-    )
+    add("--rules", metavar="RULES", help="EVALB rules for the F1 threshold (default: the rules of the training run)")
+    precision_help = "precision at which the coverage is measured (default: %(default)s)"
+    add("--target-precision", type=float, default=0.97, metavar="P", help=precision_help)
     add("--plot", type=Path, metavar="FILE", help="plot a reliability diagram: .svg, .png or .pdf")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
 
@@ -62,7 +58,8 @@ def run(args: argparse.Namespace) -> None:
     has_new_weights = not (args.keep_weights or args.only_measure)
     parser = Parser.load(args.model, args.device, precision="float32" if has_new_weights else None)
     dev = [tree for name in args.dev for tree in islice(read_trees(name), args.limit)]
-    tests = {_part_name(name): list(read_trees(name)) for name in args.test} if args.test else {"dev": dev}
+    names = _part_names(args.test or [])
+    tests = {name: list(read_trees(path)) for path, name in names.items()} if args.test else {"dev": dev}
     reports = {}
     if not args.only_measure:
         reports["before"] = measure(parser, [tree for trees in tests.values() for tree in trees])
@@ -75,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
         plot_reports(reports, args.plot)
     _print_errors(reports, "test" if args.test else "the same sentences")
     dev_predictions = collect_predictions(parser, dev) if args.test else predictions["dev"]
-    _print_treebanks(predictions, dev, dev_predictions, args.precision)
+    _print_treebanks(predictions, dev, dev_predictions, args.target_precision)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -83,15 +80,18 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.output} is not a folder; name a folder for the calibrated model")
     if args.only_measure and (args.output or args.keep_weights or args.rules):
         raise ValueError("--only-measure calibrates nothing; leave out --output, --keep-weights and --rules")
-    if args.limit is not None and args.limit < 1:
-        raise ValueError(f"--limit is {args.limit}; expected 1 or more trees")
-    if not 0 < args.precision < 1:
-        raise ValueError(f"--precision is {args.precision}; expected a number between 0 and 1, such as 0.97")
+    check_positive(args, "limit")
+    if not 0 < args.target_precision < 1:
+        raise ValueError(
+            f"--target-precision is {args.target_precision}; expected a number between 0 and 1, such as 0.97"
+        )
 
 
-def _part_name(path: str) -> str:
-    """A file's name with its folder and without its endings: masc/test."""
-    return "/".join([*Path(path).parts[-2:-1], Path(path).name.partition(".")[0]])
+def _part_names(paths: Sequence[str]) -> dict[str, str]:
+    """A name for each file: its folder and its name without endings, such as masc/test; if not unique, its path."""
+    names = {path: "/".join([*Path(path).parts[-2:-1], Path(path.removesuffix(".gz")).stem]) for path in paths}
+    counts = Counter(names.values())
+    return {path: name if counts[name] == 1 else path for path, name in names.items()}
 
 
 def _calibrate(args: argparse.Namespace, parser: "Parser", dev: "list[Tree]") -> "CalibrationParameters":
