@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from treecrf import __version__
-from treecrf.cli import COMMANDS, build_parser, main
-from treecrf.cli.colors import paint
+from treecrf.cli import COMMANDS, build_parsers, main
+from treecrf.cli.terminal import paint
 from treecrf.trees.treebank import samples
 
 
@@ -66,6 +66,31 @@ def test_a_wrong_value_of_an_option_is_one_line_and_status_2(
     assert messages.startswith(message) and messages.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "names", "expected"),
+    [
+        (["parse", "a.txt", "--tokens", "b.txt"], ["input", "tokens"], [["a.txt", "b.txt"], True]),
+        (["measure", "a.txt", "--words", "b.txt"], ["files", "words"], [["a.txt", "b.txt"], True]),
+        (["evaluate", "gold", "--plain", "mine"], ["gold", "predicted"], ["gold", "mine"]),
+        (["search", "--nodes", "NP", "--show", "words", "a", "--heads", "chinese", "b"], ["files"], [["a", "b"]]),
+        (["search", "--", "-NONE-", "a"], ["pattern", "files"], ["-NONE-", ["a"]]),
+        (["train", "x.toml", "a=1", "-o", "out", "b=2"], ["settings"], [["a=1", "b=2"]]),
+        (["prepare", "trees", "a", "--keep-labels", "b", "out"], ["paths"], [["a", "b", "out"]]),
+        (["calibrate", "en", "a", "--limit", "3", "b"], ["model", "dev"], ["en", ["a", "b"]]),
+        (["plot", "a", "--by", "step", "b"], ["runs"], [[Path("a"), Path("b")]]),
+        (["pack", "run", "--vectors", "5", "out"], ["run_folder", "out"], [Path("run"), Path("out")]),
+        (["parse", "--format", "json"], ["input", "format"], [[], "json"]),
+    ],
+)
+def test_options_may_stand_between_positional_arguments(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], names: list[str], expected: list[object]
+) -> None:
+    values: list[object] = []
+    monkeypatch.setattr(f"treecrf.cli.{arguments[0]}.run", lambda args: values.extend(getattr(args, n) for n in names))
+    assert not run(*arguments)
+    assert values == expected
+
+
 def test_a_warning_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     formats: list[str] = []
 
@@ -103,7 +128,7 @@ def test_colors_are_for_terminals_and_can_be_switched_off(monkeypatch: pytest.Mo
 
 
 def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = build_parser(list(COMMANDS))
+    parser, _ = build_parsers(list(COMMANDS))
     for name in COMMANDS:
         with pytest.raises(SystemExit):
             parser.parse_args([name, "--help"])

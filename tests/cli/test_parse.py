@@ -22,7 +22,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.corpus import line_parser
-from treecrf.corpus.line_parser import line_batches
+from treecrf.corpus.lines import line_batches
 from treecrf.corpus.outputs import Sink
 from treecrf.corpus.records import Line
 from treecrf.parser import Parser
@@ -384,7 +384,7 @@ def test_a_run_is_only_resumed_with_the_same_settings(
     run_interrupted(1, file, "-o", tmp_path / "out")
     message = str(parse(file, "-o", tmp_path / "out", "--resume", "--format", "json"))
     assert "started with other settings: format was 'brackets', not 'json'" in message
-    monkeypatch.setattr("treecrf.corpus.line_parser.__version__", "9.9")
+    monkeypatch.setattr("treecrf.corpus.options.__version__", "9.9")
     assert "treecrf was '0." in str(parse(file, "-o", tmp_path / "out", "--resume"))
     assert not parse(file, "-o", tmp_path / "out", "--format", "json")
     assert len((tmp_path / "out").read_text().splitlines()) == len(SENTENCES)
@@ -407,10 +407,10 @@ def test_only_one_batch_of_lines_is_read_ahead() -> None:
             read += 1
             yield Line("a cat", "", 1 << 20)
 
-    batches = line_batches(endless(), block_lines=100, max_lines=100)
+    batches = line_batches(endless(), first=1, block_lines=100, max_lines=100)
     sizes = [len(next(batches).lines) for _ in range(5)]
     assert sizes == [4] * 5 and read == 20  # four megabytes per batch
-    assert len(next(line_batches(endless(), block_lines=100, max_lines=1)).lines) == 1
+    assert len(next(line_batches(endless(), first=1, block_lines=100, max_lines=1)).lines) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Paragraphs as input lines: lines that cannot be read are kept, and sizes add up."""
 
-from treecrf.corpus.paragraph_lines import join_paragraphs
+from treecrf.corpus.lines import join_paragraphs
 from treecrf.corpus.records import Line
 
 

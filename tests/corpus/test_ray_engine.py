@@ -18,8 +18,8 @@ import pytest
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
-from treecrf.corpus.line_parser import LineOptions
 from treecrf.corpus.manifest import FILE_NAME
+from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.output_record import model_digest, stamp_file
 from treecrf.corpus.shards import SHARD_STEP, Shard
 from treecrf.corpus.worker import PARTIAL_FOLDER, Worker
@@ -160,7 +160,7 @@ def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp
     out, settings = tmp_path / "out", {"model_sha256": model_digest(str(model))}
     out.mkdir()
     (out / FILE_NAME).write_text("{}")
-    options = LineOptions(model=str(model), tokens=True, skip_bad=True, max_line_bytes=1000, max_words=20)
+    options = ParseOptions(model=str(model), tokens=True, skip_bad=True, max_line_bytes=1000, max_words=20)
     (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
     inputs = {str(tmp_path / "in.txt"): stamp_file(str(tmp_path / "in.txt"))}
     without_manifest = Worker().load(options, "cpu", tmp_path, settings, inputs, threads=1)
@@ -188,7 +188,7 @@ def test_shards_of_tables_count_the_lines_of_their_input(model: Path, tmp_path: 
     source, settings = tmp_path / "in.txt", {"model_sha256": model_digest(str(model))}
     source.write_text("the cat\nwe sang\n")
     (tmp_path / FILE_NAME).write_text("{}")
-    options = LineOptions(model=str(model), tokens=True, format=output_format, rows="sentences")
+    options = ParseOptions(model=str(model), tokens=True, format=output_format, rows="sentences")
     worker, threads = Worker(), num_threads()
     assert not worker.load(
         options, "cpu", tmp_path, settings, {str(source): stamp_file(str(source))}, threads=1

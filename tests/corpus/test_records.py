@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
-from treecrf.corpus.records import RecordFields, read_rows
+from treecrf.corpus.records import RecordFields, open_parquet, read_rows
 
 TREES = toy_trees(20, seed=3)
 RECORDS: list[dict[str, Any]] = [
@@ -103,6 +104,12 @@ def test_a_bad_record_is_an_error_or_left_empty(
     assert re.search(message, str(ended.value.code))
     assert parse(tmp_path / "in.jsonl", "--tokens", "--skip-bad")[1:] == ["", ""]
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_reading_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r"reading Parquet needs pyarrow: pip install 'treecrf\[tables\]'"):
+        open_parquet("in.parquet")
 
 
 def test_any_range_of_parquet_rows_is_read(tmp_path: Path) -> None:

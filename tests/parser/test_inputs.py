@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.line_parser import LineOptions
+from treecrf.corpus.options import ParseOptions
 from treecrf.network.data.bucketing import Budget
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
 from treecrf.parser.pipeline import prefetch
@@ -94,7 +94,7 @@ def test_a_sentence_that_needs_too_much_memory_is_an_error():
 
 def test_the_limit_of_words_depends_on_the_output():
     assert (
-        LineOptions(model="en", max_words=10_000).word_limit == 5000
-        and LineOptions(model="en", max_words=30).word_limit == 30
+        ParseOptions(model="en", max_words=10_000).word_limit == 5000
+        and ParseOptions(model="en", max_words=30).word_limit == 30
     )
-    assert LineOptions(model="en", format="json", probs=True).word_limit == 1000
+    assert ParseOptions(model="en", format="json", probs=True).word_limit == 1000

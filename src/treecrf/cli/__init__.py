@@ -1,21 +1,19 @@
 """The `treecrf` command. Each verb has its own module, which is imported only when the verb is used.
 
-The module of a verb has `add_arguments(parser)` and `run(args)`; `run` may return an exit status. Here: arguments and
-one call of another wing. Not here: anything that a program may want to call.
+The module of a verb has `add_arguments(parser)` and `run(args)`, which may return an exit status, and may have `NOTES`
+below its help. Here: arguments and one call of another wing. Not here: anything that a program may want to call.
 """
 
 import argparse
 import difflib
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
-from treecrf.cli.colors import paint
-from treecrf.cli.errors import OptionError, describe_error
-from treecrf.cli.interrupts import exit_on_interrupt
-from treecrf.cli.streams import discard_stdout, open_standard_streams
-from treecrf.cli.warning_lines import one_line_warnings
+from treecrf.cli.options import OptionError, check_device
+from treecrf.cli.terminal import discard_stdout, one_line_warnings, open_standard_streams, paint
+from treecrf.corpus.interrupts import exit_on_interrupt
 
 # Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000
@@ -55,36 +53,50 @@ def main(argv: Sequence[str] | None = None) -> None:
             status = 141
         except (ValueError, OSError, ImportError) as error:
             discard_stdout()
-            message = f"{paint(f'{name}:', 'red', sys.stderr)} {describe_error(error)}"
-            status = _print_error(message) if isinstance(error, OptionError) else message
+            status = f"{paint(f'{name}:', 'red', sys.stderr)} {_describe(error)}"
+            if isinstance(error, OptionError):
+                print(status, file=sys.stderr)
+                status = 2  # as argparse does for an unknown option
         sys.exit(status)
 
 
-def _print_error(message: str) -> int:
-    """Prints the message of a wrong option, and returns the exit status of `argparse` for it."""
-    print(message, file=sys.stderr)
-    return 2
+def _describe(error: Exception) -> str:
+    """The message of an error in one line; a message of the operating system names the file."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        return "this needs PyTorch: pip install 'treecrf[torch]'"
+    path = getattr(error, "filename", None)
+    if path is None or error.__class__.__module__ != "builtins":
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file or folder {path}; check the path, which is relative to the current folder"
+    if isinstance(error, PermissionError):
+        return f"no permission to read or write {path}"
+    if isinstance(error, IsADirectoryError):
+        return f"{path} is a folder; expected a file"
+    if isinstance(error, NotADirectoryError):
+        return f"{path} is inside a file; expected a path whose parts are folders"
+    return str(error)
 
 
 def _run(argv: Sequence[str]) -> int | None:
-    parser = build_parser(argv[:1])
-    args, unparsed = parser.parse_known_args(argv)
-    # argparse does not accept a list of positional arguments with options in between
-    positional = next((getattr(args, name) for name in ("settings", "files") if hasattr(args, name)), None)
-    if unparsed and (positional is None or any(word.startswith("-") for word in unparsed)):
-        _refuse(args.verb, unparsed)
-    if positional is not None:
-        positional += unparsed
+    parser, verbs = build_parsers(argv[:1])
+    if not argv or argv[0] not in verbs:
+        parser.parse_args(argv)  # prints the version, help or an error, and exits
+        parser.error("expected a command first")
+    verb = verbs[argv[0]]
+    args, unknown = verb.parse_known_args(argv[1:])
+    if unknown and not any(word.startswith("-") for word in unknown):  # positional arguments after options
+        args, unknown = verb.parse_known_intermixed_args(argv[1:])
+    if unknown:
+        _refuse(verb, unknown)
     if getattr(args, "device", None):
-        from treecrf.cli.devices import check_device
-
         check_device(args.device, is_local=getattr(args, "engine", "one") != "ray")
     status: int | None = args.run(args)
     return status
 
 
-def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all commands, with the arguments of those that are named."""
+def build_parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the command, and the parsers of its verbs by name; only verbs in `names` have arguments."""
     from treecrf import __version__
 
     parser = argparse.ArgumentParser(prog="treecrf", description="A neural CRF constituency parser.")
@@ -95,8 +107,10 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         if name in names:
             module = import_module(f"treecrf.cli.{name}")
             module.add_arguments(verb)
-            verb.set_defaults(run=module.run, verb=verb)
-    return parser
+            verb.set_defaults(run=module.run)
+            if hasattr(module, "NOTES"):
+                verb.epilog, verb.formatter_class = module.NOTES, argparse.RawDescriptionHelpFormatter
+    return parser, verbs.choices
 
 
 def _refuse(verb: argparse.ArgumentParser, unparsed: Sequence[str]) -> None:

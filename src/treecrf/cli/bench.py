@@ -3,7 +3,9 @@
 import argparse
 import time
 
-_NOTES = """\
+from treecrf.cli.options import check_positive
+
+NOTES = """\
 The sentences are random words of the model's vocabulary, with the word frequencies of real text: 24 words on average,
 and at most 100. They are parsed to brackets, once as a warm-up and then --repeats times; times are medians. The loading
 time is that of Parser.load, without the start of Python.
@@ -15,8 +17,6 @@ example:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf bench`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     add("--sentences", type=int, metavar="N", help="number of sentences (default: 20,000 on a GPU, 500 on a CPU)")
@@ -30,9 +30,7 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.parser import Parser
     from treecrf.parser.benchmark import SHORT_WORDS, device_name, measure_speed
 
-    for name in ("sentences", "repeats"):
-        if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise ValueError(f"--{name} is {getattr(args, name)}; expected 1 or more")
+    check_positive(args, "sentences", "repeats")
     started = time.perf_counter()
     parser = Parser.load(args.model, args.device)
     load_seconds = time.perf_counter() - started

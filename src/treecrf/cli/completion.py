@@ -2,7 +2,7 @@
 
 import argparse
 
-_NOTES = """\
+NOTES = """\
 examples:
   eval "$(treecrf completion bash)"                                    in ~/.bashrc
   treecrf completion zsh > ~/.zfunc/_treecrf                           with fpath+=~/.zfunc in ~/.zshrc
@@ -11,8 +11,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf completion`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
 
 
@@ -22,6 +20,6 @@ def run(args: argparse.Namespace) -> None:
         import shtab
     except ImportError as error:
         raise ImportError("completion needs shtab: pip install 'treecrf[completion]'") from error
-    from treecrf.cli import COMMANDS, build_parser
+    from treecrf.cli import COMMANDS, build_parsers
 
-    print(shtab.complete(build_parser(list(COMMANDS)), shell=args.shell))
+    print(shtab.complete(build_parsers(list(COMMANDS))[0], shell=args.shell))

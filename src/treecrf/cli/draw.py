@@ -4,6 +4,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import use_fonts
@@ -18,9 +19,13 @@ from treecrf.trees.drawing.render import (
     render,
 )
 from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, select_trees
+from treecrf.trees.treebank.lines import read_lines
+
+if TYPE_CHECKING:
+    from treecrf.parser.inputs import Words
 
 _STDIO = "-"
-_NOTES = """\
+NOTES = """\
 The input is trees in brackets, or lines of `treecrf parse --format json` (with --probs, probabilities are drawn as
 colors), or with --model raw text, which is parsed first. Several trees become numbered files in SVG and PNG
 (tree-1.svg, tree-2.svg), one page each in PDF and LaTeX, one page for all in HTML, and one drawing after the other in
@@ -36,8 +41,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf draw`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("input", nargs="?", default=_STDIO, metavar="INPUT", help="a file, plain or gzipped, or - (default: -)")
     add("-o", "--output", default=_STDIO, metavar="OUT", help=".svg, .png, .pdf, .html, .tex or .txt (default: -)")
@@ -100,11 +103,24 @@ def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
     if not args.model:
         yield from read_drawable_trees(args.input)
         return
-    from treecrf.corpus.analyze_file import analyze_file
     from treecrf.parser import Parser
 
-    for analysis in analyze_file(Parser.load(args.model), args.input, tokens=args.tokens):
+    parser = Parser.load(args.model)
+    for analysis in parser.analyze_many(_read_sentences(args, parser.language)):
         yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
+
+
+def _read_sentences(args: argparse.Namespace, language: str) -> "Iterator[Words]":
+    """Reads sentences of raw text, or with --tokens the words of one sentence per line."""
+    from treecrf.text import sentences
+
+    for number, (line, problem) in enumerate(read_lines(args.input, None), 1):
+        if problem:
+            raise ValueError(f"{args.input}:{number}: {problem}")
+        if not args.tokens:
+            yield from sentences(line, language=language)
+        elif words := line.split():
+            yield words
 
 
 def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:

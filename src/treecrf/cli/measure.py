@@ -3,17 +3,19 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from treecrf.cli.colors import paint
+from treecrf.cli.terminal import print_message
 
 if TYPE_CHECKING:
     from treecrf.corpus.inputs import InputFile
 
 _STDIO = "-"
-_NOTES = """\
+_warn = partial(print_message, "treecrf measure")
+NOTES = """\
 The table is CSV. Its columns are the 9 structures and 14 indices of L2SCA (Lu 2010), depth, Yngve and Frazier scores
 and node counts. Each has two 95 % intervals: _low and _high for the value that gold trees of the text would have, and
 _pop_low and _pop_high for the value of all sentences of the kind that the text's sentences are drawn from.
@@ -31,8 +33,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf measure`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="TABLE", help="the table (default: standard output)")
@@ -46,8 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Writes the table."""
+    from treecrf.corpus.inputs import total_size
     from treecrf.corpus.measures.files import TableWriter, has_trees
     from treecrf.corpus.progress import ProgressBar
+    from treecrf.files import open_atomic
     from treecrf.parser import Parser
 
     if args.samples < 2:
@@ -55,18 +57,17 @@ def run(args: argparse.Namespace) -> None:
     files = _find_files(args.files or [_STDIO], args.output)
     texts = [file for file in files if not has_trees(file)]
     parser = Parser.load(args.model, args.device, precision=args.precision) if texts else None
-    sizes = [file.size for file in texts]
-    total = None if None in sizes else sum(size or 0 for size in sizes)
+    is_file = args.output != _STDIO
     with (
-        _open_output(args.output) as stream,
-        ProgressBar(total, unit="sentences", is_shown=args.output != _STDIO) as progress,
+        open_atomic(Path(args.output)) if is_file else nullcontext(sys.stdout.buffer) as stream,
+        ProgressBar(total_size(texts), unit="sentences", is_shown=is_file) as progress,
     ):
         table = TableWriter(
             stream,
             parser,
             samples=args.samples,
             seed=args.seed,
-            warn=lambda message: progress.print_message(_print_message, message),
+            warn=lambda message: progress.print_message(_warn, message),
         )
         write = table.write_words if args.words else table.write_texts
         write(files, progress)
@@ -74,23 +75,13 @@ def run(args: argparse.Namespace) -> None:
 
 def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":
     """The files that the arguments name, without the table of an earlier run."""
-    from treecrf.corpus.input_search import find_inputs
+    from treecrf.corpus.inputs import find_inputs
     from treecrf.files import real_path
 
     files = []
-    for file in find_inputs(arguments, _print_message):
+    for file in find_inputs(arguments, _warn):
         if output != _STDIO and real_path(file.path) == real_path(output):
-            _print_message(f"skipped {file.name}: it is the output")
+            _warn(f"skipped {file.name}: it is the output")
         else:
             files.append(file)
     return files
-
-
-def _open_output(output: str) -> AbstractContextManager[IO[bytes]]:
-    from treecrf.files import open_atomic
-
-    return nullcontext(sys.stdout.buffer) if output == _STDIO else open_atomic(Path(output))
-
-
-def _print_message(message: str) -> None:
-    print(f"{paint('treecrf measure:', 'yellow', sys.stderr)} {message}", file=sys.stderr, flush=True)

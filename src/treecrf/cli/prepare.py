@@ -12,11 +12,11 @@ from treecrf.trees.treebank.releases import RELEASES, CleanTrees, prepare
 
 _STDOUT = "-"
 _WITHOUT_RELEASE = ("trees", "split")
-_NOTES = """\
+NOTES = f"""\
 corpora:
-{corpora}
+{chr(10).join(f"  {name:7} {release.title}" for name, release in RELEASES.items())}
   trees   any bracketed files, one or several lines per tree, plain or gzipped; "-" is standard input
-  split   the same, split at random into train, dev and test; {min_files} or more files are documents, which are not cut
+  split   the same, split at random into train, dev and test; {MIN_FILES} or more files are documents, which are not cut
 
 examples:
   treecrf prepare ptb treebank_3 data/ptb           writes data/ptb/train.mrg, dev.mrg and test.mrg
@@ -27,9 +27,6 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf prepare`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    corpora = "\n".join(f"  {name:7} {release.title}" for name, release in RELEASES.items())
-    parser.epilog = _NOTES.format(corpora=corpora, min_files=MIN_FILES)
     add = parser.add_argument
     add("corpus", metavar="CORPUS", choices=[*RELEASES, *_WITHOUT_RELEASE], help="the treebank; see below")
     add("paths", metavar="PATH", nargs="+", help="SOURCE OUT: the folder of a release, and the output folder")

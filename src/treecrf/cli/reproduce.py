@@ -3,9 +3,12 @@
 import argparse
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
-_NOTES = """\
+from treecrf.cli.options import check_positive
+
+NOTES = """\
 FOLDER has train.mrg, dev.mrg and test.mrg, plain or gzipped. Files such as test.news.mrg and test.web.mrg are genres of
 the test set. Each run is a process and saves its parser in OUT/runs. If the command is stopped, the same command
 continues; finished runs are kept. The tables are in OUT/report.md and OUT/report.json.
@@ -26,37 +29,20 @@ example:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf reproduce`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="a treebank: train, dev and test as .mrg or .mrg.gz")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder for the runs and the report")
-    add(
-        "--tables",
-        default="dev,remarks,test",
-        metavar="NAMES",
-        help="tables, separated by commas, or all (default: %(default)s)",
-    )
+    tables = "dev,remarks,test"
+    add("--tables", default=tables, metavar="NAMES", help="tables, separated by commas, or all (default: %(default)s)")
     add("--rows", default="", metavar="NAMES", help="train only these rows of the tables, such as two-stage,minus")
     add("--seeds", default="1,2,3", metavar="N,N", help="random seeds; each row has a run per seed (default: 1,2,3)")
-    add(
-        "--jobs",
-        type=int,
-        default=1,
-        metavar="N",
-        help="number of parallel runs on the GPU or CPU (default: 1)",
-    )
+    add("--jobs", type=int, default=1, metavar="N", help="number of parallel runs on the GPU or CPU (default: 1)")
     add("--epochs", type=int, metavar="N", help="maximum number of epochs of each run")
     add("--vectors", default="", metavar="FILE", help="pretrained word vectors in the format of GloVe")
-    add("--unknown-vector", default="", metavar="WORD", help="the word whose vector is that of unknown words")
+    add("--unknown-vector", default="", metavar="WORD", help="the word whose vector unknown words get")
     add("--encoder", default="", metavar="NAME", help="name or folder of a pretrained transformer")
-    add(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a value for all rows, or with ROW:KEY=VALUE for one",
-    )
+    setting_help = "set a value for all rows, or with ROW:KEY=VALUE for one"
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help=setting_help)
     add("--paper", default="", metavar="NAME", help="ptb, ctb5 or ctb7 (default: detect by the sizes)")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     add("--report-only", action="store_true", help="write the report on the finished runs, and train nothing")
@@ -69,9 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from treecrf.training.reproduce.report import JSON, MARKDOWN, write_report
     from treecrf.training.reproduce.runner import run_all
 
-    for name in ("jobs", "epochs"):
-        if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise ValueError(f"--{name} is {getattr(args, name)}; expected 1 or more")
+    check_positive(args, "jobs", "epochs")
     if args.vectors and not Path(args.vectors).is_file():
         raise FileNotFoundError(f"there is no file {args.vectors}; expected a file of word vectors for --vectors")
     plan = Plan(
@@ -89,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     )
     plan.write()
     try:
-        failures = [] if args.report_only else run_all(plan, jobs=args.jobs, device=args.device, report_progress=_print)
+        report = partial(print, flush=True)
+        failures = [] if args.report_only else run_all(plan, jobs=args.jobs, device=args.device, report_progress=report)
     except KeyboardInterrupt:
         sys.exit("treecrf reproduce: stopped; the same command continues")
     write_report(plan, failures, device=args.device, command=shlex.join(["treecrf", *sys.argv[1:]]))
@@ -97,10 +82,6 @@ def run(args: argparse.Namespace) -> int:
     for failure in failures:
         print(f"treecrf reproduce: {failure.run.name}: {failure.reason}", file=sys.stderr)
     return 1 if failures else 0
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)
 
 
 def _seeds(text: str) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from treecrf.trees.treebank import read_trees
 _STDIN = "-"
 _BATCH = 2000  # trees in memory
 _HEADS = {"collins": COLLINS, "chinese": CHINESE}
-_NOTES = """\
+NOTES = """\
 The files have trees in brackets, plain or gzipped; without a file, or for -, standard input is read. A line of the
 output has the file, the number of the tree and the constituent or word that matches. A node that matches in several
 ways has a line for each, as in Tregex; --nodes prints it once.
@@ -50,9 +50,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf search`."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage = "treecrf search [options] PATTERN [FILE ...]\n       treecrf search --surgery SCRIPT [FILE ...]"
-    parser.epilog = _NOTES
     add = parser.add_argument
     add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")
     add("files", nargs="*", metavar="FILE", help="files of trees (default: -)")

@@ -3,10 +3,9 @@
 import argparse
 import os
 import sys
-from dataclasses import fields
 from pathlib import Path
 
-from treecrf.cli.errors import OptionError
+from treecrf.cli.options import OptionError, add_options, read_options
 from treecrf.server.limits import Limits
 from treecrf.server.memory import restart_with_system_allocator
 
@@ -20,13 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: %(default)s, local only)")
     add("--port", metavar="P", help="port to listen on; 0: a free port (default: 8000, or 9000 with --corenlp)")
-    add(
-        "--model",
-        nargs="+",
-        default=["en"],
-        metavar="M",
-        help="names of installed models, or folders (default: en)",
-    )
+    add("--model", nargs="+", default=["en"], metavar="M", help="names of installed models, or folders (default: en)")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     add(
         "--token",
@@ -54,14 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="format of the log on standard error (default: text on a terminal, otherwise json)",
     )
     limits = parser.add_argument_group("limits")
-    for limit in fields(Limits):
-        limits.add_argument(
-            f"--max-{limit.name.replace('_', '-')}",
-            type=type(limit.default),
-            default=limit.default,
-            metavar="N",
-            help=f"{limit.metadata['description']} (default: %(default)s)",
-        )
+    add_options(limits, Limits, prefix="max_")
 
 
 def _read_port(args: argparse.Namespace) -> int:
@@ -73,7 +59,7 @@ def _read_port(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> None:
     """Loads the models and serves until SIGTERM or SIGINT."""
-    limits = Limits(**{limit.name: getattr(args, f"max_{limit.name}") for limit in fields(Limits)})
+    limits = read_options(args, Limits, prefix="max_")
     token, port = _read_token(args), _read_port(args)
     restart_with_system_allocator()
     try:

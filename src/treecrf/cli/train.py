@@ -7,11 +7,14 @@ import os
 import shlex
 import sys
 import time
+from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treecrf.config import read_config
+from treecrf.corpus.progress import TerminalBar
 
 if TYPE_CHECKING:
     from treecrf.training import Progress, Recipe, TrainingResult
@@ -55,11 +58,16 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError("--learning-curve needs one process; start `treecrf train` without torchrun")
     learning_curve: dict[int, float] = {}
     try:
-        with ProgressDisplay(epochs=recipe.train.epochs) as display:
-            result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.show)
+        with closing(ProgressDisplay(epochs=recipe.train.epochs)) as display:
+            result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.update)
             if args.learning_curve:
                 learning_curve = measure_learning_curve(
-                    recipe, args.output, result.dev_f, device=args.device, watch=display.show, report=display.print_line
+                    recipe,
+                    args.output,
+                    result.dev_f,
+                    device=args.device,
+                    watch=display.update,
+                    report=display.print_line,
                 )
     except (ValueError, OSError) as error:
         if "RANK" not in os.environ:
@@ -88,28 +96,19 @@ def _read_recipe(args: argparse.Namespace) -> "Recipe":
     return read_config(Recipe, args.recipe, args.settings)
 
 
-class ProgressDisplay:
+class ProgressDisplay(TerminalBar):
     """Prints a line for each epoch and, on a terminal, shows a progress bar below the lines."""
 
     def __init__(self, *, epochs: int) -> None:
+        super().__init__(1, "{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
         self._epochs = epochs
-        self._bar = _open_bar()
         self._refreshed = 0.0
 
-    def __enter__(self) -> "ProgressDisplay":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def show(self, progress: "Progress") -> None:
+    def update(self, progress: "Progress") -> None:
         """Updates the progress bar, and prints the metrics record of this report, if there is one."""
-        if self._bar is not None and (progress.record or time.monotonic() - self._refreshed > _REFRESH_SECONDS):
-            self._bar.total = progress.batches
-            self._bar.n = progress.batch
-            self._bar.set_description_str(f"epoch {progress.epoch}/{self._epochs}", refresh=False)
-            self._bar.set_postfix_str(_format_progress(progress))
+        if progress.record or time.monotonic() - self._refreshed > _REFRESH_SECONDS:
+            title = f"epoch {progress.epoch}/{self._epochs}"
+            self.show(progress.batch, progress.batches, _format_progress(progress), title=title)
             self._refreshed = time.monotonic()
         line = _format_record(progress)
         if line:
@@ -117,18 +116,7 @@ class ProgressDisplay:
 
     def print_line(self, line: str) -> None:
         """Prints a line above the progress bar, if there is one."""
-        if self._bar is not None:
-            self._bar.write(line)
-        else:
-            print(line, flush=True)
-
-
-def _open_bar() -> Any:
-    if not sys.stderr.isatty():
-        return None
-    from tqdm import tqdm
-
-    return tqdm(total=1, unit="batch", dynamic_ncols=True, bar_format="{desc} {bar} {n_fmt}/{total_fmt}{postfix}")
+        self.print_message(partial(print, flush=True), line)
 
 
 def _format_progress(progress: "Progress") -> str:

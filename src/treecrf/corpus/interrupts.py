@@ -1,5 +1,6 @@
-"""Ctrl-C while lines are parsed: the run ends after the current block of lines, so that no work is lost."""
+"""Ctrl-C: a command ends with one line and status 130; while lines are parsed, after the current block of lines."""
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -9,17 +10,43 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+STATUS = 130  # exit status of a command that SIGINT has ended
 _MESSAGE = "interrupted; the current lines are finished first (Ctrl-C again stops at once)"
+
+
+@contextmanager
+def exit_on_interrupt(name: str) -> Iterator[None]:
+    """Ends the process at Ctrl-C with a message. A second Ctrl-C ends it at once.
+
+    Files are written atomically, so it is safe to end the process without cleaning up.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        yield
+        return
+    old_handler = signal.signal(signal.SIGINT, _raise_once)
+    try:
+        yield
+    except KeyboardInterrupt:
+        os.write(2, f"{name}: interrupted\n".encode())
+        raise SystemExit(STATUS) from None
+    finally:
+        if signal.getsignal(signal.SIGINT) is _raise_once:  # after a Ctrl-C, the next one ends the process at once
+            signal.signal(signal.SIGINT, old_handler)
+
+
+def _raise_once(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(STATUS))
+    raise KeyboardInterrupt
 
 
 class Interrupts:
     """Defers the first Ctrl-C until `check` is called. A second one, or one while lines are read, acts at once."""
 
-    def __init__(self, warn: Callable[[str], object]) -> None:
+    def __init__(self, warn: Callable[[str], object] | None = None) -> None:
         self._warn = warn
         self._is_reading = False
         self._is_requested = False
-        self._handler: Any = None  # of the caller
+        self._handler: Any = None  # the caller's
 
     def __enter__(self) -> "Interrupts":
         # Python calls signal handlers in the main thread only
@@ -37,8 +64,9 @@ class Interrupts:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self._is_reading or self._is_requested:
             self._handler(number, frame)
-        else:
-            self._is_requested = True
+            return
+        self._is_requested = True
+        if self._warn is not None:
             with suppress(RuntimeError):  # the signal came in the middle of another message
                 self._warn(_MESSAGE)
 
@@ -67,21 +95,6 @@ def defer_interrupts() -> Iterator[None]:
     An exception of the handler would be lost in the import of a module that is compiled with Cython, and in callbacks
     of the fork of a process.
     """
-    handler: Any = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+    with Interrupts() as interrupts:
         yield
-        return
-    frames: list[FrameType | None] = []
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        if frames:
-            handler(number, frame)
-        frames.append(frame)
-
-    signal.signal(signal.SIGINT, on_signal)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if frames:
-        handler(signal.SIGINT, frames[0])
+    interrupts.check()

@@ -17,17 +17,16 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from treecrf.corpus.input_search import find_inputs
 from treecrf.corpus.inputs import STDIN, InputFile
-from treecrf.corpus.output_record import OutputRecord
 from treecrf.files import lock_file, real_path, rename_file, sync_stream
 
 if TYPE_CHECKING:
+    from treecrf.corpus.output_record import OutputRecord
     from treecrf.trees.tables import RowKind
 
 STDOUT = "-"
@@ -36,23 +35,17 @@ _BLUE_LABEL = "\\1\x1b[34m\\2\x1b[0m"
 _LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 
 
-def match_outputs(
-    arguments: Sequence[str], output: str, suffix: str, warn: Callable[[str], object]
-) -> list[tuple[InputFile, Path | None]]:
-    """Each input and its output file; None is standard output. `suffix` is that of output files."""
-    if output == STDOUT:
-        return [(file, None) for file in find_inputs(arguments, warn)]
+def output_paths(files: Sequence[InputFile], output: str, suffix: str, *, is_folder: bool) -> list[Path]:
+    """The output file of each input: `output` itself, or a file in this folder; `suffix` is its ending."""
     out = Path(output)
-    files = find_inputs(arguments, warn, output=out)
-    is_folder = out.is_dir() or output[-1] == os.sep
-    if len(arguments) == 1 == len(files) and not Path(arguments[0]).is_dir() and not is_folder:
+    if not is_folder:
         targets = [out]
     elif out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
     else:
         targets = [out / _output_name(file.relative, suffix) for file in files]
     _check_targets(files, targets)
-    return list(zip(files, targets, strict=True))
+    return targets
 
 
 def _check_targets(files: Sequence[InputFile], targets: Sequence[Path]) -> None:
@@ -71,7 +64,7 @@ def _output_name(path: Path, suffix: str) -> Path:
 
 
 class OutputFile(NamedTuple):
-    """How an output file is written: in blocks of input lines, and as Parquet if the kind of its rows is given."""
+    """Properties of an output file: the size of its blocks, and the kind of its rows if it is Parquet."""
 
     block_lines: int
     has_one_line: bool = True  # per input line
@@ -141,7 +134,7 @@ def partial_size(output: Path) -> int | None:
     """The size of an output's partial file; None if there is none.
 
     A partial file is unfinished work, also beside an older complete output. No line is written before the record, so
-    the record beside an empty partial file may be that of the older output.
+    an empty partial file may stand beside the record of the older output.
     """
     partial = _partial_path(real_path(output))
     return partial.stat().st_size if partial.exists() else None
@@ -153,7 +146,7 @@ def _index_path(partial: Path) -> Path:
 
 
 @contextmanager
-def open_file(path: Path, record: OutputRecord | None, kind: OutputFile, *, resume: bool = False) -> Iterator[Sink]:
+def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, resume: bool = False) -> Iterator[Sink]:
     """Opens a file that appears at the end of the block, if it is complete; `.gz` names are compressed.
 
     With `resume`, a partial file is continued if its record is the same.
@@ -223,7 +216,7 @@ def _finish(partial: Path, path: Path, kind: OutputFile) -> None:
 
 @contextmanager
 def open_sink(
-    target: Path | None, record: OutputRecord | None, kind: OutputFile, *, resume: bool, is_colored: bool = False
+    target: Path | None, record: "OutputRecord | None", kind: OutputFile, *, resume: bool, is_colored: bool = False
 ) -> Iterator[Sink]:
     """Opens an output file, a pipe or a device, or standard output, which may have colors, if `target` is None."""
     if kind.parquet_rows is not None and (target is None or (target.exists() and not target.is_file())):

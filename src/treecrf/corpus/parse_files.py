@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.line_parser import LineOptions, LineParser
-from treecrf.corpus.outputs import STDOUT, match_outputs, partial_size
+from treecrf.corpus.inputs import InputFile, find_inputs, total_size
+from treecrf.corpus.line_parser import LineParser
+from treecrf.corpus.options import SUFFIXES, ParseOptions
+from treecrf.corpus.outputs import STDOUT, output_paths, partial_size
 from treecrf.corpus.progress import ProgressBar
 from treecrf.files import lock_folder, real_path
-from treecrf.parser.formats import SUFFIXES
 
 Job = tuple[InputFile, Path | None]  # the output is None for standard output
 
@@ -21,7 +21,7 @@ Job = tuple[InputFile, Path | None]  # the output is None for standard output
 def parse_files(
     inputs: Sequence[str],
     output: str,
-    options: LineOptions,
+    options: ParseOptions,
     *,
     device: str | None,
     resume: bool,
@@ -33,21 +33,34 @@ def parse_files(
     It is an error if an output was made from another input, model or settings. `has_colors` colors pretty trees on
     standard output.
     """
-    jobs = match_outputs(inputs, output, SUFFIXES[options.format], warn)
+    jobs = _match_outputs(inputs, output, options, warn)
     options = options.with_absolute_model()
     with _lock_output(output, jobs):
         line_parser = LineParser(options.load_parser(device), options, warn)
         line_parser.has_colors = has_colors
         if resume:
             jobs = [job for job in jobs if _is_unfinished(line_parser, *job)]
+        total = total_size(file for file, _ in jobs)
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
         try:
-            with ProgressBar(_total_size(jobs), unit="sentences", is_shown=_shows_progress(output, jobs)) as progress:
+            with ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress:
                 line_parser.warn = lambda message: progress.print_message(warn, message)
                 for file, target in jobs:
                     line_parser.parse_file(file, target, progress.add, resume=resume)
         finally:
             gc.unfreeze()
+
+
+def _match_outputs(
+    arguments: Sequence[str], output: str, options: ParseOptions, warn: Callable[[str], object]
+) -> list[Job]:
+    """The inputs that the arguments name, each with its output."""
+    if output == STDOUT:
+        return [(file, None) for file in find_inputs(arguments, warn)]
+    files = find_inputs(arguments, warn, output=Path(output))
+    is_folder = len(files) > 1 or Path(output).is_dir() or output[-1] == os.sep or Path(arguments[0]).is_dir()
+    targets = output_paths(files, output, SUFFIXES[options.format], is_folder=is_folder)
+    return list(zip(files, targets, strict=True))
 
 
 def _lock_output(output: str, jobs: Sequence[Job]) -> AbstractContextManager[None]:
@@ -66,12 +79,6 @@ def _is_unfinished(line_parser: LineParser, file: InputFile, target: Path | None
     if size or is_complete:
         line_parser.output_record(file).check(real_path(target))
     return not is_complete
-
-
-def _total_size(jobs: Sequence[Job]) -> int | None:
-    sizes = [file.size for file, _ in jobs]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
 
 
 def _shows_progress(output: str, jobs: Sequence[Job]) -> bool:

@@ -1,4 +1,4 @@
-"""The progress of a run on a terminal: sentences, sentences per second and the time left."""
+"""The progress of a run on a terminal: the part that is done, the speed and the time left."""
 
 import sys
 import threading
@@ -8,8 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 _REFRESH_SECONDS = 1.0
-_BAR = "{percentage:3.0f}% {bar} {postfix}"
-_NO_BAR = "{postfix}"
 
 
 def format_progress(*, done: int, unit: str, seconds: float, seconds_left: float | None) -> str:
@@ -23,26 +21,58 @@ def format_progress(*, done: int, unit: str, seconds: float, seconds_left: float
     return f"{done:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {left}"
 
 
-class ProgressBar:
+class TerminalBar:
+    """A bar on standard error, if it is a terminal, with messages above it. `bar_format` is a format of tqdm."""
+
+    def __init__(self, total: int | None, bar_format: str, *, is_shown: bool = True) -> None:
+        self._bar: Any = None
+        if is_shown and sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, bar_format=bar_format, dynamic_ncols=True, mininterval=0)
+        self.is_shown = self._bar is not None
+
+    def show(self, done: int, total: int | None, text: str, *, title: str = "") -> None:
+        """Sets the length of the bar and the texts beside it."""
+        if self._bar is not None:
+            with self._bar.get_lock():
+                self._bar.n, self._bar.total = done, total
+                self._bar.set_description_str(title, refresh=False)
+                self._bar.set_postfix_str(text, refresh=False)
+                self._bar.refresh(nolock=True)
+
+    def print_message(self, print_line: Callable[[str], object], message: str) -> None:
+        """Prints a message above the bar."""
+        if self._bar is None:
+            print_line(message)
+            return
+        with self._bar.get_lock():
+            self._bar.clear(nolock=True)
+            print_line(message)
+            self._bar.refresh(nolock=True)
+
+    def close(self) -> None:
+        """Leaves the bar on the terminal as it is."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+class ProgressBar(TerminalBar):
     """Shows a progress bar and refreshes it every second.
 
     `total` is the work of the whole run in some unit, such as bytes; without it, the time left is unknown. `unit` is
-    the name of what is counted, such as sentences.
+    the name of the things that are counted, such as sentences.
     """
 
     def __init__(self, total: int | None, *, unit: str, is_shown: bool = True) -> None:
+        super().__init__(total, "{percentage:3.0f}% {bar} {postfix}" if total else "{postfix}", is_shown=is_shown)
         self._total = total
         self._unit = unit
         self._count = self._work = self._skipped_work = 0
         self._started = time.monotonic()
         self._stop = threading.Event()
-        self._bar: Any = None
-        if is_shown and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            bar_format = _BAR if total else _NO_BAR
-            self._bar = tqdm(total=total, bar_format=bar_format, dynamic_ncols=True, leave=True, mininterval=0)
-            self._ticker = threading.Thread(target=self._tick, daemon=True)
+        self._ticker = threading.Thread(target=self._tick, daemon=True)
+        if self.is_shown:
             self._ticker.start()
 
     def __enter__(self) -> "ProgressBar":
@@ -50,10 +80,10 @@ class ProgressBar:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        if self._bar is not None:
+        if self.is_shown:
             self._ticker.join()
             self._refresh()
-            self._bar.close()
+            self.close()
 
     def add(self, count: int, work: int) -> None:
         """Counts sentences and their work. Work without sentences was done by an earlier run."""
@@ -74,22 +104,9 @@ class ProgressBar:
             left = max(self._total - self._work, 0) * seconds / own_work
         return format_progress(done=self._count, unit=self._unit, seconds=seconds, seconds_left=left)
 
-    def print_message(self, print_line: Callable[[str], object], message: str) -> None:
-        """Prints a message above the bar."""
-        if self._bar is None:
-            print_line(message)
-            return
-        with self._bar.get_lock():
-            self._bar.clear(nolock=True)
-            print_line(message)
-            self._bar.refresh(nolock=True)
-
     def _tick(self) -> None:
         while not self._stop.wait(_REFRESH_SECONDS):
             self._refresh()
 
     def _refresh(self) -> None:
-        with self._bar.get_lock():
-            self._bar.n = min(self._work, self._total) if self._total else self._work
-            self._bar.set_postfix_str(self.text(), refresh=False)
-            self._bar.refresh(nolock=True)
+        self.show(min(self._work, self._total) if self._total else self._work, self._total, self.text())

@@ -9,9 +9,8 @@ from typing import Any
 
 import ray
 
-from treecrf.corpus.cluster_options import ClusterOptions
-from treecrf.corpus.line_parser import LineOptions
 from treecrf.corpus.manifest import Manifest
+from treecrf.corpus.options import ClusterOptions, ParseOptions
 from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.shards import Shard, ShardQueue
 from treecrf.corpus.worker import Worker, WorkerResult
@@ -38,7 +37,7 @@ class Driver:
         self,
         manifest: Manifest,
         shards: Sequence[Shard],
-        options: LineOptions,
+        options: ParseOptions,
         cluster: ClusterOptions,
         devices: Sequence[str],
         *,
@@ -56,8 +55,8 @@ class Driver:
         self.idle: list[_Assignment] = []
         self.failed_starts = 0  # since the last worker that started
         self.shards_done = 0
-        self.lines_done = 0  # of finished shards
-        self.shard_lines_done: dict[str, int] = {}  # of shards in progress, by output
+        self.lines_done = 0  # lines of finished shards
+        self.shard_lines_done: dict[str, int] = {}  # lines of shards in progress, by output
         self.progress_requests: dict[Any, str] = {}  # the output by the reference to the answer
 
     def run(self) -> None:

@@ -14,51 +14,64 @@ from typing import Any
 
 import ray
 
-from treecrf.corpus.cluster_options import ClusterOptions
-from treecrf.corpus.inputs import STDIN
+from treecrf.corpus.inputs import STDIN, find_inputs
 from treecrf.corpus.interrupts import defer_interrupts
-from treecrf.corpus.line_parser import LineOptions
 from treecrf.corpus.manifest import FILE_NAME, Manifest
+from treecrf.corpus.options import SUFFIXES, ClusterOptions, ParseOptions
 from treecrf.corpus.output_record import InputStamp, stamp_file
-from treecrf.corpus.outputs import STDOUT, match_outputs
+from treecrf.corpus.outputs import STDOUT, output_paths
 from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.ray_driver import Driver, Report, summarize_error
 from treecrf.corpus.shards import SHARD_STEP, Shard, cut_shards
 from treecrf.corpus.worker import PARTIAL_FOLDER
 from treecrf.files import lock_folder, real_path
-from treecrf.parser.formats import SUFFIXES
 
 _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through Ray's object store
 _SHARD_LINES = {"cuda": 8 * SHARD_STEP, "cpu": 2 * SHARD_STEP}  # some seconds of work on a GPU, some minutes on a CPU
 
 
 def parse_shards(
-    inputs: Sequence[str], output: str, options: LineOptions, cluster: ClusterOptions, *, resume: bool, report: Report
+    inputs: Sequence[str],
+    output: str,
+    options: ParseOptions,
+    cluster: ClusterOptions,
+    *,
+    device: str | None,
+    resume: bool,
+    report: Report,
 ) -> int:
     """Parses every shard that has no output file yet. Returns the exit status, which is 1 if a shard failed."""
     if not inputs or STDIN in inputs or output == STDOUT:
         raise ValueError("--engine ray reads files and writes to a folder: name both, INPUT... -o FOLDER")
+    _check_options(cluster, device)
     folder = real_path(output)
-    jobs = match_outputs(inputs, f"{folder}{os.sep}", SUFFIXES[options.format], report)
+    files = find_inputs(inputs, report, output=folder)
+    targets = output_paths(files, str(folder), SUFFIXES[options.format], is_folder=True)
     options = options.with_absolute_model()
     settings = options.output_settings()
     settings |= {"shard_lines": cluster.shard_lines} if cluster.shard_lines else {}
-    paths = [str(real_path(file.path)) for file, _ in jobs]
-    targets = [target.relative_to(folder) for _, target in jobs if target is not None]
-    for file, _ in jobs:
+    paths = [str(real_path(file.path)) for file in files]
+    for file in files:
         if not file.is_regular:
             raise ValueError(f"--engine ray reads its inputs more than once, and {file.name} is not a file")
     with lock_folder(folder):
         is_started = _has_run(folder, resume=resume)
         with _connect(cluster):
-            devices = _worker_devices(cluster, report)
+            devices = _worker_devices(cluster, device, report)
             stamps = dict(zip(paths, _run_tasks(stamp_file, [(path,) for path in paths]), strict=True))
             if is_started:
                 manifest = Manifest.read(folder, settings, stamps)
             else:
                 settings.setdefault("shard_lines", _SHARD_LINES[devices[0]])
-                manifest = _start_run(folder, settings, stamps, targets)
+                manifest = _start_run(folder, settings, stamps, [target.relative_to(folder) for target in targets])
             return _finish_run(manifest, options, cluster, devices, report)
+
+
+def _check_options(cluster: ClusterOptions, device: str | None) -> None:
+    if cluster.shard_lines is not None and (cluster.shard_lines < 1 or cluster.shard_lines % SHARD_STEP):
+        raise ValueError(f"--shard-lines is {cluster.shard_lines:,}; expected a multiple of {SHARD_STEP:,}")
+    if device not in (None, "cpu", "cuda"):
+        raise ValueError(f"--device is {device}; expected cpu or cuda, because Ray assigns the GPUs")
 
 
 def _has_run(folder: Path, *, resume: bool) -> bool:
@@ -127,7 +140,7 @@ def _start_run(
 
 
 def _finish_run(
-    manifest: Manifest, options: LineOptions, cluster: ClusterOptions, devices: Sequence[str], report: Report
+    manifest: Manifest, options: ParseOptions, cluster: ClusterOptions, devices: Sequence[str], report: Report
 ) -> int:
     shards = manifest.unfinished_shards()
     devices = devices[: len(shards)]
@@ -162,7 +175,7 @@ def _finish_run(
     return 0
 
 
-def _worker_devices(cluster: ClusterOptions, report: Report) -> list[str]:
+def _worker_devices(cluster: ClusterOptions, device: str | None, report: Report) -> list[str]:
     """The device of each worker."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     capacity = {
@@ -172,7 +185,7 @@ def _worker_devices(cluster: ClusterOptions, report: Report) -> list[str]:
             for node in nodes
         ),
     }
-    device = cluster.device or ("cuda" if capacity["cuda"] else "cpu")
+    device = device or ("cuda" if capacity["cuda"] else "cpu")
     count = cluster.workers or capacity[device]
     if not count:
         need = f"{cluster.cpus_per_worker} cores" + (" and a GPU" if device == "cuda" else "")

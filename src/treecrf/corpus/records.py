@@ -16,12 +16,12 @@ class Line(NamedTuple):
     text: str
     problem: str
     size: int  # bytes
-    words: Sequence[str] = ()  # of a record that lists its words
-    id_json: str = ""  # of a record, as a member of a JSON object: `"id": 7`
+    words: Sequence[str] = ()  # if a record lists its words
+    id_json: str = ""  # a record's id as a member of a JSON object: `"id": 7`
 
     @property
     def id_text(self) -> str | None:
-        """The id of a record as text: that of a string, and otherwise its JSON; None if it has none."""
+        """The id of a record, as JSON if it is not a string; None if it has none."""
         if not self.id_json:
             return None
         ((_, value),) = json.loads(f"{{{self.id_json}}}").items()
@@ -84,11 +84,9 @@ def read_rows(
 
 def open_parquet(path: str) -> Any:
     """Opens a Parquet file."""
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise ImportError("Parquet files need pyarrow: pip install 'treecrf[ray]'") from error
-    return ParquetFile(path)
+    from treecrf.trees.tables.arrow import import_arrow
+
+    return import_arrow("pyarrow.parquet", "reading Parquet").ParquetFile(path)
 
 
 def _row_groups(file: Any, first: int, end: int) -> tuple[list[int], int]:

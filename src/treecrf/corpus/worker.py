@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from treecrf.corpus.line_parser import LineOptions, LineParser
+from treecrf.corpus.line_parser import LineParser
 from treecrf.corpus.manifest import FILE_NAME
+from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.output_record import InputStamp, model_digest
 from treecrf.corpus.outputs import open_file
 from treecrf.corpus.records import Line
@@ -19,7 +20,7 @@ from treecrf.corpus.shards import Shard, ShardReader
 from treecrf.files import rename_file
 from treecrf.threads import set_num_threads
 
-PARTIAL_FOLDER = ".parts"  # of shards that are being written
+PARTIAL_FOLDER = ".parts"  # has the shards that are being written
 
 
 class WorkerResult(NamedTuple):
@@ -34,11 +35,11 @@ class WorkerResult(NamedTuple):
 class Worker:
     """Parses shards in its own process, on some machine of the cluster."""
 
-    lines_done = 0  # of the current shard
+    lines_done = 0  # lines of the current shard
 
     def load(
         self,
-        options: LineOptions,
+        options: ParseOptions,
         device: str,
         folder: Path,
         settings: Mapping[str, Any],
@@ -46,7 +47,7 @@ class Worker:
         *,
         threads: int,
     ) -> WorkerResult:
-        """Loads the parser. A problem may be that of this machine only."""
+        """Loads the parser. Another machine may not have the same problem."""
         try:
             if not (folder / FILE_NAME).exists():
                 raise FileNotFoundError(f"{folder / FILE_NAME} is missing; all machines need to see the same files")
@@ -74,7 +75,8 @@ class Worker:
             with open_file(draft, None, self.line_parser.output_file) as sink:
                 self.line_parser.write_header(sink)
                 lines = self._count(self.reader.lines(shard))
-                self.line_parser.write_trees(lines, sink, _ignore, name=shard.source, first=shard.first + 1)
+                # the driver asks for the progress: nothing is reported
+                self.line_parser.write_trees(lines, sink, lambda *_: None, name=shard.source, first=shard.first + 1)
             self.inputs[shard.source].check_unchanged(shard.source)
             target.parent.mkdir(parents=True, exist_ok=True)
             rename_file(draft, target)
@@ -92,10 +94,6 @@ class Worker:
         for line in lines:
             yield line
             self.lines_done += 1
-
-
-def _ignore(sentences: int, size: int) -> None:
-    """Reports nothing: the driver asks for the progress."""
 
 
 def _process_name() -> str:

@@ -10,14 +10,6 @@ from treecrf.trees.analysis import Alternative, Constituent, Offsets, OutputSent
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import penn_brackets
 
-SUFFIXES = {
-    "brackets": ".mrg",
-    "json": ".jsonl",
-    "pretty": ".txt",
-    "conllu": ".conllu",
-    "csv": ".csv",
-    "parquet": ".parquet",
-}
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
 _DIGITS = 6
 
