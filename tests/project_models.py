@@ -7,7 +7,7 @@ import pytest
 
 from treecrf.parser import models
 from treecrf.parser.models.model_card import ModelCard
-from treecrf.text.language_guess import LANGUAGE_NAMES
+from treecrf.trees.treebank.languages import CODES
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = sorted((ROOT / "packages").glob("treecrf-*"))
@@ -22,12 +22,11 @@ def model_folder(name: str) -> Path:
     return PACKAGE_OF_MODEL[name] / "src" / PACKAGE_OF_MODEL[name].name.replace("-", "_") / name
 
 
-LANGUAGE_CODES = {name: code for code, name in LANGUAGE_NAMES.items()}
 # models whose labels and tags have explanations
 EXPLAINED_MODELS = {
-    name: LANGUAGE_CODES[language]
+    name: CODES[language]
     for name in PROJECT_MODELS
-    if (language := ModelCard.load(model_folder(name)).purpose.language) in LANGUAGE_CODES
+    if (language := ModelCard.load(model_folder(name)).purpose.language) in CODES
 }
 
 

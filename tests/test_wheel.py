@@ -157,6 +157,7 @@ def test_only_the_readme_has_the_install_commands() -> None:
 def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     data = ["parser/models/en/model.safetensors", "trees/treebank/samples/fifty.mrg", "training/settings/hundreds.toml"]
+    data += ["trees/treebank/glossaries/en.tsv", "trees/search/head_rules/en.txt", "text/words/en.toml"]
     for name in [*data, "server/page/index.html", "py.typed"]:
         assert f"treecrf/{name}" in names
     assert any(name.endswith(".so") for name in names) == HAS_COMPILED_PARTS

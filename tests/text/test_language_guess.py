@@ -6,8 +6,8 @@ import pytest
 
 from treecrf.parser import models
 from treecrf.text import guess_language, language_warning
-from treecrf.text.language_guess import LANGUAGE_NAMES, LANGUAGES_WITH_MODELS
 from treecrf.trees.treebank import read_trees
+from treecrf.trees.treebank.languages import LANGUAGES
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
 
@@ -50,7 +50,7 @@ def test_a_warning_names_the_fitting_model():
 def test_the_languages_with_models_are_those_of_the_models_that_exist():
     packages = [package.model for package in models.MODEL_PACKAGES]
     names = {*models.embedded_names(), *packages}
-    assert set(LANGUAGES_WITH_MODELS) == names & set(LANGUAGE_NAMES)
+    assert {language.model for language in LANGUAGES.values()} == names & set(LANGUAGES)
 
 
 def test_words_of_the_models_language_get_no_warning():

@@ -305,7 +305,7 @@ def test_addresses_in_chinese_are_not_split():
 
 
 def test_an_unknown_language_is_an_error_at_the_call():
-    with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'en', 'zh', 'es'"):
+    with pytest.raises(ValueError, match="no tokenizer for language 'xx'; expected one of 'en', 'es', 'id'"):
         sentences("text", language="xx")
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from treecrf.files import read_regular_file
 from treecrf.parser import models
 from treecrf.parser.models.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, format_megabytes
-from treecrf.text.language_guess import LANGUAGE_NAMES
 from treecrf.trees.treebank import label_glossary
 from treecrf.trees.treebank.binarize import constituent_labels
+from treecrf.trees.treebank.languages import CODES, LANGUAGES
 
 _HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
 _PACKAGE_HEADER = ("not installed", "language", "licence", "command", "contents")
-_LANGUAGE_CODES = {name: code for code, name in LANGUAGE_NAMES.items()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,16 +79,14 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
 
 def _label_lines(card: ModelCard) -> Iterator[str]:
     language = str(card.purpose.language)
-    return _explained(
-        card.labels, card.tags, "en" if language == NOT_STATED else _LANGUAGE_CODES.get(language, language)
-    )
+    return _explained(card.labels, card.tags, "en" if language == NOT_STATED else CODES.get(language, language))
 
 
 def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:
     for title, symbols, is_tag in (("constituent labels", labels, False), ("part-of-speech tags", tags, True)):
         if is_tag:
             yield ""
-        if language in label_glossary.LANGUAGES:
+        if language in LANGUAGES:
             yield f"{len(symbols)} {title}"
             yield from (f"  {line}" for line in label_glossary.explain_all(symbols, language, is_tag=is_tag))
         else:

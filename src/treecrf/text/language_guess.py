@@ -7,18 +7,7 @@ from functools import cache
 from typing import NamedTuple
 
 from treecrf.text.word_lists import read_lists
-
-# languages with rules for raw text
-LANGUAGE_NAMES = {
-    "en": "English",
-    "es": "Spanish",
-    "id": "Indonesian",
-    "is": "Icelandic",
-    "pt": "Portuguese",
-    "zh": "Chinese",
-}
-# each has a model of treecrf, whose name is the code of the language
-LANGUAGES_WITH_MODELS = ("en", "es", "id", "is", "pt", "zh")
+from treecrf.trees.treebank.languages import CODES, LANGUAGES
 
 _SCRIPTS = {
     "Latin": "A-Za-zÀ-ɏḀ-ỿ",
@@ -76,7 +65,7 @@ def guess_language(words: Iterable[str]) -> LanguageGuess | None:
     if 2 * letters <= counts.total() or not letters:
         return None
     name = _latin_language(words) if script == "Latin" else script
-    return LanguageGuess(name, _code_of(name)) if name else None
+    return LanguageGuess(name, CODES.get(name)) if name else None
 
 
 def guess_other_language(words: Sequence[str], language: str) -> LanguageGuess | None:
@@ -91,7 +80,7 @@ def language_name(language: str) -> str:
     >>> language_name("zh")
     'Chinese'
     """
-    return LANGUAGE_NAMES.get(language, language)
+    return LANGUAGES[language].name if language in LANGUAGES else language
 
 
 def language_warning(words: Sequence[str], language: str) -> str | None:
@@ -99,9 +88,8 @@ def language_warning(words: Sequence[str], language: str) -> str | None:
     guess = guess_other_language(words, language)
     if guess is None:
         return None
-    advice = "no model of treecrf reads it"
-    if guess.code in LANGUAGES_WITH_MODELS:
-        advice = f"the model {guess.code} reads it (--model {guess.code})"
+    model = LANGUAGES[guess.code].model if guess.code else None
+    advice = f"the model {model} reads it (--model {model})" if model else "no model of treecrf reads it"
     return f"the text looks {guess.name}, and the model reads {language_name(language)}; {advice}"
 
 
@@ -136,7 +124,3 @@ def _latin_language(words: Sequence[str]) -> str | None:
     (name, count), (_, second_count) = [*counts.most_common(2), ("", 0)][:2]
     is_clear = count > max(2, 1.5 * second_count) and count > _MIN_FREQUENT_SHARE * len(lower_case)
     return name if is_clear else None
-
-
-def _code_of(name: str) -> str | None:
-    return next((code for code, language in LANGUAGE_NAMES.items() if language == name), None)

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from treecrf.text import chinese, english
 from treecrf.text.english import Piece
 from treecrf.text.latin import LatinRules
+from treecrf.trees.treebank.languages import LANGUAGES
 
 
 class Token(NamedTuple):
@@ -51,8 +51,6 @@ class LanguageRules(Protocol):
     def split_chunk(self, chunk: str, is_last: bool, /) -> tuple[Piece, ...]: ...
 
 
-_LATIN_MODULES = {"es": "spanish", "id": "indonesian", "is": "icelandic", "pt": "portuguese"}
-LANGUAGES = ("en", "zh", *_LATIN_MODULES)
 _WINDOW = 1 << 14  # characters to split at a time: the time is linear in the length of the text
 _CHUNK = re.compile(r"\S+")
 _LETTER = re.compile(r"\w")
@@ -157,11 +155,10 @@ def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[
 
 @cache
 def _rules(language: str) -> LanguageRules:
-    """The rules of a language, imported when they are needed."""
-    if language in _LATIN_MODULES:
-        rules: LatinRules = import_module(f"treecrf.text.{_LATIN_MODULES[language]}").RULES
-        return rules
-    return english if language == "en" else chinese
+    """The rules of a language, imported when they are needed: the module's `RULES`, or the module itself."""
+    module: Any = import_module(f"treecrf.text.{LANGUAGES[language].tokenizer}")
+    rules: LanguageRules = getattr(module, "RULES", module)
+    return rules
 
 
 def _has_word(chunk: str) -> bool:

@@ -14,8 +14,8 @@ from treecrf.config import tomllib
 from treecrf.parser import models
 from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state
-from treecrf.text.language_guess import LANGUAGE_NAMES
 from treecrf.training.export.package_files import PackageNames, package_files
+from treecrf.trees.treebank.languages import CODES
 
 ROOT = Path(__file__).parents[3]
 
@@ -169,7 +169,7 @@ def test_damaged_metadata_of_other_packages_do_not_matter(site: Path) -> None:
 
 def test_the_registry_lists_the_packages_of_the_repository() -> None:
     assert [package.model for package in models.MODEL_PACKAGES] == list(PACKAGE_OF_MODEL)
-    assert {package.language for package in models.MODEL_PACKAGES} <= set(LANGUAGE_NAMES.values())
+    assert {package.language for package in models.MODEL_PACKAGES} <= set(CODES)
 
 
 @pytest.mark.parametrize("package", models.MODEL_PACKAGES, ids=lambda package: str(package.model))

@@ -3,27 +3,12 @@ from pathlib import Path
 import pytest
 
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank import (
-    icelandic_glossary,
-    indonesian_glossary,
-    label_glossary,
-    portuguese_glossary,
-    read_trees,
-    sinica_glossary,
-    spanish_glossary,
-)
-from treecrf.trees.treebank.label_glossary import explain, explain_tree
+from treecrf.trees.treebank import label_glossary, read_trees
+from treecrf.trees.treebank.label_glossary import explain, explain_tree, read_glossary
+from treecrf.trees.treebank.languages import LANGUAGES
 
 SHARED = Path(__file__).parents[4] / "shared" / "treebanks"
 TREEBANKS = {"cess_esp": "es", "floresta": "pt", "greynir": "is", "icepahc": "is", "icon": "id"}
-MODULES = (
-    icelandic_glossary,
-    indonesian_glossary,
-    label_glossary,
-    portuguese_glossary,
-    sinica_glossary,
-    spanish_glossary,
-)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the treebanks are not in ../shared/treebanks")
@@ -35,11 +20,18 @@ def test_every_label_and_tag_of_a_treebank_is_explained(treebank, language):
     assert [label for label, is_tag in nodes if not explain(label, language, is_tag=is_tag)] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_an_explanation_is_one_short_line(module):
-    glossaries = [vars(module)[name] for name in vars(module) if name.endswith(("LABELS", "TAGS"))]
-    meanings = [meaning for glossary in glossaries for meaning in glossary.values()]
-    assert meanings and all(0 < len(meaning) <= 100 and "\n" not in meaning for meaning in meanings)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_glossary_has_labels_and_tags_with_short_meanings(language):
+    glossary = read_glossary(language)
+    assert glossary["label"]["TOP"] == "root of the tree" and len(glossary["tag"]) > 15
+    assert all(0 < len(meaning) <= 100 for table in glossary.values() for meaning in table.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_symbol_has_one_meaning_in_a_table(language):
+    path = Path(label_glossary.__file__).parent / "glossaries" / f"{language}.tsv"
+    symbols = [line.rpartition("\t")[0] for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(symbols) == len(set(symbols))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +47,21 @@ def test_an_explanation_is_one_short_line(module):
         ),
         ("ONE+Q-N", "is", "the word 'einn' + quantifier, nominative"),
         ("VAN22", "is", "verb, passive participle, part 2 of 2"),
+        ("VAN33", "is", "verb, passive participle, part 3 of 3"),
+        ("ZZ22", "is", None),
+        ("no__nf", "is", "noun, nominative"),
+        ("NS-D-1", "is", "noun, plural, dative"),
+        ("HVDS", "is", "the verb 'hafa', past, subjunctive"),
+        ("BEBI", "is", "annotation error"),
+        ("-", "is", "the punctuation mark -"),
+        ("", "is", None),
+        ("«", "pt", "the punctuation mark «"),
+        ("prop|n", "pt", "annotation error"),
+        ("", "pt", None),
+        ("v", "es", None),
+        ("vzip", "es", None),
+        ("S.F.A.co", "es", "adverbial clause with a finite verb"),
+        ("sn*", "es", "noun phrase"),
         ("zz", "es", None),
         ("no_zz", "is", None),
         ("zz", "pt", None),

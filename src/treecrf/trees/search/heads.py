@@ -22,6 +22,7 @@ import numpy.typing as npt
 from treecrf.trees.search import compiled
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.languages import LANGUAGES
 
 Direction = Literal["left", "right", "leftdis", "rightdis"]
 Rule = tuple[Direction, tuple[str, ...]]
@@ -190,4 +191,6 @@ CHINESE = HeadRules(
     default=(("right", ()),),
 )
 
-HEAD_RULES = {"en": COLLINS, "zh": CHINESE}  # by language; other languages have no rules
+_NAMED = {"COLLINS": COLLINS, "CHINESE": CHINESE}
+# by the code of a language; some languages have no rules
+HEAD_RULES = {code: _NAMED[language.head_rules] for code, language in LANGUAGES.items() if language.head_rules}

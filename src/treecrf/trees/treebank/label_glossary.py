@@ -1,119 +1,28 @@
 """Explanations of constituent labels and part-of-speech tags.
 
-English has the labels and tags of the Penn Treebank, with those that CRAFT, GENIA, MASC, GUM and others added. Other
-languages have those of their treebanks, in a module for each language. The tags of some treebanks consist of features,
-which are explained one by one.
+English has the labels and tags of the Penn Treebank and of CRAFT, GENIA, MASC and GUM. The other languages have the
+labels and tags of their treebanks. A glossary is a file of lines with a table, a symbol and its meaning, separated by
+tabs; the tables `label` and `tag` have whole symbols. Other tables have features, for tags that are made of them.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank import (
-    icelandic_glossary,
-    indonesian_glossary,
-    portuguese_glossary,
-    sinica_glossary,
-    spanish_glossary,
-)
+from treecrf.trees.treebank.languages import LANGUAGES
 
-_ENGLISH_LABELS = {
-    "TOP": "root of the tree",
-    "ROOT": "root of the tree",
-    "ADJP": "adjective phrase",
-    "ADVP": "adverb phrase",
-    "CIT": "citation in a scientific article",
-    "CONJP": "conjunction of several words, such as 'as well as'",
-    "EDITED": "words that the speaker corrected",
-    "FRAG": "fragment of a clause",
-    "INTJ": "interjection",
-    "LST": "list marker, with its punctuation",
-    "NAC": "part of a noun phrase that is not a noun phrase of its own, such as a modifier after a noun",
-    "NML": "nominal modifier: words of a noun phrase that belong together, before its head",
-    "NP": "noun phrase",
-    "NX": "head of a noun phrase, where several heads share a modifier",
-    "PP": "prepositional phrase",
-    "PRN": "parenthetical",
-    "PRT": "particle of a phrasal verb",
-    "QP": "quantity phrase: a number of several words, such as 'more than 20'",
-    "RRC": "reduced relative clause, without a relative pronoun and a verb",
-    "S": "declarative clause",
-    "SBAR": "clause introduced by a subordinating conjunction or a relative word",
-    "SBARQ": "question with a question word",
-    "SINV": "clause whose subject follows the verb",
-    "SQ": "yes-no question, or the part of a question after the question word",
-    "UCP": "coordination of phrases of different kinds",
-    "VP": "verb phrase",
-    "WHADJP": "adjective phrase with a question word, such as 'how old'",
-    "WHADVP": "adverb phrase with a question or relative word, such as 'why'",
-    "WHNP": "noun phrase with a question or relative word, such as 'which book'",
-    "WHPP": "prepositional phrase with a question or relative word, such as 'of which'",
-    "X": "unknown or uncertain",
-}
-
-_ENGLISH_TAGS = {
-    "#": "pound sign or number sign",
-    "$": "currency sign",
-    "''": "closing quotation mark",
-    "``": "opening quotation mark",
-    ",": "comma",
-    "-LRB-": "opening bracket",
-    "-RRB-": "closing bracket",
-    "-LSB-": "opening square bracket",
-    "-RSB-": "closing square bracket",
-    ".": "punctuation at the end of a sentence",
-    ":": "colon, semicolon, dash or ellipsis",
-    "-NONE-": "empty element, which is not a word",
-    "ADD": "e-mail or web address",
-    "AFX": "affix that is a separate word",
-    "CC": "coordinating conjunction",
-    "CD": "cardinal number",
-    "CODE": "markup, such as <p>",
-    "DT": "determiner",
-    "EX": "existential 'there'",
-    "FW": "foreign word",
-    "GW": "part of a word that was split by mistake",
-    "HYPH": "hyphen or slash inside a split word",
-    "IN": "preposition or subordinating conjunction",
-    "JJ": "adjective",
-    "JJR": "adjective, comparative",
-    "JJS": "adjective, superlative",
-    "LS": "list marker",
-    "MD": "modal verb",
-    "NFP": "superfluous punctuation, such as '...' between sentences",
-    "NN": "noun, singular or mass",
-    "NNP": "proper noun, singular",
-    "NNPS": "proper noun, plural",
-    "NNS": "noun, plural",
-    "NNS-4": "annotation error in MASC: noun, plural",
-    "PDT": "predeterminer, such as 'all' in 'all the'",
-    "POS": "possessive ending",
-    "PRP": "personal pronoun",
-    "PRP$": "possessive pronoun",
-    "RB": "adverb",
-    "RBR": "adverb, comparative",
-    "RBS": "adverb, superlative",
-    "RP": "particle of a phrasal verb",
-    "SU": "mark at the end of an utterance in transcribed speech",
-    "SYM": "symbol",
-    "TO": "the word 'to'",
-    "UH": "interjection",
-    "VB": "verb, base form",
-    "VBD": "verb, past tense",
-    "VBG": "verb, gerund or present participle",
-    "VBN": "verb, past participle",
-    "VBP": "verb, present tense, not third person singular",
-    "VBZ": "verb, present tense, third person singular",
-    "WDT": "question or relative determiner, such as 'which'",
-    "WP": "question or relative pronoun, such as 'who'",
-    "WP$": "possessive question or relative pronoun, 'whose'",
-    "WRB": "question or relative adverb, such as 'where'",
-    "XX": "word that cannot be understood or classified",
-}
-
-_FEATURES = re.compile(r"(.+)\[(.+)[\]}]")  # some tags of the Sinica Treebank end in } by mistake
+_FOLDER = Path(__file__).parent / "glossaries"
 _FUNCTION = re.compile(r"(?<=.)[-=|]")
+_SINICA_FEATURES = re.compile(r"(.+)\[(.+)[\]}]")  # some tags of the Sinica Treebank end in } by mistake
+_SPANISH_SUFFIX = re.compile(r"(?:\.(?:[mf]?[sp]|co|j|x|\d[cn]))+\Z|\*")
+_PORTUGUESE_ERRORS = ("num", "prop", "prp", "N<")  # tags that start so and go on are annotation errors
+_ICEPAHC_VERB = re.compile(r"(VB|BE|HV|DO|MD|RD|V|B|H|D|M|R)(AN|AG|PI|PS|DI|DS|[INGP]|)")
+_ICEPAHC_PART = re.compile(r"(.+?)([2-9])([1-9])")  # a word that is written as several words
+
+Table = dict[str, str]
+Glossary = dict[str, Table]
 
 
 def explain(label: str, language: str = "en", *, is_tag: bool | None = None) -> str | None:
@@ -123,14 +32,16 @@ def explain(label: str, language: str = "en", *, is_tag: bool | None = None) -> 
     'clause introduced by a subordinating conjunction or a relative word'
     >>> explain("NP-SBJ"), explain("VBZ"), explain("ZZ")
     ('noun phrase', 'verb, present tense, third person singular', None)
+    >>> explain("vmip3s0", "es"), explain("no_et_nf", "is"), explain("«", "pt")
+    ('verb, indicative, present, third person, singular', 'noun, singular, nominative', 'the punctuation mark «')
     """
-    if language not in _EXPLAINERS:
-        raise ValueError(f"no explanations for the language {language!r}; expected one of {', '.join(_EXPLAINERS)}")
-    explain_label, explain_tag = _EXPLAINERS[language]
-    if is_tag is not None:
-        return (explain_tag if is_tag else explain_label)(label)
-    meaning = explain_label(label)
-    return explain_tag(label) if meaning is None else meaning
+    if language not in LANGUAGES:
+        raise ValueError(f"no explanations for the language {language!r}; expected one of {', '.join(LANGUAGES)}")
+    glossary = read_glossary(language)
+    meaning = None if is_tag else _explain_with(_LABEL_RULES, glossary, "label", label, language)
+    if meaning is not None or is_tag is False:
+        return meaning
+    return _explain_with(_TAG_RULES, glossary, "tag", label, language)
 
 
 def explain_tree(tree: Tree, language: str = "en") -> list[str]:
@@ -153,25 +64,107 @@ def explain_all(labels: Iterable[str], language: str = "en", *, is_tag: bool) ->
     return [f"{label}: {explain(label, language, is_tag=is_tag) or 'unknown'}" for label in labels]
 
 
-def _look_up(meanings: Mapping[str, str], label: str) -> str | None:
-    """The meaning of a label; function tags (NP-SBJ) are ignored, and features (VC2[+NEG]) are explained."""
-    if label in meanings:
-        return meanings[label]
-    if match := _FEATURES.fullmatch(label):
-        base, features = meanings.get(match[1]), match[2].split(",")
-        if base is not None and all(feature in sinica_glossary.FEATURES for feature in features):
-            return "; ".join([base, *(sinica_glossary.FEATURES[feature] for feature in features)])
+@cache
+def read_glossary(language: str) -> Glossary:
+    """The tables of a language's glossary."""
+    glossary: Glossary = {}
+    for line in (_FOLDER / f"{language}.tsv").read_text(encoding="utf-8").splitlines():
+        table, symbol, meaning = line.split("\t")
+        glossary.setdefault(table, {})[symbol] = meaning
+    return glossary
+
+
+Rule = Callable[[str, Table, Glossary], str | None]
+
+
+def _explain_with(rules: dict[str, Rule], glossary: Glossary, table: str, symbol: str, language: str) -> str | None:
+    """The meaning of a symbol in a table, or else what the rule of the language says about its parts."""
+    meanings = glossary[table]
+    if symbol in meanings or language not in rules:
+        return meanings.get(symbol)
+    return rules[language](symbol, meanings, glossary)
+
+
+def _without_function(label: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Ignores function tags: NP-SBJ."""
     return meanings.get(_FUNCTION.split(label)[0])
 
 
-Explainer = Callable[[str], str | None]
-# of labels and of tags, by language
-_EXPLAINERS: dict[str, tuple[Explainer, Explainer]] = {
-    "en": (partial(_look_up, _ENGLISH_LABELS), partial(_look_up, _ENGLISH_TAGS)),
-    "es": (spanish_glossary.explain_label, spanish_glossary.explain_tag),
-    "id": (indonesian_glossary.LABELS.get, indonesian_glossary.TAGS.get),
-    "is": (icelandic_glossary.explain_label, icelandic_glossary.explain_tag),
-    "pt": (portuguese_glossary.LABELS.get, portuguese_glossary.explain_tag),
-    "zh": (partial(_look_up, sinica_glossary.LABELS), partial(_look_up, sinica_glossary.TAGS)),
+def _with_features(label: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Explains the features of the Sinica Treebank: VC2[+NEG]."""
+    if match := _SINICA_FEATURES.fullmatch(label):
+        parts = [meanings.get(match[1]), *map(glossary["feature"].get, match[2].split(","))]
+        if None not in parts:
+            return "; ".join(filter(None, parts))
+    return _without_function(label, meanings, glossary)
+
+
+def _without_suffixes(label: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Ignores the Spanish suffixes of agreement and coordination, such as `.ms` and `.1n`."""
+    while label not in meanings and (match := _SPANISH_SUFFIX.search(label)):
+        label = label[: match.start()] + label[match.end() :]
+    return meanings.get(label)
+
+
+def _letter_by_letter(tag: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Explains Spanish tags, which have a letter for each feature, in the order of EAGLES: ncms000."""
+    tables = [glossary.get(name, {}) for name in glossary["features"].get(tag[:1], "").split()]
+    if not tables or tag[1:2] not in tables[0]:
+        return None
+    return ", ".join(filter(None, (table.get(letter) for table, letter in zip(tables, tag[1:], strict=False))))
+
+
+def _portuguese_tag(tag: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Explains punctuation marks, whose tag is the mark."""
+    if _is_punctuation(tag):
+        return f"the punctuation mark {tag}"
+    return "annotation error" if tag.startswith(_PORTUGUESE_ERRORS) else None
+
+
+def _icelandic_tag(tag: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Explains tags of GreynirCorpus, made of abbreviations (no_et_nf_kk), and tags of IcePaHC."""
+    word, *features = tag.split("_")
+    parts = [glossary["greynir_tag"].get(word), *map(glossary["greynir_feature"].get, filter(None, features))]
+    return _icepahc_tag(tag, meanings, glossary) if None in parts else ", ".join(filter(None, parts))
+
+
+def _icepahc_tag(tag: str, meanings: Table, glossary: Glossary) -> str | None:
+    """Explains tags in the style of the Penn historical corpora, with a case after a hyphen (NS-D)."""
+    base, *suffixes = tag.split("-")
+    if tag and (not base or _is_punctuation(base)):
+        return f"the punctuation mark {base or tag}"
+    words = [_icepahc_word(part, glossary) for part in base.split("+")]
+    if None in words:
+        return None
+    cases = map(glossary["case"].get, suffixes)
+    return ", ".join(filter(None, [" + ".join(filter(None, words)), *cases]))
+
+
+def _icepahc_word(word: str, glossary: Glossary) -> str | None:
+    if word in glossary["tag"]:
+        return glossary["tag"][word]
+    if match := _ICEPAHC_VERB.fullmatch(word):
+        return f"{glossary['verb'][match[1]]}, {glossary['verb_form'][match[2]]}"
+    if (match := _ICEPAHC_PART.fullmatch(word)) and (meaning := _icepahc_word(match[1], glossary)):
+        return f"{meaning}, part {match[3]} of {match[2]}"
+    return None
+
+
+def _is_punctuation(tag: str) -> bool:
+    return tag != "" and not any(character.isalnum() for character in tag)
+
+
+# symbols that are not in the table of a language; in other languages they are unknown
+_LABEL_RULES: dict[str, Rule] = {
+    "en": _without_function,
+    "es": _without_suffixes,
+    "is": _icepahc_tag,
+    "zh": _with_features,
 }
-LANGUAGES = tuple(_EXPLAINERS)  # those with explanations
+_TAG_RULES: dict[str, Rule] = {
+    "en": _without_function,
+    "es": _letter_by_letter,
+    "is": _icelandic_tag,
+    "pt": _portuguese_tag,
+    "zh": _with_features,
+}

@@ -1,0 +1,28 @@
+"""The languages of this project: one record each. Other packages look up their part of a language by its name here."""
+
+from typing import NamedTuple
+
+
+class Language(NamedTuple):
+    """A language: its name, and the names of its tokenizer, head rules and model.
+
+    The explanations of its labels are in `glossaries/CODE.tsv`.
+    """
+
+    code: str  # ISO 639-1
+    name: str
+    tokenizer: str  # module of `treecrf.text`
+    model: str | None  # the model for raw text, if there is one
+    head_rules: str | None = None  # name in `treecrf.trees.search.heads`
+
+
+_LANGUAGES = (
+    Language("en", "English", "english", "en", "COLLINS"),
+    Language("es", "Spanish", "spanish", "es"),
+    Language("id", "Indonesian", "indonesian", "id"),
+    Language("is", "Icelandic", "icelandic", "is"),
+    Language("pt", "Portuguese", "portuguese", "pt"),
+    Language("zh", "Chinese", "chinese", "zh", "CHINESE"),
+)
+LANGUAGES = {language.code: language for language in _LANGUAGES}
+CODES = {language.name: language.code for language in _LANGUAGES}  # by the name of the language
