@@ -5,11 +5,18 @@ strings, labels and trees (`parser.decoding`), and networks (`network`). The nam
 compiled, or in NumPy if the compiled code could not be built.
 """
 
+from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.chart import cpu_backend
 
 if cpu_backend.available:
-    from treecrf.chart.cpu_backend import cky, inside, inside_outside, outside
+    from treecrf.chart.cpu_backend import cky, inside, outside
 else:
-    from treecrf.chart.numpy_backend import cky, inside, inside_outside, outside
+    from treecrf.chart.numpy_backend import cky, inside, outside
 
 __all__ = ["cky", "inside", "inside_outside", "outside"]
+
+
+def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
+    """The inside chart, log Z and the marginals."""
+    chart, log_z = inside(scores, lengths)
+    return chart, log_z, outside(scores, lengths, chart)

@@ -38,12 +38,6 @@ def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
     return marginals
 
 
-def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
-    """The inside chart, log Z and the marginals."""
-    chart, log_z = inside(scores, lengths)
-    return chart, log_z, outside(scores, lengths, chart)
-
-
 def cky(scores: Reals, lengths: Ints) -> Mask:
     """The best tree of every sentence; the leftmost split wins a tie."""
     trees = np.empty(scores.shape, dtype=np.bool_)

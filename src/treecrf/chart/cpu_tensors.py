@@ -18,12 +18,6 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     return torch.from_numpy(cpu_backend.outside(*_arrays(scores, lengths), chart.numpy()))
 
 
-def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The inside chart, log Z and the marginals."""
-    chart, log_z = inside(scores, lengths)
-    return chart, log_z, outside(scores, lengths, chart)
-
-
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
     return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))

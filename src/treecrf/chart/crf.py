@@ -30,12 +30,7 @@ class SpanCRF:
     """
 
     def __init__(
-        self,
-        scores: Tensor,
-        lengths: Tensor | Sequence[int],
-        *,
-        allowed: Tensor | None = None,
-        validate: bool = True,
+        self, scores: Tensor, lengths: Tensor | Sequence[int], *, allowed: Tensor | None = None, validate: bool = True
     ) -> None:
         lengths = torch.as_tensor(lengths)
         _check_shapes(scores, lengths, allowed)
@@ -59,17 +54,13 @@ class SpanCRF:
             raise ValueError(f"sentence {sentence}: the allowed spans form no tree; allow more spans")
 
     @property
-    def _log_z(self) -> Tensor:
-        return self._inside[0]
-
-    @property
     def _dtype(self) -> torch.dtype:
         return torch.promote_types(self.scores.dtype, torch.float32)
 
     @property
     def log_partition(self) -> Tensor:
         """log Z: the log of the sum over all trees of their exponentiated scores, (b,)."""
-        return self._log_z.to(self._dtype)
+        return self._inside[0].to(self._dtype)
 
     @cached_property
     def marginals(self) -> Tensor:
@@ -77,7 +68,7 @@ class SpanCRF:
         if "_inside" in vars(self) or self.scores.requires_grad:
             marginals: Tensor = dispatch.Marginals.apply(self.scores, self.lengths, self._inside[1])
             return marginals
-        chart, log_z, marginals = dispatch.select_backend(self.scores).inside_outside(self.scores, self.lengths)
+        chart, log_z, marginals = dispatch.inside_outside(self.scores, self.lengths)
         self._check_feasible(log_z)
         self._inside = log_z, chart
         return marginals
@@ -108,7 +99,7 @@ class SpanCRF:
 
     def log_prob(self, trees: Tensor) -> Tensor:
         """The log-probabilities of trees, (..., b); -inf for a tree with a forbidden span."""
-        return (self._score(trees) - self._log_z).to(self._dtype)
+        return (self._score(trees) - self._inside[0]).to(self._dtype)
 
     @property
     def entropy(self) -> Tensor:
@@ -120,7 +111,7 @@ class SpanCRF:
         self._check_pair(other)
         # A tree has 2n - 1 spans. Dividing log Z among them keeps huge scores from canceling only at the end.
         # Spans of probability 0 contribute nothing, although their score may be -inf.
-        span_log_z = (other._log_z / (2 * self.lengths - 1))[:, None, None]
+        span_log_z = (other._inside[0] / (2 * self.lengths - 1))[:, None, None]
         surprisal = torch.where(self.marginals > 0, span_log_z - other.scores, 0.0)
         return (self.marginals.double() * surprisal).sum((-1, -2)).to(self._dtype)
 
@@ -221,10 +212,10 @@ def _kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
     trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
     for b, (chart, length) in enumerate(zip(scores.detach().double().cpu(), lengths.tolist(), strict=True)):
         lazy_trees = LazyTrees(chart[..., None].numpy(), length)
-        for place in range(count):
-            spans = lazy_trees.spans(place)
+        for rank in range(count):
+            spans = lazy_trees.spans(rank)
             if not spans:
                 break
             starts, ends, _ = zip(*spans, strict=True)
-            trees[place, b, list(starts), list(ends)] = True
+            trees[rank, b, list(starts), list(ends)] = True
     return trees.to(scores.device)

@@ -15,7 +15,7 @@ from treecrf.chart import cpu_backend, cpu_tensors, torch_backend
 
 
 def select_backend(scores: Tensor) -> ModuleType:
-    """The fastest module for these scores; each has `inside`, `outside`, `inside_outside` and `cky`."""
+    """The fastest module for these scores; each has `inside`, `outside` and `cky`."""
     if scores.is_cuda:
         try:
             from treecrf.chart import triton_backend
@@ -23,6 +23,15 @@ def select_backend(scores: Tensor) -> ModuleType:
             return torch_backend
         return triton_backend
     return cpu_tensors if scores.device.type == "cpu" and cpu_backend.available else torch_backend
+
+
+def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The inside chart, log Z and the marginals; in one launch if the backend can."""
+    backend = select_backend(scores)
+    if hasattr(backend, "inside_outside"):
+        return backend.inside_outside(scores, lengths)
+    chart, log_z = backend.inside(scores, lengths)
+    return chart, log_z, backend.outside(scores, lengths, chart)
 
 
 class LogPartition(torch.autograd.Function):

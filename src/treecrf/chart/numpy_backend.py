@@ -44,12 +44,6 @@ def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
     return marginals
 
 
-def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
-    """The inside chart, log Z and the marginals."""
-    chart, log_z = inside(scores, lengths)
-    return chart, log_z, outside(scores, lengths, chart)
-
-
 def best_scores(scores: Reals, lengths: Ints) -> tuple[Doubles, Ints]:
     """The score and the split of each span's best tree; the leftmost split wins a tie."""
     best = _sentence_scores(scores, lengths)

@@ -86,13 +86,7 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
         outer = torch.where(row > 0, row.log() - (beta - rows[:, width, : size - width]), -torch.inf)
         outer_by_start[:, width, : size - width] = outer
         outer_by_end[:, width, width:] = outer
-    return by_fencepost(mu).to(_result_dtype(scores))
-
-
-def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The inside chart, log Z and the marginals."""
-    chart, log_z = inside(scores, lengths)
-    return chart, log_z, outside(scores, lengths, chart)
+    return by_fencepost(mu).to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def _best_splits(scores: Tensor, lengths: Tensor) -> Tensor:
@@ -115,11 +109,7 @@ def _best_splits(scores: Tensor, lengths: Tensor) -> Tensor:
 
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    return _backtrace(_best_splits(scores, lengths), lengths)
-
-
-def _backtrace(splits: Tensor, lengths: Tensor) -> Tensor:
-    """Marks the spans that are reached from the root through their splits."""
+    splits = _best_splits(scores, lengths)
     batch, size, _ = splits.shape
     marks = torch.zeros_like(splits, dtype=torch.bool)
     marks[torch.arange(batch, device=splits.device), lengths, 0] = True
@@ -135,7 +125,3 @@ def _backtrace(splits: Tensor, lengths: Tensor) -> Tensor:
         flat.scatter_(1, right, True)
     marks[:, 0] = False
     return by_fencepost(marks)
-
-
-def _result_dtype(scores: Tensor) -> torch.dtype:
-    return torch.promote_types(scores.dtype, torch.float32)

@@ -79,22 +79,10 @@ def _split_terms(chart, size, start, width, first_split, is_span, SPLITS: tl.con
 # Grid and ownership: see inside_outside_kernel. Each of SPLITS rows keeps its own running maximum and sum.
 @triton.jit
 def _inside(
-    scores,
-    chart,
-    log_z,
-    counter,
-    program,
-    length,
-    first_width,
-    end_width,
-    size,
-    stride_i,
-    stride_j,
-    PROGRAMS: tl.constexpr,
-    SPANS: tl.constexpr,
-    SPLITS: tl.constexpr,
-    EXP_DTYPE: tl.constexpr,
-):
+    scores, chart, log_z, counter, program, length,
+    first_width, end_width, size, stride_i, stride_j,
+    PROGRAMS: tl.constexpr, SPANS: tl.constexpr, SPLITS: tl.constexpr, EXP_DTYPE: tl.constexpr,
+):  # fmt: skip
     for width in range(first_width, tl.minimum(end_width, length + 1)):
         for block in range(program * SPANS, length - width + 1, PROGRAMS * SPANS):
             start = block + tl.arange(0, SPANS)
@@ -125,24 +113,10 @@ def _inside(
 # Grid and ownership: see inside_outside_kernel. `barriers` counts the barriers before this pass.
 @triton.jit
 def _outside(
-    scores,
-    chart,
-    outer,
-    marginals,
-    counter,
-    barriers,
-    program,
-    length,
-    first_width,
-    end_width,
-    size,
-    stride_i,
-    stride_j,
-    PROGRAMS: tl.constexpr,
-    SPANS: tl.constexpr,
-    SPLITS: tl.constexpr,
-    EXP_DTYPE: tl.constexpr,
-):
+    scores, chart, outer, marginals, counter, barriers, program, length,
+    first_width, end_width, size, stride_i, stride_j,
+    PROGRAMS: tl.constexpr, SPANS: tl.constexpr, SPLITS: tl.constexpr, EXP_DTYPE: tl.constexpr,
+):  # fmt: skip
     widest = tl.minimum(end_width - 1, length)
     for step in range(0, widest - first_width + 1):
         width = widest - step
@@ -188,26 +162,11 @@ def _zero_padding(marginals, program, length, size, PROGRAMS: tl.constexpr, CELL
 # Grid (batch, PROGRAMS): a program owns every PROGRAMS-th block of SPANS starts of each width of one sentence.
 @triton.jit(do_not_specialize=SHAPES)
 def inside_outside_kernel(
-    scores,
-    lengths,
-    chart,
-    log_z,
-    outer,
-    marginals,
-    counters,
-    first_width,
-    end_width,
-    size,
-    stride_b,
-    stride_i,
-    stride_j,
-    INSIDE: tl.constexpr,
-    OUTSIDE: tl.constexpr,
-    EXP_DTYPE: tl.constexpr,
-    PROGRAMS: tl.constexpr,
-    SPANS: tl.constexpr,
+    scores, lengths, chart, log_z, outer, marginals, counters,
+    first_width, end_width, size, stride_b, stride_i, stride_j,
+    INSIDE: tl.constexpr, OUTSIDE: tl.constexpr, EXP_DTYPE: tl.constexpr, PROGRAMS: tl.constexpr, SPANS: tl.constexpr,
     SPLITS: tl.constexpr,
-):
+):  # fmt: skip
     sentence = tl.program_id(0).to(tl.int64)
     program = tl.program_id(1)
     size = size.to(tl.int64)
@@ -242,21 +201,10 @@ def inside_outside_kernel(
 # Grid (batch, PROGRAMS): a program owns every PROGRAMS-th block of SPANS starts of each width of one sentence.
 @triton.jit(do_not_specialize=SHAPES)
 def cky_fwd_kernel(
-    scores,
-    lengths,
-    chart,
-    splits,
-    counters,
-    first_width,
-    end_width,
-    size,
-    stride_b,
-    stride_i,
-    stride_j,
-    PROGRAMS: tl.constexpr,
-    SPANS: tl.constexpr,
-    SPLITS: tl.constexpr,
-):
+    scores, lengths, chart, splits, counters,
+    first_width, end_width, size, stride_b, stride_i, stride_j,
+    PROGRAMS: tl.constexpr, SPANS: tl.constexpr, SPLITS: tl.constexpr,
+):  # fmt: skip
     sentence = tl.program_id(0).to(tl.int64)
     program = tl.program_id(1)
     size = size.to(tl.int64)
@@ -311,16 +259,11 @@ _COMPILED: dict[tuple[Any, ...], Any] = {}  # compiled kernels by everything tha
 
 
 def _launch(
-    kernel: Any,
-    grid: tuple[int, int, int],
-    arguments: tuple[Any, ...],
-    config: LaunchConfig,
-    constants: tuple[Any, ...],
+    kernel: Any, grid: tuple[int, ...], arguments: tuple[Any, ...], config: LaunchConfig, constants: tuple[Any, ...]
 ) -> None:
-    """Launches a kernel.
+    """Launches a kernel; a compiled kernel directly, as Triton's launcher takes three times as long on the host.
 
-    Calls an already compiled kernel directly, as Triton's launcher takes three times as long on the host. Compiled
-    kernels assume aligned tensors: those of this module are, those of the caller are checked.
+    Compiled kernels assume aligned tensors. The tensors of this module are aligned; the caller's are checked.
     """
     scores, lengths = arguments[:2]
     options = {"num_warps": config.warps, "launch_cooperative_grid": config.programs > 1}
@@ -359,7 +302,7 @@ def _launch_widths(
 
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """beta by width and start, and log Z of every sentence."""
-    chart, log_z = _chart(scores), _log_z(scores)
+    chart, log_z = _chart(scores), scores.new_empty(len(scores), dtype=torch.float64)
     work = (chart, log_z, chart, chart)
     _launch_widths(inside_outside_kernel, scores, lengths, work, (True, False, _exp_dtype(scores)))
     return chart, log_z
@@ -378,7 +321,7 @@ def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
     if INTERPRETED and launch_config(scores).programs > 1:
         chart, log_z = inside(scores, lengths)
         return chart, log_z, outside(scores, lengths, chart)
-    chart, log_z, marginals = _chart(scores), _log_z(scores), _marginals(scores)
+    chart, log_z, marginals = _chart(scores), scores.new_empty(len(scores), dtype=torch.float64), _marginals(scores)
     work = (chart, log_z, _chart(scores), marginals)
     _launch_widths(inside_outside_kernel, scores, lengths, work, (True, True, _exp_dtype(scores)))
     return chart, log_z, marginals
@@ -396,16 +339,11 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _chart(scores: Tensor) -> Tensor:
-    return torch.empty(scores.shape, dtype=torch.float64, device=scores.device)
-
-
-def _log_z(scores: Tensor) -> Tensor:
-    return torch.empty(len(scores), dtype=torch.float64, device=scores.device)
+    return scores.new_empty(scores.shape, dtype=torch.float64)
 
 
 def _marginals(scores: Tensor) -> Tensor:
-    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
-    return torch.empty(scores.shape, dtype=dtype, device=scores.device)
+    return scores.new_empty(scores.shape, dtype=torch.promote_types(scores.dtype, torch.float32))
 
 
 def _exp_dtype(scores: Tensor) -> Any:

@@ -131,7 +131,7 @@ def test_a_smaller_encoder_has_the_chosen_layers() -> None:
     encoder = Bert(TINY)
     smaller = keep_layers(encoder, [0, 2])
     assert isinstance(smaller, Bert) and smaller.config.num_hidden_layers == 2
-    assert smaller.encoder.layer[1] is encoder.encoder.layer[2] and smaller.embeddings is encoder.embeddings
+    assert smaller.layers[1] is encoder.layers[2] and smaller.embeddings is encoder.embeddings
     for layers in ([1, 0], [0, 0], [3], [-1]):
         with pytest.raises(ValueError, match="expected ascending numbers from 0 to 2"):
             keep_layers(encoder, layers)

@@ -3,7 +3,7 @@
 It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -19,8 +19,13 @@ class Bert(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = BertEmbeddings(config)
-        self.encoder = BertEncoder(config)
+        layers = nn.ModuleList([BertLayer(config) for _ in range(config.num_hidden_layers)])
+        self.encoder = nn.ModuleDict({"layer": layers})
         self.register_load_state_dict_pre_hook(_ignore_pooler)  # type: ignore[no-untyped-call]
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        return cast("nn.ModuleList", self.encoder["layer"])
 
     def forward(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None = None) -> tuple[Tensor, ...]:
         """The hidden states (w, p, d) of pieces (w, p): of the embeddings, then of each layer.
@@ -28,7 +33,10 @@ class Bert(nn.Module):
         The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings.
         """
         mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
-        return self.encoder(self.embeddings(pieces, piece_inputs), mask[:, None, None, :])  # type: ignore[no-any-return]
+        states = [self.embeddings(pieces, piece_inputs)]
+        for layer in self.layers:
+            states.append(layer(states[-1], mask[:, None, None, :]))
+        return tuple(states)
 
 
 class BertEmbeddings(nn.Module):
@@ -48,55 +56,19 @@ class BertEmbeddings(nn.Module):
         return self.dropout(self.LayerNorm(vectors if piece_inputs is None else vectors + piece_inputs))  # type: ignore[no-any-return]
 
 
-class BertEncoder(nn.Module):
-    """The stack of layers; returns the input of the first layer and the output of each."""
-
-    def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        self.layer = nn.ModuleList([BertLayer(config) for _ in range(config.num_hidden_layers)])
-
-    def forward(self, hidden: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        states = [hidden]
-        for layer in self.layer:
-            states.append(layer(states[-1], mask))
-        return tuple(states)
-
-
 class BertLayer(nn.Module):
-    """Self-attention, then a feed-forward network on each piece."""
+    """Self-attention, then a feed-forward network on each piece; `mask` (w, 1, 1, p) is true at pieces to attend to."""
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
-        self.attention = BertAttention(config)
-        self.intermediate = BertIntermediate(config)
+        attention = {"self": BertSelfAttention(config), "output": BertOutput(config.hidden_size, config)}
+        self.attention = nn.ModuleDict(attention)
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(config.hidden_size, config.intermediate_size)})
         self.output = BertOutput(config.intermediate_size, config)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        attended = self.attention(hidden, mask)
-        return self.output(self.intermediate(attended), attended)  # type: ignore[no-any-return]
-
-
-class BertIntermediate(nn.Module):
-    """The first layer of the feed-forward network."""
-
-    def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.intermediate_size)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.gelu(self.dense(x))
-
-
-class BertAttention(nn.Module):
-    """Self-attention with its residual connection; `mask` (w, 1, 1, p) is true at pieces to attend to."""
-
-    def __init__(self, config: BertConfig) -> None:
-        super().__init__()
-        self.self = BertSelfAttention(config)
-        self.output = BertOutput(config.hidden_size, config)
-
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        return self.output(self.self(hidden, mask), hidden)  # type: ignore[no-any-return]
+        attended = self.attention["output"](self.attention["self"](hidden, mask), hidden)
+        return self.output(F.gelu(self.intermediate["dense"](attended)), attended)  # type: ignore[no-any-return]
 
 
 class BertSelfAttention(nn.Module):

@@ -144,29 +144,11 @@ def _clear_padding(out, rows, length, batch, steps, direction, column, is_column
 # one direction and group, for the steps [first_step, end_step).
 @triton.jit(do_not_specialize=SHAPES)
 def recurrence_fwd_kernel(
-    gates,
-    weight,
-    mask,
-    lengths,
-    hidden,
-    cells,
-    masked,
-    barriers,
-    first_group,
-    first_step,
-    end_step,
-    batch,
-    steps,
-    stride_direction,
-    stride_step,
-    stride_row,
-    SIZE: tl.constexpr,
-    TERMS: tl.constexpr,
-    PROGRAMS: tl.constexpr,
-    UNITS: tl.constexpr,
-    ROWS: tl.constexpr,
+    gates, weight, mask, lengths, hidden, cells, masked, barriers,
+    first_group, first_step, end_step, batch, steps, stride_direction, stride_step, stride_row,
+    SIZE: tl.constexpr, TERMS: tl.constexpr, PROGRAMS: tl.constexpr, UNITS: tl.constexpr, ROWS: tl.constexpr,
     MASK_PER_STEP: tl.constexpr,
-):
+):  # fmt: skip
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
     unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
@@ -227,33 +209,11 @@ def recurrence_fwd_kernel(
 # longest sequence. Programs exchange scaled gradients of one step through `exchange`, (2, b, 2, 4 * SIZE).
 @triton.jit(do_not_specialize=SHAPES)
 def recurrence_bwd_kernel(
-    grad_hidden,
-    largest_grad,
-    gates,
-    weight,
-    mask,
-    lengths,
-    cells,
-    grad_gates,
-    exchange,
-    carried_grad_c,
-    barriers,
-    first_group,
-    first_step,
-    end_step,
-    batch,
-    steps,
-    stride_direction,
-    stride_step,
-    stride_row,
-    SIZE: tl.constexpr,
-    TERMS: tl.constexpr,
-    PROGRAMS: tl.constexpr,
-    UNITS: tl.constexpr,
-    ROWS: tl.constexpr,
-    MASK_PER_STEP: tl.constexpr,
-    CARRY: tl.constexpr,
-):
+    grad_hidden, largest_grad, gates, weight, mask, lengths, cells, grad_gates, exchange, carried_grad_c, barriers,
+    first_group, first_step, end_step, batch, steps, stride_direction, stride_step, stride_row,
+    SIZE: tl.constexpr, TERMS: tl.constexpr, PROGRAMS: tl.constexpr, UNITS: tl.constexpr, ROWS: tl.constexpr,
+    MASK_PER_STEP: tl.constexpr, CARRY: tl.constexpr,
+):  # fmt: skip
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
     unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
