@@ -79,7 +79,7 @@ EDGES: dict[str, set[str]] = {
     },
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
-        *("parser/models", "parser", "training", "training/calibration", "training/export"),
+        *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
         *("training/reproduce", "corpus", "corpus/measures", "server"),
     },
 }
