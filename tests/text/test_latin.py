@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gold_text import Counts, GoldText, rebuild
 from printed_words import PRINTERS
-from treecrf.text import sentences, tokenize
+from treecrf.text import sentences
 from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
@@ -77,63 +77,6 @@ def test_tokens_cover_the_text_in_order(language: str, pieces: list[str]) -> Non
 def test_long_text_without_sentence_ends_is_covered(language: str, text: str) -> None:
     long = text * (40_000 // len(text))
     assert_covers(long, language)
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        (
-            "es",
-            'El Sr. José María Aznar, sin embargo, crecía un 6,8 % el 15 de agosto de 1999 en EE.UU. "¿Qué?", dijo.',
-            "El Sr._José_María_Aznar , sin_embargo , crecía un 6,8_% el 15_de_agosto_de_1999 en EE.UU. "
-            '" ¿ Qué ? " , dijo .',
-        ),
-        (
-            "pt",
-            "À volta dos anos, no entanto, trata-se do Banco do Brasil (cerca de 30). Voltei à rua.",
-            "À_volta_de os anos , no_entanto , trata- se de o Banco_do_Brasil { cerca_de 30 } . | Voltei a a rua .",
-        ),
-        ("es", "Dijo, p. ej., que (aprox.) sí.", "Dijo , p. ej. , que -LRB- aprox. -RRB- sí ."),
-        ("pt", "Dir-lhe-ei na segunda-feira.", "Dir- lhe- ei em a segunda-feira ."),
-        ("id", "Harga Rp50.000.", "Harga Rp 50.000 ."),
-        ("is", "Hann fékk 5 kr. Þá fór hann.", "Hann fékk 5_kr . | Þá fór hann ."),
-        (
-            "id",
-            '"Anak-anak hanya bertanya," katanya. Harganya US$ 6.500-9.000, kata Dr. Budi.',
-            '" Anak - anak hanya bertanya , " kata nya . | Harga nya US$ 6.500 - 9.000 , kata Dr. Budi .',
-        ),
-        (
-            "is",
-            "Hervör L. Þorvaldsdóttir kom í gær, 27. maí. Mennta- og menningarmálaráðherra fékk 8,2 milljónir króna.",
-            "Hervör_L._Þorvaldsdóttir kom í_gær , 27._maí . | "
-            "Mennta-_og_menningarmálaráðherra fékk 8,2_milljónir_króna .",
-        ),
-    ],
-)
-def test_tokens_follow_the_treebank_of_the_language(language: str, text: str, expected: str) -> None:
-    assert " | ".join(map(" ".join, words(text, language))) == expected
-
-
-def test_the_parts_of_a_contraction_have_their_own_offsets() -> None:
-    tokens = tokenize("Voltei à do", language="pt")
-    assert [token[:3] for token in tokens[1:]] == [("à", 7, 8), ("", 8, 8), ("d", 9, 10), ("o", 10, 11)]
-    assert [token.tree_word for token in tokens] == ["Voltei", "a", "a", "de", "o"]
-
-
-def test_trees_have_the_quotation_marks_of_the_text_and_underscores_in_multiword_tokens() -> None:
-    tokens = tokenize("“Sin\nembargo” (sí)", language="es")
-    assert [token.tree_word for token in tokens] == ["“", "Sin_embargo", "”", "(", "sí", ")"]
-
-
-def test_the_first_word_of_a_sentence_is_not_part_of_a_name_if_it_often_starts_sentences() -> None:
-    assert words("El Gobierno Vasco habló. Juan López calló.", "es") == [
-        ["El", "Gobierno_Vasco", "habló", "."],
-        ["Juan_López", "calló", "."],
-    ]
-
-
-def test_words_of_a_headline_in_capital_letters_are_not_joined() -> None:
-    assert words("EL GOBIERNO VASCO", "es") == [["EL", "GOBIERNO", "VASCO"]]
 
 
 # F1 of sentence boundaries and of tokens on dev, in percent; docs/text.md has the figures

@@ -1,7 +1,19 @@
+from random import Random
+
+import numpy as np
 import pytest
 
-from treecrf.trees.search import CHINESE, COLLINS, Forest, Pattern, head_positions
+from treecrf.trees.search import (
+    CHINESE,
+    COLLINS,
+    Forest,
+    Pattern,
+    compiled,
+    head_positions,
+    heads,
+)
 from treecrf.trees.tree import Tree
+from trees.search.random_trees import random_tree
 
 
 @pytest.mark.parametrize(
@@ -60,3 +72,15 @@ def test_head_positions_are_word_numbers_of_every_node():
         (label, expected[label]) for label, _ in positions if label != "NP"
     ]
     assert [position for label, position in positions if label == "NP"] == [1, 3]
+
+
+needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
+
+
+@needs_c
+@pytest.mark.parametrize("rules", [COLLINS, CHINESE], ids=["collins", "chinese"])
+def test_compiled_code_finds_the_heads_of_the_definition(rules):
+    trees = [random_tree(Random(seed)) for seed in range(300)]
+    flat = Forest([*trees, Tree.parse("(NP (NP (NN a)) (, ,) (CC and) (NP (NN b)))")])
+    arrays = (flat.label_ids, flat.ends, flat.labels, rules)
+    np.testing.assert_array_equal(heads.find_heads(*arrays), heads.find_heads_in_python(*arrays))

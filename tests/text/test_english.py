@@ -1,0 +1,99 @@
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treecrf.text import Token, sentences, tokenize
+from treecrf.trees.treebank import read_trees
+
+TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
+
+
+def words(text: str, **options: str) -> list[list[str]]:
+    return [[token.word for token in sentence] for sentence in sentences(text, **options)]
+
+
+def surfaces(text: str) -> str:
+    return " | ".join(" ".join(token.text for token in sentence) for sentence in sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I don't, can't and cannot.", "I do n't , ca n't and can not ."),
+        ("It's John's; they'll've DON'T", "It 's John 's ; they 'll 've DO N'T"),
+        ("It’s what I’d do, isn’t it?", "It ’s what I ’d do , is n’t it ?"),
+        ("We're gonna, gotta, wanna; lemme, gimme", "We 're gon na , got ta , wan na ; lem me , gim me"),
+        ("'Tis the '90s for 'em, rock 'n' roll", "'T is the '90s for 'em , rock 'n' roll"),
+        ("O'Brien's and the investors' ma'am", "O'Brien 's and the investors ' ma'am"),
+        ("Goin' to Dunkin' Donuts", "Goin' to Dunkin' Donuts"),
+        ("He paid $3.50, US$5m, £4 or €1,000.", "He paid $ 3.50 , US$ 5m , £ 4 or € 1,000 ."),
+        ("At 10:30, 50% of AT&T's R&D", "At 10:30 , 50 % of AT&T 's R&D"),
+        ("A state-of-the-art 3/4-inch and/or 64-year-old", "A state-of-the-art 3/4-inch and/or 64-year-old"),
+        ("Wait--no — yes... and well…", "Wait -- no — yes ... and well …"),
+        ("He [sic] left (again).", "He [ sic ] left ( again ) ."),
+        ("Your friend(s) and 1,25(OH)2D3", "Your friend(s) and 1,25(OH)2D3"),
+        ("What?! No!!!", "What ?! | No !!!"),
+        ("He works at Acme Inc.", "He works at Acme Inc ."),
+        (
+            "Acme Inc., of the U.S., grew (Acme Corp.) and grew",
+            "Acme Inc. , of the U.S. , grew ( Acme Corp. ) and grew",
+        ),
+        ('He left the U.S." 😀', 'He left the U.S . " 😀'),
+        ("'No.' he said", "' No . ' he said"),
+        ("See https://a.org/b_(c), (www.x.com/a?b=c&d=1).", "See https://a.org/b_(c) , ( www.x.com/a?b=c&d=1 ) ."),
+        ("Mail joe.bloggs+x@mail.co.uk.", "Mail joe.bloggs+x@mail.co.uk ."),
+        (
+            "#winning @bob :-) <3 LOL😀👨\u200d👩\u200d👧👍🏽🇺🇸!",
+            "#winning @bob :-) <3 LOL 😀 👨\u200d👩\u200d👧 👍🏽 🇺🇸 !",
+        ),
+        ("<b>bold</b> &amp; x<y, a=b", "<b> bold </b> &amp; x < y , a = b"),
+        ("She do n't know 's it ''", "She do n't know 's it ''"),
+    ],
+)
+def test_english_tokens_follow_the_penn_treebank(text, expected):
+    assert surfaces(text) == expected
+
+
+def test_words_are_escaped_as_in_the_penn_treebank():
+    (sentence,) = words('"It’s (so) [very] {odd}" “he” said, ‘no’')
+    assert " ".join(sentence) == "`` It 's -LRB- so -RRB- -LSB- very -RSB- -LCB- odd -RCB- '' `` he '' said , ` no '"
+
+
+def test_quotation_marks_between_spaces_open_and_close_alternately():
+    assert words('He said " yes " and " no "') == [["He", "said", "``", "yes", "''", "and", "``", "no", "''"]]
+
+
+@pytest.mark.parametrize("text", ['("Yes")', '"...yes"', '--"yes"', '"\'Tis"', '"yes".', '"yes," "no,"'])
+def test_quotation_marks_open_before_words_and_close_after_them(text):
+    marks = [word for word in words(text)[0] if word in ("``", "''")]
+    assert marks == ["``", "''"] * (len(marks) // 2)
+    assert marks
+
+
+def test_invisible_characters_are_removed_from_the_word_only():
+    (token,) = tokenize("\ufeffco\xadop\u200b")
+    assert token == Token("\ufeffco\xadop\u200b", 0, 7, "coop")
+
+
+def test_a_token_of_invisible_characters_keeps_them():
+    assert words("a \u200b b") == [["a", "\u200b", "b"]]
+
+
+def test_english_needs_no_segmenter_and_no_torch():
+    code = "import sys; from treecrf.text import tokenize; tokenize('A text.'); print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"torch", "numpy", "rjieba", "opencc", "nltk"} & set(result.stdout.split())
+
+
+@pytest.mark.skipif(not TREEBANKS.exists(), reason="the treebanks are not in ../shared/treebanks")
+@pytest.mark.parametrize("name", ["masc", "ptb_sample"])
+def test_words_of_a_treebank_are_not_split(name):
+    """A single word of a treebank is one token, with few exceptions."""
+    trees = read_trees(TREEBANKS / name / "dev.mrg.gz")
+    vocabulary = {word.replace("\\/", "/") for tree in trees for word in tree.words if re.fullmatch(r"[\w'./-]+", word)}
+    # a second word follows, so that a final period does not end the sentence
+    cut = [word for word in vocabulary if tokenize(f"{word} x")[0].text != word]
+    assert len(cut) < 0.005 * len(vocabulary), cut

@@ -1,0 +1,70 @@
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strategies
+from treecrf.trees.search import Forest, compiled, forest
+from treecrf.trees.tree import BracketError, Tree
+from treecrf.trees.treebank import TreebankError
+from trees.search.random_trees import random_trees
+
+needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(10))
+def test_compiled_code_flattens_trees_as_the_definition_does(seed):
+    trees = random_trees(Random(seed)) if seed else []
+    assert forest.flatten(trees) == forest.flatten_in_python(trees)
+
+
+@settings(max_examples=40)
+@given(st.lists(strategies.trees(), max_size=4), st.sampled_from([" ", "\n", "", "\t\r\n\f "]))
+def test_forests_of_text_are_those_of_its_trees(trees, space):
+    text = space.join(map(str, trees))
+    forest = Forest.parse(text)
+    assert [forest.subtree(start) for start in forest.starts[:-1].tolist()] == trees
+    assert len(set(forest.labels)) == len(forest.labels)
+
+
+@needs_c
+@pytest.mark.parametrize("seed", range(10))
+def test_compiled_code_reads_brackets_as_the_definition_does(seed):
+    trees = random_trees(Random(seed)) if seed else []
+    assert forest.parse_columns("\n".join(map(str, trees))) == forest.flatten_in_python(trees)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(S", "(S)", "S", "(S (A a)))", "(S (A a b))", "(S a (B b))", "(S (B b) a)", "()", "(A)", "(S (A a)) x", "("],
+)
+def test_text_that_is_not_brackets_is_an_error(text):
+    with pytest.raises(BracketError):
+        Forest.parse(text)
+
+
+def test_forests_are_read_in_batches(tmp_path):
+    path = tmp_path / "trees.mrg"
+    path.write_text("( (S (A a)) )\n\n(S\n  (B b))\n(S (C c)) (S (D d))\n")
+    batches = list(forest.read_forests(path, batch_trees=2))
+    assert [len(batch) for batch in batches] == [2, 2]
+    assert [str(batch.subtree(0)) for batch in batches] == ["( (S (A a)))", "(S (C c))"]
+    path.write_text("(S (A a))\n(S (A a)\n(S (B b))\n")
+    with pytest.raises(TreebankError, match=r"trees.mrg:2"):
+        list(forest.read_forests(path))
+
+
+@settings(max_examples=50)
+@given(strategies.trees())
+def test_every_subtree_comes_back_from_its_position(tree):
+    flat = Forest(tree)
+    subtrees = [flat.subtree(position) for position in range(len(flat.ends))]
+    assert [subtree for subtree in subtrees if isinstance(subtree, Tree)] == list(tree.walk())
+    assert [subtree for subtree in subtrees if isinstance(subtree, str)] == tree.words
+
+
+def test_a_forest_contains_only_trees():
+    with pytest.raises((TypeError, AttributeError)):
+        Forest([Tree.parse("(S (NN a))"), 5])  # type: ignore[list-item]

@@ -1,0 +1,48 @@
+import pickle
+from random import Random
+
+import pytest
+
+from treecrf.trees.search import Counts, Forest, Pattern
+from treecrf.trees.tree import Tree
+from trees.search.random_trees import random_tree
+
+
+def test_patterns_and_forests_can_be_copied_after_a_search():
+    forest, pattern = Forest([random_tree(Random(seed)) for seed in range(5)]), Pattern("NP <# __=head")
+    expected = [(match.position, match.positions) for match in pattern.find(forest)]
+    copied_forest, copied_pattern = pickle.loads(pickle.dumps((forest, pattern)))
+    del forest, pattern
+    assert [(match.position, match.positions) for match in copied_pattern.find(copied_forest)] == expected
+
+
+TREE = Tree.parse(
+    "(TOP (S (NP-SBJ (NP (DT the) (JJ old) (NN cat)) (PP (IN of) (NP (NNP Kim))))"
+    " (VP (VBD saw) (NP (NP (DT a) (NN bird)) (CC and) (NP (DT a) (NN mouse)))) (. .)))"
+)
+
+
+def test_matches_come_in_the_order_of_tregex():
+    tree = Tree.parse("(S (A (B b) (C c)) (D d) (E (F f)))")
+    spans = [str(match["x"]) for match in tree.search("B .. __=x")]
+    assert spans == ["(D d)", "d", "(E (F f))", "(F f)", "f", "(C c)", "c"]  # sisters of the highest ancestor first
+    assert [str(match["x"]) for match in tree.search("A $++ __=x")] == ["(E (F f))", "(D d)"]  # from the right
+
+
+def test_a_match_has_its_node_its_names_and_its_place():
+    [match] = TREE.search("NN=noun , (JJ=adjective < /^(.)/#1%initial)")
+    assert (str(match.node), match.span, match.tree_number) == ("(NN cat)", (2, 3), 0)
+    assert {name: str(node) for name, node in match.names.items()} == {"noun": "(NN cat)", "adjective": "(JJ old)"}
+    assert match.variables == {"initial": "o"}
+    [word] = TREE.search("/^mouse$/")
+    assert word.node == "mouse"
+    with pytest.raises(KeyError, match="the names are noun, adjective"):
+        match["verb"]
+
+
+def test_several_trees_are_counted_together():
+    trees = [TREE, Tree.parse("(TOP (NP (NN cat)))")]
+    assert Pattern("@NP << NN").count(trees) == Counts(matches=7, nodes=6, trees=2)
+    assert Pattern("@NP << NN").count_by_tree(trees).tolist() == [6, 1]
+    assert Pattern("ADJP").count(trees) == Counts(0, 0, 0)
+    assert Pattern("NP").count([]) == Counts(0, 0, 0)
