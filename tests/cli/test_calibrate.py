@@ -23,7 +23,7 @@ def test_a_calibrated_model_is_saved_measured_and_plotted(tmp_path, capsys):
     out, picture = tmp_path / "calibrated", tmp_path / "reliability.svg"
     assert not run(tmp_path / "raw", FIFTY, "--test", FIFTY, "-o", out, "--plot", picture, "--device", "cpu")
     record = json.loads((out / "calibration.json").read_text())
-    assert record["after"]["labelled"]["error"] < record["before"]["labelled"]["error"]
+    assert record["after"]["labeled"]["error"] < record["before"]["labeled"]["error"]
     config = load_parser_state(out).config
     assert config.calibration == tuple(record["beta"].values())
     assert config.tree_calibration == tuple(record["trees"].values()) != (1.0, 1.0, 0.0, 0.0)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from treecrf.training.advice import RunFigures, advise, expected_gain
-from treecrf.trees.evalb.bootstrap import Interval
+from treecrf.trees.bootstrap import Interval
 
 FIGURES = RunFigures(
     trees=20_000,

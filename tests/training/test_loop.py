@@ -268,9 +268,9 @@ def test_labels_that_only_dev_has_are_counted_and_logged(tmp_path: Path, caplog:
     with caplog.at_level(logging.WARNING):
         fit(small_recipe(data={"dev": (FIFTY, str(dev))}, epochs=1), tmp_path / "run", device="cpu")
     (start,) = records(tmp_path / "run", "start")
-    assert any("labelled 'ODD' cannot be found" in message for message in start["unseen_in_dev"])
+    assert any("labeled 'ODD' cannot be found" in message for message in start["unseen_in_dev"])
     assert all(f"(first: {dev}, tree 4)" in message for message in start["unseen_in_dev"])
-    assert "1 span labelled 'ODDER' cannot be found: training has none" in caplog.text
+    assert "1 span labeled 'ODDER' cannot be found: training has none" in caplog.text
 
 
 @pytest.mark.parametrize("setting", ["train", "dev", "test"])

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         reports["before"] = measure(parser, [tree for trees in tests.values() for tree in trees])
         parameters = _calibrate(args, parser, dev)
     predictions = {name: collect_predictions(parser, trees) for name, trees in tests.items()}
-    reports["after"] = summarize(Predictions.concatenate(list(predictions.values())))
+    reports["after"] = summarize(sum(predictions.values(), Predictions()))
     if args.output:
         save_calibrated(args.model, args.output, parser, parameters, **reports, keep_weights=args.keep_weights)
     if args.plot:
@@ -129,6 +129,6 @@ def _print_treebanks(
     frequent, thresholds = frequent_labels(dev), dev_thresholds(dev_predictions, precision)
     parts = dict(tests)
     if len(tests) > 1:
-        parts["all"] = Predictions.concatenate(list(tests.values()))
+        parts["all"] = sum(tests.values(), Predictions())
     rows = [break_down(name, part, frequent=frequent, thresholds=thresholds) for name, part in parts.items()]
     print("", *error_table(rows), "", *coverage_table(rows, precision=precision), sep="\n")

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from treecrf.trees.evalb.bootstrap import Interval
+from treecrf.trees.bootstrap import Interval
 
 _WIDE_INTERVAL = 4.0  # points of F
 _MANY_UNKNOWN_WORDS = 0.08

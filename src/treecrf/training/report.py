@@ -14,6 +14,7 @@ from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.metrics_log import NAME, read_metrics
+from treecrf.trees.bootstrap import Interval
 from treecrf.trees.evalb import Score, bootstrap
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank import read_trees
@@ -42,9 +43,9 @@ class PartScores:
         return self.scores.all_sentences
 
     @property
-    def interval(self) -> bootstrap.Interval:
+    def interval(self) -> Interval:
         """The 95% interval of F."""
-        return bootstrap.intervals(self.main).get("f1", bootstrap.Interval(self.main.f1, self.main.f1))
+        return bootstrap.intervals(self.main).get("f1", Interval(self.main.f1, self.main.f1))
 
 
 def write_report(

@@ -234,7 +234,7 @@ def _has_same_label_unaries(trees: Iterable[Tree]) -> bool:
 def describe_unseen_labels(part: TreebankPart, vocabulary: Vocabulary) -> list[str]:
     """Describes each label that these trees have and the training trees do not: how many spans, and where."""
     return [
-        f"{unseen.spans} span{'s' * (unseen.spans > 1)} labelled '{unseen.label}' cannot be found: training has none "
+        f"{unseen.spans} span{'s' * (unseen.spans > 1)} labeled '{unseen.label}' cannot be found: training has none "
         f"(first: {part.location(unseen.first_tree)})"
         for unseen in vocabulary.unseen_labels(part.trees)
     ]

@@ -8,9 +8,9 @@ TREES = list(read_trees(FIFTY))
 
 def test_calibration_lowers_the_calibration_error():
     parser = random_parser(TREES)
-    before = measure(parser, TREES).reliability["labelled"]
+    before = measure(parser, TREES).reliability["labeled"]
     parameters = calibrate(parser, TREES)
-    after = measure(parser, TREES).reliability["labelled"]
+    after = measure(parser, TREES).reliability["labeled"]
     assert parser.calibration == parameters.beta and parser.tree_calibration == parameters.trees
     assert after.error < before.error and after.log_loss < before.log_loss
 

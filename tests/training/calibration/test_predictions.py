@@ -6,8 +6,10 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
+from treecrf.parser.decoding import Decoded
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.training.calibration.predictions import collect_predictions, score_batches, tree_log_probs
+from treecrf.parser.decoding.tree_probability import tree_log_probs
+from treecrf.training.calibration.predictions import collect_predictions, match_constituents, score_batches
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
 
@@ -62,13 +64,51 @@ def test_predictions_agree_with_the_parsers_analyses():
         for constituent in parser.analyze(tree.words, tags=tree.tags).constituents
         if (constituent.start, constituent.end, constituent.label) != (0, len(tree.words), "TOP")
     )
-    assert sorted(predictions.labeled.probabilities) == pytest.approx(probabilities, abs=1e-4)
-    assert len(predictions.trees.is_correct) == len(predictions.counts) == 7
-    assert sum(predictions.labeled.is_correct) == sum(matched for _, _, matched in predictions.counts)
+    labeled = predictions.forecasts("labeled")
+    assert sorted(labeled.confidences) == pytest.approx(probabilities, abs=1e-4)
+    assert len(predictions.trees) == 7
+    assert labeled.correct.sum() == sum(tree.matched for tree in predictions.trees)
 
 
 def test_unlabeled_accuracy_is_at_least_the_labeled_accuracy():
     predictions = collect_predictions(random_parser(TREES), TREES)
-    unlabeled, labeled = predictions.unlabeled.is_correct, predictions.labeled.is_correct
-    assert sum(unlabeled) / len(unlabeled) >= sum(labeled) / len(labeled)
-    assert 0 <= min(predictions.trees.probabilities) <= max(predictions.trees.probabilities) <= 1
+    unlabeled, labeled, trees = (predictions.forecasts(kind) for kind in ("unlabeled", "labeled", "trees"))
+    assert unlabeled.correct.mean() >= labeled.correct.mean()
+    assert 0 <= trees.confidences.min() <= trees.confidences.max() <= 1
+
+
+def test_the_confidence_in_a_sentence_is_the_mean_probability_of_its_constituents():
+    parser = random_parser(TREES)
+    for tree in TREES[:5]:
+        predictions = collect_predictions(parser, [tree])
+        sentences, labeled = predictions.forecasts("sentences"), predictions.forecasts("labeled")
+        assert sentences.confidences == pytest.approx([np.mean(labeled.confidences) if len(labeled.correct) else 1.0])
+        assert (sentences.correct, sentences.predictions) == (labeled.correct.sum(), len(labeled.correct))
+
+
+def test_added_predictions_are_those_of_all_trees():
+    parser = random_parser(TREES)
+    together = collect_predictions(parser, TREES[:20]) + collect_predictions(parser, TREES[20:])
+    whole = collect_predictions(parser, TREES)
+    for kind in ("labeled", "unlabeled", "trees", "sentences"):
+        ours, theirs = (predictions.forecasts(kind) for predictions in (together, whole))
+        assert sorted(ours.confidences) == pytest.approx(sorted(theirs.confidences), abs=1e-5) and len(ours.correct)
+        assert (ours.correct.sum(), ours.predictions.sum()) == (theirs.correct.sum(), theirs.predictions.sum())
+    assert sorted(label for label, _, _ in together.constituents) == sorted(label for label, _, _ in whole.constituents)
+    assert sorted(tree.words for tree in together.trees) == sorted(tree.words for tree in whole.trees)
+
+
+def test_the_root_of_a_gold_tree_matches_no_constituent():
+    parser = random_parser([Tree.parse("(S (S (NP (DT a) (NN b)) (VP (VB c))))")])
+    ((scores, _),) = score_batches(parser, [Tree.parse("(S (NP (DT a) (NN b)) (VP (VB c)))")])
+    labels = LabelSet(["S", "NP", "", "(S)"])
+    starts, ends = np.array([0, 0, 1, 0, 2]), np.array([3, 2, 2, 1, 3])
+    decoded = Decoded(starts=starts, ends=ends, labels=np.arange(5) % 4, tags=None)
+    for gold, matches in (
+        ("(S (NP (DT a) (NN b)) (VP (VB c)))", [False, True, False]),
+        ("(S (S (NP (DT a) (NN b)) (VP (VB c))))", [True, True, False]),
+        ("(S (S (NP (NP (DT a) (NN b))) (S (VB c))))", [True, True, True]),
+    ):
+        constituents = match_constituents(scores, decoded, labels, [Tree.parse(gold)])
+        assert constituents.labels == ["S", "NP", "S"] and constituents.rows == [0, 1, 4]
+        assert constituents.is_correct == matches

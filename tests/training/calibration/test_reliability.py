@@ -1,8 +1,26 @@
+import math
 import random
 
+import numpy as np
 import pytest
 
-from treecrf.training.calibration.reliability import coverage_curve, reliability
+from treecrf.training.calibration.predictions import Forecasts, PredictedTree
+from treecrf.training.calibration.reliability import (
+    coverage_curve,
+    error_of_perfect_calibration,
+    estimate_error,
+    reliability,
+)
+
+
+def simulated_forecasts(count, shift=0.0):
+    generator = random.Random(3)
+    probabilities = [generator.random() for _ in range(count)]
+    return Forecasts.single([(probability, generator.random() < probability - shift) for probability in probabilities])
+
+
+def predicted_tree(gold, predicted, matched):
+    return PredictedTree(9, math.log(0.5), 0.5, False, gold, predicted, matched)
 
 
 def test_calibrated_probabilities_have_no_error():
@@ -32,9 +50,37 @@ def test_different_numbers_of_probabilities_and_predictions_are_an_error():
 
 
 def test_coverage_starts_with_the_highest_confidence():
-    curve = coverage_curve([0.2, 0.9], [(4, 4, 1), (4, 4, 4)], points=2)
+    trees = [predicted_tree(4, 4, 1), predicted_tree(4, 4, 4)]
+    curve = coverage_curve(np.array([0.2, 0.9]), trees, points=2)
     assert [(point.coverage, point.f1, point.confidence) for point in curve] == [(0.5, 100.0, 0.9), (1.0, 62.5, 0.2)]
 
 
 def test_no_sentences_have_an_empty_coverage_curve():
-    assert coverage_curve([], []) == []
+    assert coverage_curve(np.zeros(0), []) == []
+
+
+def test_the_estimated_error_is_that_of_the_reliability_and_lies_in_its_interval():
+    forecasts = simulated_forecasts(3000, shift=0.1)
+    estimate = estimate_error(forecasts, np.arange(3000) // 3, resamples=200)
+    assert estimate.error == pytest.approx(reliability(forecasts.confidences, forecasts.correct).error)
+    assert estimate.low < estimate.error < estimate.high and estimate.predictions == 3000
+    assert estimate.low > 0.05
+
+
+def test_dependent_predictions_of_a_sentence_widen_the_interval():
+    forecasts = Forecasts.single([(0.5, number % 2 == 0) for number in range(20) for _ in range(20)])
+    by_sentence = estimate_error(forecasts, np.arange(400) // 20, resamples=200)
+    alone = estimate_error(forecasts, np.arange(400), resamples=200)
+    assert by_sentence.high > 2 * alone.high
+
+
+def test_no_predictions_have_no_error():
+    assert estimate_error(Forecasts.single([]), np.arange(0)) == (0.0, 0.0, 0.0, 0)
+    assert error_of_perfect_calibration(np.zeros(0)) == 0.0
+
+
+def test_the_error_of_perfect_calibration_falls_with_the_number_of_predictions():
+    few, many = (simulated_forecasts(count) for count in (100, 10_000))
+    chance = error_of_perfect_calibration(many.confidences)
+    assert error_of_perfect_calibration(few.confidences) > 5 * chance > 0
+    assert reliability(many.confidences, many.correct).error < 2 * chance

@@ -37,11 +37,11 @@ def test_label_temperature_leaves_span_marginals_unchanged():
 @pytest.mark.parametrize("model", MODELS, ids=str)
 def test_fitted_temperatures_lower_log_loss_and_calibration_error(model):
     parser = random_parser(TREES, **model)
-    before = measure(parser, TREES).reliability["labelled"]
+    before = measure(parser, TREES).reliability["labeled"]
     temperatures = fit_temperatures(parser, TREES, choices=[0.5, 1.0, 2.0, 4.0])
     assert temperatures != (1.0, 1.0)
     apply_temperatures(parser.model, temperatures)
-    after = measure(parser, TREES).reliability["labelled"]
+    after = measure(parser, TREES).reliability["labeled"]
     assert after.log_loss < before.log_loss and after.error < before.error
 
 

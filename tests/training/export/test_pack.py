@@ -267,8 +267,8 @@ def test_a_card_has_the_calibration_the_speed_and_the_memory_of_its_model(packed
     card = ModelCard.load(packed)
     (entry,) = card.calibration
     report = measure(Parser.load(packed, device="cpu"), toy_trees(20, seed=9)).reliability
-    assert (entry.name, entry.sentences, entry.constituents) == ("toy", 20, report["labelled"].predictions)
-    assert entry.constituent_error == pytest.approx(report["labelled"].error)
+    assert (entry.name, entry.sentences, entry.constituents) == ("toy", 20, report["labeled"].predictions)
+    assert entry.constituent_error == pytest.approx(report["labeled"].error)
     assert entry.tree_error == pytest.approx(report["trees"].error)
     assert card.speed is not None and card.speed.sentences == 20 and card.speed.sentences_per_second > 0
     assert "cpu" in card.speed.parser

@@ -2,7 +2,8 @@ import pytest
 
 from treecrf.training.reproduce.ablations import BY_NAME
 from treecrf.training.reproduce.claims import CLAIMS, REMARKS, paper_differences, verdict
-from treecrf.trees.evalb.bootstrap import Comparison, Interval
+from treecrf.trees.bootstrap import Interval
+from treecrf.trees.evalb.bootstrap import Comparison
 
 BETTER, SAME = CLAIMS[0], CLAIMS[-1]
 

@@ -3,8 +3,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treecrf import Tree
+from treecrf.trees.bootstrap import Interval
 from treecrf.trees.evalb import evaluate
-from treecrf.trees.evalb.bootstrap import Interval, compare, compare_runs, intervals
+from treecrf.trees.evalb.bootstrap import compare, compare_runs, intervals
 from trees.evalb.pairs import pairs
 
 GOLD = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NNS mice)))))")

@@ -1,9 +1,10 @@
 """Measures of syntactic complexity: L2SCA's structures and indices, depth, Yngve and Frazier scores."""
 
-from treecrf.corpus.measures.intervals import Interval, Measure
+from treecrf.corpus.measures.intervals import Measure
 from treecrf.corpus.measures.text import measure_samples, measure_text, measure_trees
 from treecrf.corpus.measures.totals import MEASURES
 from treecrf.corpus.measures.word_table import WordMeasures, measure_words
+from treecrf.trees.bootstrap import Interval
 
 __all__ = [
     "MEASURES",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.measures.intervals import Interval, Measure
+from treecrf.corpus.measures.intervals import Measure
 from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
 from treecrf.corpus.measures.totals import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_table import WORD_MEASURES, WordMeasures, measure_words
@@ -14,6 +14,7 @@ from treecrf.corpus.progress import ProgressBar
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
 from treecrf.text import language_warning
+from treecrf.trees.bootstrap import Interval
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import read_text

@@ -21,17 +21,10 @@ import numpy as np
 from treecrf.arrays import Doubles
 from treecrf.corpus.measures.error_factors import ERROR_FACTORS
 from treecrf.corpus.measures.totals import MEASURES, compute_measures
+from treecrf.trees.bootstrap import Interval, resampled_totals
 
 RESAMPLES = 1000
 _NORMAL_QUANTILE = 1.959964  # of 97.5 %
-_BLOCK = 1 << 20  # weights of resampled sentences in memory at once
-
-
-class Interval(NamedTuple):
-    """A 95 % interval."""
-
-    low: float
-    high: float
 
 
 class Measure(NamedTuple):
@@ -90,14 +83,6 @@ def _intervals(centers: Doubles, deviations: Doubles) -> list[Interval]:
 
 def _resampling_deviations(counts: Doubles, seed: int) -> Doubles:
     """The standard deviations of the measures over texts whose sentences are drawn with replacement."""
-    sentences = len(counts)
-    generator = np.random.default_rng(seed)
-    totals = np.zeros((RESAMPLES, counts.shape[1]))
-    if sentences:
-        block = max(1, _BLOCK // sentences)
-        for first in range(0, RESAMPLES, block):
-            rows = min(block, RESAMPLES - first)
-            weights = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=rows)
-            totals[first : first + rows] = weights @ counts
+    totals = resampled_totals(counts, RESAMPLES, seed=seed, multinomial=True)
     deviations: Doubles = compute_measures(totals).std(axis=0)
     return deviations

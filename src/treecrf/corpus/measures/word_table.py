@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles
-from treecrf.corpus.measures.intervals import Interval
 from treecrf.corpus.measures.word_scores import WordScores
 from treecrf.parser.tree_samples import TreeSamples
+from treecrf.trees.bootstrap import Interval
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import clean

@@ -1,4 +1,4 @@
-"""Fits the whole calibration of a parser: temperatures, the F1 threshold, beta calibration, and that of trees."""
+"""Fits the whole calibration of a parser: temperatures, F1 threshold, probabilities of constituents and trees."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,11 +6,10 @@ from typing import NamedTuple
 from treecrf.parser import Parser
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
-from treecrf.training.calibration.beta import fit_beta
 from treecrf.training.calibration.f1_threshold import f1_optimal_threshold
+from treecrf.training.calibration.logistic import fit_beta, fit_tree_calibration
 from treecrf.training.calibration.predictions import collect_predictions
 from treecrf.training.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
-from treecrf.training.calibration.trees import fit_tree_calibration
 from treecrf.trees.evalb import COLLINS, Rules
 from treecrf.trees.tree import Tree
 
@@ -45,8 +44,10 @@ def calibrate(
         parser.f1_threshold = f1_optimal_threshold(parser, trees, rules=rules)
     parser.calibration, parser.tree_calibration = BetaCalibration(), TreeCalibration()
     predictions = collect_predictions(parser, trees)
-    parser.calibration = fit_beta(predictions.labeled.probabilities, predictions.labeled.is_correct)
+    parser.calibration = fit_beta(*predictions.forecasts("labeled")[:2])
     parser.tree_calibration = fit_tree_calibration(
-        predictions.tree_log_probs, predictions.words, predictions.trees.is_correct
+        [tree.log_prob for tree in predictions.trees],
+        [tree.words for tree in predictions.trees],
+        [tree.is_correct for tree in predictions.trees],
     )
     return CalibrationParameters(temperatures, parser.f1_threshold, parser.calibration, parser.tree_calibration)

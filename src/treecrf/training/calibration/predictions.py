@@ -1,23 +1,21 @@
-"""A parser's predictions on gold trees: how probable each is, and whether it is correct.
+"""A parser's predictions on gold trees: the probability of each, and whether it is correct.
 
 A constituent is correct if the gold tree has it with the same words and label. The root, which every tree has, is not
 counted. The probability of a tree is the sum over all labeled binary trees that give this tree.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Ints
+from treecrf.arrays import Doubles, Ints
 from treecrf.network.data.bucketing import sorted_batches
 from treecrf.network.data.scores import Scores
 from treecrf.parser import Parser
 from treecrf.parser.decoding import Decoded, decode
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import tree_log_probs
@@ -25,59 +23,68 @@ from treecrf.parser.inputs import Sentences
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 
-T = TypeVar("T")
 
+class Forecasts(NamedTuple):
+    """Arrays (units,) of the confidence in some units, their correct predictions, and all of their predictions.
 
-@dataclass(frozen=True, kw_only=True)
-class Forecasts:
-    """Predictions of one kind: the probability of each, and whether it is correct."""
-
-    probabilities: list[float] = field(default_factory=list)
-    is_correct: list[bool] = field(default_factory=list)
-
-    def add(self, probability: float, is_correct: bool) -> None:
-        """Adds one prediction."""
-        self.probabilities.append(min(1.0, probability))
-        self.is_correct.append(is_correct)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Predictions:
-    """The predictions for some sentences: constituents with labels, constituents without labels, and whole trees.
-
-    The order of sentences is that of `score_batches`, and each sentence has its labeled constituents in one piece.
+    A constituent or a tree is a unit with one prediction; a sentence is a unit with a prediction per constituent.
     """
 
-    labeled: Forecasts = field(default_factory=Forecasts)
-    labels: list[str] = field(default_factory=list)  # of the labeled constituents
-    unlabeled: Forecasts = field(default_factory=Forecasts)
-    trees: Forecasts = field(default_factory=Forecasts)
-    tree_log_probs: list[float] = field(default_factory=list)
-    words: list[int] = field(default_factory=list)  # number of words of each sentence
-    counts: list[tuple[int, int, int]] = field(default_factory=list)  # gold, predicted and matched, of each sentence
+    confidences: Doubles
+    correct: Doubles
+    predictions: Doubles
 
     @staticmethod
-    def concatenate(parts: "Sequence[Predictions]") -> "Predictions":
-        """The predictions of several parts as one."""
+    def single(pairs: Sequence[tuple[float, bool]]) -> "Forecasts":
+        """Returns units of one prediction each, given as its probability and whether it is correct."""
+        confidences, correct = np.array(pairs, float).reshape(-1, 2).T
+        return Forecasts(confidences, correct, np.ones_like(correct))
 
-        def join(lists: Iterable[Sequence[T]]) -> list[T]:
-            return list(chain.from_iterable(lists))
 
-        def join_forecasts(forecasts: Sequence[Forecasts]) -> Forecasts:
-            return Forecasts(
-                probabilities=join(part.probabilities for part in forecasts),
-                is_correct=join(part.is_correct for part in forecasts),
-            )
+class PredictedTree(NamedTuple):
+    """The predicted tree of a sentence, and its numbers of constituents below the root."""
 
-        return Predictions(
-            labeled=join_forecasts([part.labeled for part in parts]),
-            labels=join(part.labels for part in parts),
-            unlabeled=join_forecasts([part.unlabeled for part in parts]),
-            trees=join_forecasts([part.trees for part in parts]),
-            tree_log_probs=join(part.tree_log_probs for part in parts),
-            words=join(part.words for part in parts),
-            counts=join(part.counts for part in parts),
-        )
+    words: int
+    log_prob: float
+    probability: float  # calibrated
+    is_correct: bool
+    gold: int
+    predicted: int
+    matched: int
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions for some sentences, which are in the order of `score_batches`."""
+
+    constituents: list[tuple[str, float, bool]] = field(default_factory=list)  # label, probability, is correct
+    spans: list[tuple[float, bool]] = field(default_factory=list)  # spans with any constituent
+    trees: list[PredictedTree] = field(default_factory=list)
+
+    def __add__(self, other: "Predictions") -> "Predictions":
+        return Predictions(self.constituents + other.constituents, self.spans + other.spans, self.trees + other.trees)
+
+    def forecasts(self, kind: str) -> Forecasts:
+        """Returns the predictions of a kind: labeled or unlabeled constituents, trees, or sentences.
+
+        The confidence in a sentence is the mean probability of its constituents, or 1 if it has none.
+        """
+        if kind == "sentences":
+            sizes, matched = np.array([(tree.predicted, tree.matched) for tree in self.trees], int).reshape(-1, 2).T
+            sums = np.bincount(self.constituent_sentences, self.forecasts("labeled").confidences, len(sizes))
+            means = np.where(sizes > 0, sums / np.maximum(sizes, 1), 1.0)
+            return Forecasts(means, matched.astype(float), sizes.astype(float))
+        pairs = {
+            "labeled": [(probability, is_correct) for _, probability, is_correct in self.constituents],
+            "unlabeled": self.spans,
+            "trees": [(tree.probability, tree.is_correct) for tree in self.trees],
+        }
+        return Forecasts.single(pairs[kind])
+
+    @property
+    def constituent_sentences(self) -> Ints:
+        """The number of each constituent's sentence."""
+        return np.repeat(np.arange(len(self.trees)), np.array([tree.predicted for tree in self.trees], int))
 
 
 def collect_predictions(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Predictions:
@@ -89,7 +96,7 @@ def collect_predictions(parser: Parser, trees: Sequence[Tree], *, mbr: bool = Tr
 
 
 def score_batches(parser: Parser, trees: Sequence[Tree]) -> Iterator[tuple[Scores, list[Tree]]]:
-    """The parser's scores for the words of gold trees, in batches, with the gold trees of each batch."""
+    """Yields the parser's scores for the words of gold trees, in batches, with the gold trees of each batch."""
     for indices in sorted_batches([len(tree.words) for tree in trees], budget=parser.batching.budget):
         gold = [trees[index] for index in indices]
         words = [tree.words for tree in gold]
@@ -100,72 +107,56 @@ def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: l
     labels = LabelSet(parser.vocabulary.labels)
     distribution = BracketDistribution.of(scores)
     decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1, distribution=distribution)
-    spans = _predicted_spans(scores, distribution, decoded, labels)
-    words, tags = [tree.words for tree in gold], [tree.tags for tree in gold]
-    predicted = list(parser.tree_builder.trees(words, tags, decoded))
+    constituents = match_constituents(scores, decoded, labels, gold)
+    label_probabilities = np.exp(log_softmax(scores.labels_at(constituents.cells)))
+    marginals = distribution.marginals.ravel()[constituents.cells].astype(float)
+    name_probabilities = marginals[:, None] * (label_probabilities @ labels.contains[:, :-1])
+    rows, columns, names, is_correct = constituents[2:]
+    for label, probability, is_one_correct in zip(
+        names, name_probabilities[rows, columns].tolist(), is_correct, strict=True
+    ):
+        predictions.constituents.append((label, min(1.0, parser.calibration(probability)), is_one_correct))
+    span_probabilities = (marginals * label_probabilities[:, labels.counts > 0].sum(-1)).tolist()
+    sentences, starts, ends = constituents.sentences.tolist(), decoded.starts.tolist(), decoded.ends.tolist()
+    gold_spans = {(number, start, end) for number, tree in enumerate(gold) for start, end, _ in tree.spans()[1:]}
+    for row in dict.fromkeys(rows):
+        probability = min(1.0, parser.calibration(span_probabilities[row]))
+        predictions.spans.append((probability, (sentences[row], starts[row], ends[row]) in gold_spans))
+    predicted = list(parser.tree_builder.trees([tree.words for tree in gold], [tree.tags for tree in gold], decoded))
     log_probs = tree_log_probs(scores, distribution, predicted, labels, root=parser.root).tolist()
-    for gold_tree, tree, log_prob in zip(gold, predicted, log_probs, strict=True):
-        gold_constituents, constituents = constituents_below_root(gold_tree), constituents_below_root(tree)
-        tree_spans = islice(spans, 2 * len(tree.words) - 1)
-        matched = _add_constituents(predictions, tree_spans, gold_constituents, parser.calibration)
-        words_of_tree = len(tree.words)
-        predictions.trees.add(parser.tree_calibration(log_prob, words_of_tree), constituents == gold_constituents)
-        predictions.tree_log_probs.append(log_prob)
-        predictions.words.append(words_of_tree)
-        predictions.counts.append((gold_constituents.total(), constituents.total(), matched))
+    counts = np.bincount(constituents.sentences[rows], minlength=len(gold)).tolist()
+    matched = np.bincount(constituents.sentences[rows], is_correct, len(gold)).astype(int).tolist()
+    for number, (tree, log_prob) in enumerate(zip(gold, log_probs, strict=True)):
+        words, sizes = len(tree.words), (max(0, len(tree.spans()) - 1), counts[number], matched[number])
+        probability = min(1.0, parser.tree_calibration(log_prob, words))
+        predictions.trees.append(PredictedTree(words, log_prob, probability, len(set(sizes)) == 1, *sizes))
 
 
-class _PredictedSpan(NamedTuple):
-    """A span of a predicted tree."""
+class MatchedConstituents(NamedTuple):
+    """The constituents of a batch's decoded trees, and whether the gold trees have them."""
 
-    start: int
-    end: int
-    constituents: list[tuple[str, float]]  # labels, outermost first, with their probabilities
-    probability: float  # that the span has any constituent
-
-
-def _predicted_spans(
-    scores: Scores, distribution: BracketDistribution, decoded: Decoded, labels: LabelSet
-) -> Iterator[_PredictedSpan]:
-    """The spans of a batch's decoded trees, one tree after the other."""
-    _, cells = decoded_cells(scores, decoded)
-    label_probabilities = np.exp(log_softmax(scores.labels_at(cells)))
-    marginals = distribution.marginals.ravel()[cells].astype(float)
-    name_probabilities = (marginals[:, None] * (label_probabilities @ labels.contains[:, :-1])).tolist()
-    probabilities = (marginals * label_probabilities[:, labels.counts > 0].sum(-1)).tolist()
-    starts, ends, label_ids = decoded.starts.tolist(), decoded.ends.tolist(), decoded.labels.tolist()
-    for place, label in enumerate(label_ids):
-        chain, columns = unary_chain(labels.strings[label]), labels.columns(labels.strings[label])
-        constituents = [(name, name_probabilities[place][column]) for name, column in zip(chain, columns, strict=True)]
-        yield _PredictedSpan(starts[place], ends[place], constituents, probabilities[place])
+    cells: Ints  # (decoded spans,): cells of the flat chart
+    sentences: Ints  # (decoded spans,): numbers of sentences in the batch
+    rows: list[int]  # the decoded span of each constituent
+    columns: list[int]  # the column of each constituent in `LabelSet.contains`
+    labels: list[str]
+    is_correct: list[bool]
 
 
-def decoded_cells(scores: Scores, decoded: Decoded) -> tuple[Ints, Ints]:
-    """For each decoded span, the number of its sentence in the batch and its cell in the flat chart, both (spans,)."""
+def match_constituents(scores: Scores, decoded: Decoded, labels: LabelSet, gold: Sequence[Tree]) -> MatchedConstituents:
+    """Compares decoded constituents with the gold constituents below the root; each of these is matched once."""
     size = scores.spans.shape[1]
     sentences = np.repeat(np.arange(len(scores.lengths)), 2 * scores.lengths - 1)
-    return sentences, (sentences * size + decoded.starts) * size + decoded.ends
-
-
-def _add_constituents(
-    predictions: Predictions, spans: Iterable[_PredictedSpan], gold: Counter[Span], calibration: BetaCalibration
-) -> int:
-    """Adds the constituents of one predicted tree and returns how many of them the gold tree has."""
-    gold_spans = {(start, end) for start, end, _ in gold}
-    unmatched = Counter(gold)
-    for start, end, constituents, probability in spans:
-        for name, name_probability in constituents:
-            is_correct = unmatched[Span(start, end, name)] > 0
-            unmatched[Span(start, end, name)] -= is_correct
-            predictions.labeled.add(calibration(name_probability), is_correct)
-            predictions.labels.append(name)
-        if constituents:
-            predictions.unlabeled.add(calibration(probability), (start, end) in gold_spans)
-    return gold.total() - unmatched.total()
-
-
-def constituents_below_root(tree: Tree) -> Counter[Span]:
-    """The constituents of a tree below its root."""
-    counts = Counter(tree.spans())
-    counts[Span(0, len(tree.words), tree.label)] -= not tree.is_leaf
-    return +counts
+    cells = (sentences * size + decoded.starts) * size + decoded.ends
+    unmatched = [Counter(tree.spans()[1:]) for tree in gold]
+    matches = MatchedConstituents(cells, sentences, [], [], [], [])
+    columns = (sentences, decoded.starts, decoded.ends, decoded.labels)
+    for row, (sentence, start, end, label) in enumerate(np.stack(columns, 1).tolist()):
+        names = unary_chain(labels.strings[label])
+        matches.rows.extend([row] * len(names))
+        matches.columns.extend(labels.columns(labels.strings[label]))
+        matches.labels.extend(names)
+        for name in names:
+            matches.is_correct.append(unmatched[sentence][Span(start, end, name)] > 0)
+            unmatched[sentence][Span(start, end, name)] -= 1
+    return matches

@@ -1,4 +1,4 @@
-"""Reliability of probabilities: calibration error, log loss, and selective prediction."""
+"""Reliability of probabilities: calibration error with its interval, log loss, and selective prediction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,8 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints
+from treecrf.training.calibration.predictions import Forecasts, PredictedTree
+from treecrf.trees.bootstrap import percentile_interval, resampled_totals
 
 BINS = 15
+_RESAMPLES = 2000
+_CHANCE_SAMPLES = 200
 _CLIP = 1e-6  # bounds the log loss of one prediction at about 14
 
 
@@ -35,9 +39,9 @@ class Reliability:
 
 
 def reliability(
-    probabilities: Sequence[float] | Doubles, is_correct: Sequence[bool], *, bins: int = BINS
+    probabilities: Sequence[float] | Doubles, is_correct: Sequence[bool] | Doubles, *, bins: int = BINS
 ) -> Reliability:
-    """The reliability of predictions, in bins of equal width.
+    """Measures the reliability of predictions in bins of equal width.
 
     >>> result = reliability([0.9, 0.9, 0.9, 0.9, 0.2], [True, True, True, False, False], bins=10)
     >>> round(result.error, 3)  # (4 * |0.9 - 0.75| + |0.2 - 0|) / 5
@@ -48,7 +52,7 @@ def reliability(
         raise ValueError(f"{len(p)} probabilities for {len(targets)} predictions; expected one for each")
     if not len(p):
         return Reliability(bins=(), predictions=0, confidence=0.0, accuracy=0.0, error=0.0, log_loss=0.0)
-    numbers = bin_numbers(p, bins)
+    numbers = _bin_numbers(p, bins)
     filled = []
     for number in range(bins):
         members = numbers == number
@@ -65,16 +69,56 @@ def reliability(
     )
 
 
-def bin_numbers(probabilities: Doubles, bins: int = BINS) -> Ints:
-    """The number of the bin of equal width that contains each probability."""
+def _bin_numbers(probabilities: Doubles, bins: int = BINS) -> Ints:
     return np.minimum((probabilities * bins).astype(np.int64), bins - 1)
 
 
 def log_losses(probabilities: Doubles, targets: Doubles) -> Doubles:
-    """The log loss of each prediction, in nats; probabilities are clipped."""
+    """Returns the log loss of each prediction, in nats; probabilities are clipped."""
     p = probabilities.clip(_CLIP, 1 - _CLIP)
     losses: Doubles = -np.where(targets > 0, np.log(p), np.log1p(-p))
     return losses
+
+
+class ErrorEstimate(NamedTuple):
+    """An expected calibration error and its 95% interval."""
+
+    error: float
+    low: float
+    high: float
+    predictions: int
+
+
+def estimate_error(forecasts: Forecasts, sentences: Ints, *, resamples: int = _RESAMPLES) -> ErrorEstimate:
+    """Returns the calibration error of predictions, with a bootstrap interval over the sentences of the predictions.
+
+    The error of a bin is the absolute value of a sum over its predictions, so the sums of each sentence are enough.
+    """
+    p = forecasts.confidences
+    if not len(p):
+        return ErrorEstimate(0.0, 0.0, 0.0, 0)
+    numbers = np.unique(sentences, return_inverse=True)[1]
+    sums = np.zeros((numbers.max() + 1, BINS + 1))  # the last column has the number of predictions
+    np.add.at(sums, (numbers, _bin_numbers(p)), p - forecasts.correct)
+    sums[:, -1] = np.bincount(numbers)
+    totals = np.concatenate([[sums.sum(0)], resampled_totals(sums, resamples, seed=0)])
+    errors = abs(totals[:, :-1]).sum(1) / totals[:, -1]
+    return ErrorEstimate(float(errors[0]), *percentile_interval(errors[1:]), len(p))
+
+
+def error_of_perfect_calibration(probabilities: Doubles) -> float:
+    """Returns the mean error if every probability were right and predictions were independent.
+
+    It is above 0, because the share of correct predictions in a bin varies by chance.
+    """
+    if not len(probabilities):
+        return 0.0
+    generator, bins = np.random.default_rng(0), _bin_numbers(probabilities)
+    errors = []
+    for _ in range(_CHANCE_SAMPLES):
+        is_correct = generator.random(len(probabilities)) < probabilities
+        errors.append(abs(np.bincount(bins, probabilities - is_correct, minlength=BINS)).sum() / len(probabilities))
+    return float(np.mean(errors))
 
 
 class CoveragePoint(NamedTuple):
@@ -85,14 +129,13 @@ class CoveragePoint(NamedTuple):
     confidence: float  # the lowest confidence among these sentences
 
 
-def coverage_curve(
-    confidences: Sequence[float] | Doubles, counts: Sequence[tuple[int, int, int]], *, points: int = 20
-) -> list[CoveragePoint]:
-    """F1 by coverage, from few to all sentences; `counts` has the gold, predicted and matched brackets of each."""
-    if not len(confidences):
+def coverage_curve(confidences: Doubles, trees: Sequence[PredictedTree], *, points: int = 20) -> list[CoveragePoint]:
+    """Returns F1 by coverage, from few to all sentences."""
+    if not trees:
         return []
-    order = np.argsort(-np.asarray(confidences, float), kind="stable")
-    sums = np.cumsum(np.asarray(counts, float).reshape(-1, 3)[order], axis=0)
+    order = np.argsort(-confidences, kind="stable")
+    counts = np.array([(tree.gold, tree.predicted, tree.matched) for tree in trees], float)
+    sums = np.cumsum(counts[order], axis=0)
     curve = []
     for point in range(1, points + 1):
         last = max(1, round(len(order) * point / points)) - 1

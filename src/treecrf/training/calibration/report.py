@@ -7,11 +7,10 @@ from typing import Any
 from treecrf.parser import Parser
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
-from treecrf.training.calibration.selection import mean_probabilities
 from treecrf.trees.tree import Tree
 
-# kinds of predictions, by their key in calibration.json
-KINDS = {"labelled": "constituents, labeled", "unlabelled": "constituents, unlabeled", "trees": "whole trees"}
+# titles of the kinds of predictions, by their key in calibration.json
+KINDS = {"labeled": "constituents, labeled", "unlabeled": "constituents, unlabeled", "trees": "whole trees"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +21,7 @@ class CalibrationReport:
     coverage: tuple[CoveragePoint, ...]  # sentences are ordered by the mean probability of their constituents
 
     def as_dict(self) -> dict[str, Any]:
-        """The report in JSON values."""
+        """Returns the report in JSON values."""
         kinds = {
             kind: asdict(result) | {"bins": [bin_._asdict() for bin_ in result.bins]}
             for kind, result in self.reliability.items()
@@ -36,9 +35,8 @@ def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Calib
 
 
 def summarize(predictions: Predictions) -> CalibrationReport:
-    """The calibration report of predictions."""
-    by_kind = {"labelled": predictions.labeled, "unlabelled": predictions.unlabeled, "trees": predictions.trees}
+    """Builds the calibration report of predictions."""
     return CalibrationReport(
-        reliability={kind: reliability(some.probabilities, some.is_correct) for kind, some in by_kind.items()},
-        coverage=tuple(coverage_curve(mean_probabilities(predictions), predictions.counts)),
+        reliability={kind: reliability(*predictions.forecasts(kind)[:2]) for kind in KINDS},
+        coverage=tuple(coverage_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
     )

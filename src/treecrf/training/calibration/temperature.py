@@ -4,7 +4,6 @@ Scores are linear in the last weights of their scorer, so a temperature divides 
 constraints, alternatives and quantization then need no change.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,10 +19,10 @@ from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
-from treecrf.training.calibration.predictions import decoded_cells, score_batches
+from treecrf.training.calibration.predictions import match_constituents, score_batches
 from treecrf.training.calibration.reliability import log_losses
-from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet
 
 CHOICES = tuple(float(choice) for choice in np.geomspace(0.5, 4.0, 40))
 
@@ -36,7 +35,7 @@ class Temperatures(NamedTuple):
 
 
 def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence[float] = CHOICES) -> Temperatures:
-    """The temperatures with the lowest log loss of predicted constituents, found by grid search.
+    """Finds the temperatures with the lowest log loss of predicted constituents by grid search.
 
     The predicted trees are those of the uncalibrated parser.
     """
@@ -57,52 +56,30 @@ def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence
     return Temperatures(choices[best_spans], choices[best_labels])
 
 
-class _Grid(NamedTuple):
-    """Probabilities of predicted constituents at each temperature."""
-
-    spans: Doubles  # (temperatures, constituents): of the constituent's span
-    labels: Doubles  # (temperatures, constituents): of the constituent's label, given the span
-    is_correct: Doubles  # (constituents,)
-
-
 def _probabilities_on_grid(
     scores: Scores, gold: Sequence[Tree], labels: LabelSet, temperatures: Sequence[float]
-) -> _Grid:
-    decoded = decode(scores)
-    sentences, cells = decoded_cells(scores, decoded)
-    starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-    spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
-    rows, is_correct = _compare(spans, sentences.tolist(), gold)
-    columns = [column for span in spans for column in labels.columns(span.label)]
-    label_scores = scores.labels_at(cells)
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Returns probabilities of predicted constituents, and whether each is correct (constituents,).
+
+    The probabilities (temperatures, constituents) are of the constituent's span, and of its label given the span.
+    """
+    constituents = match_constituents(scores, decode(scores), labels, gold)
+    label_scores = scores.labels_at(constituents.cells)
     marginals, name_probabilities = [], []
     for temperature in temperatures:
-        marginals.append(_marginals(scores, temperature).ravel()[cells][rows])
+        marginals.append(_marginals(scores, temperature).ravel()[constituents.cells][constituents.rows])
         probabilities = np.exp(log_softmax(label_scores / np.float32(temperature)))
-        name_probabilities.append((probabilities @ labels.contains)[rows, columns])
-    return _Grid(np.stack(marginals).astype(float), np.stack(name_probabilities), np.array(is_correct, float))
+        name_probabilities.append((probabilities @ labels.contains)[constituents.rows, constituents.columns])
+    return np.stack(marginals).astype(float), np.stack(name_probabilities), np.array(constituents.is_correct, float)
 
 
 def _marginals(scores: Scores, temperature: float) -> Floats:
-    """The probabilities of spans at a temperature."""
+    """Returns the probabilities of spans at a temperature."""
     spans = scores.spans / np.float32(temperature)
     if scores.labels is not None:
         spans = logsumexp(scores.labels / np.float32(temperature)).astype(np.float32)
     _, _, marginals = inside_outside(spans, scores.lengths)
     return marginals
-
-
-def _compare(spans: Sequence[Span], sentences: Sequence[int], gold: Sequence[Tree]) -> tuple[list[int], list[bool]]:
-    """For each constituent: the place of its span in `spans`, and whether the gold tree has it."""
-    unmatched = [Counter(tree.spans()) for tree in gold]
-    places, is_correct = [], []
-    for place, ((start, end, label), sentence) in enumerate(zip(spans, sentences, strict=True)):
-        for name in unary_chain(label):
-            constituent = Span(start, end, name)
-            places.append(place)
-            is_correct.append(unmatched[sentence][constituent] > 0)
-            unmatched[sentence][constituent] -= 1
-    return places, is_correct
 
 
 @torch.no_grad()
@@ -121,7 +98,7 @@ def apply_temperatures(model: SpanModel, temperatures: Temperatures) -> None:
 
 
 def _last_weights(scorer: Biaffine | Minus | None) -> list[Tensor]:
-    """The weights in which a scorer's scores are linear."""
+    """Returns the weights in which a scorer's scores are linear."""
     if scorer is None:
         return []
     last: nn.Module = scorer.out if isinstance(scorer, Minus) else scorer

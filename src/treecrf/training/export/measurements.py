@@ -75,14 +75,14 @@ def _calibration(parser: Parser, tests: dict[str, list[Tree]]) -> tuple[Treebank
     """The calibration errors on each test set, and on all of them together if there are several."""
     parts = {name: collect_predictions(parser, _spread(gold, _CALIBRATION_SENTENCES)) for name, gold in tests.items()}
     if len(parts) > 1:
-        parts["all"] = Predictions.concatenate(list(parts.values()))
+        parts["all"] = sum(parts.values(), Predictions())
     return tuple(
         TreebankCalibration(
             name=name,
-            sentences=len(part.words),
-            constituents=len(part.labels),
-            constituent_error=reliability(part.labeled.probabilities, part.labeled.is_correct).error,
-            tree_error=reliability(part.trees.probabilities, part.trees.is_correct).error,
+            sentences=len(part.trees),
+            constituents=len(part.constituents),
+            constituent_error=reliability(*part.forecasts("labeled")[:2]).error,
+            tree_error=reliability(*part.forecasts("trees")[:2]).error,
         )
         for name, part in parts.items()
     )

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from treecrf.trees.bootstrap import Interval, percentile_interval, resampled_totals
 from treecrf.trees.evalb.match import Status
 from treecrf.trees.evalb.score import Score
 from treecrf.trees.evalb.summary import Sentence
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES = 2000
-
-
-class Interval(NamedTuple):
-    """A 95% interval: the middle 95% of the resamples."""
-
-    low: float
-    high: float
 
 
 class Comparison(NamedTuple):
@@ -39,7 +33,7 @@ def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dic
     if not score.all.valid:
         return {}
     totals = _resample([score], resamples, seed)[0]
-    return {name: _interval(values) for name, values in _percentages(totals).items()}
+    return {name: percentile_interval(values) for name, values in _percentages(totals).items()}
 
 
 def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Comparison:
@@ -72,22 +66,16 @@ def compare_runs(
     f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
     observed = f1 - other_f1
     extremes = int((abs(differences - observed) >= abs(observed)).sum())
-    return Comparison(f1, other_f1, observed, _interval(differences), (extremes + 1) / (resamples + 1))
+    return Comparison(f1, other_f1, observed, percentile_interval(differences), (extremes + 1) / (resamples + 1))
 
 
 def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
     """For each score, the summed counts of its valid sentences in each resample: (counts, resamples)."""
     import numpy as np
 
-    size = len(scores[0].sentences)
-    counts = np.array([[_counts(sentence) for sentence in score.sentences] for score in scores], dtype=np.float64)
-    counts = counts.reshape(len(scores), size, -1)
-    totals = np.empty((len(scores), counts.shape[2], resamples))
-    generator = np.random.default_rng(seed)
-    for number in range(resamples):
-        weights = np.bincount(generator.integers(size, size=size), minlength=size)
-        totals[:, :, number] = weights @ counts
-    return list(totals)
+    rows = [[_counts(sentence) for sentence in score.sentences] for score in scores]
+    counts = np.concatenate(np.array(rows, dtype=np.float64), axis=1)  # (sentences, all counts of all scores)
+    return np.split(resampled_totals(counts, resamples, seed=seed).T, len(scores))
 
 
 def _counts(sentence: Sentence) -> list[int]:
@@ -112,10 +100,3 @@ def _percentages(totals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 def _percent(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     percentages: NDArray[np.float64] = 100 * part / whole.clip(min=1)
     return percentages
-
-
-def _interval(values: NDArray[np.float64]) -> Interval:
-    import numpy as np
-
-    low, high = np.percentile(values, [2.5, 97.5])
-    return Interval(float(low), float(high))

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from treecrf.trees.evalb.bootstrap import Comparison, Interval
+from treecrf.trees.bootstrap import Interval
+from treecrf.trees.evalb.bootstrap import Comparison
 from treecrf.trees.evalb.score import Score
 from treecrf.trees.evalb.summary import Accuracy, Summary
 

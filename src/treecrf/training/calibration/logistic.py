@@ -1,4 +1,4 @@
-"""Fits beta calibration by maximum likelihood, with Newton's method."""
+"""Logistic regression with Newton's method, and the calibrations of constituents and trees that it fits."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,16 @@ import numpy as np
 
 from treecrf.arrays import Doubles
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 
 _STEPS = 50  # Newton's method needs about ten
 _MIN_STEP = 1e-9
 _RIDGE = 1e-3  # L2 penalty toward the identity, for very few predictions
+_MIN_LOG_PROB, _MAX_LOG_PROB = -1e3, -1e-6  # the latter bounds log (1 - p) at about -14
 
 
-def fit_beta(probabilities: Sequence[float], is_correct: Sequence[bool]) -> BetaCalibration:
-    """The beta calibration under which the correctness of predictions is most likely; it is always increasing.
+def fit_beta(probabilities: Sequence[float] | Doubles, is_correct: Sequence[bool] | Doubles) -> BetaCalibration:
+    """Fits the beta calibration of constituents by maximum likelihood; it is always increasing.
 
     If `a` or `b` would not be positive, both are the same number. If that number would not be positive either, the
     result is the identity.
@@ -28,8 +30,29 @@ def fit_beta(probabilities: Sequence[float], is_correct: Sequence[bool]) -> Beta
     return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else BetaCalibration()
 
 
+def fit_tree_calibration(
+    log_probs: Sequence[float], words: Sequence[int], is_correct: Sequence[bool] | Doubles
+) -> TreeCalibration:
+    """Fits the calibration of whole trees by maximum likelihood; it is always increasing.
+
+    If `a` or `b` would not be positive, it is 0. If neither would be positive, the result is the identity.
+    """
+    log_p = np.clip(np.asarray(log_probs, float), _MIN_LOG_PROB, _MAX_LOG_PROB)
+    features = np.stack([log_p, -np.log(-np.expm1(log_p)), np.ones_like(log_p), np.log(np.asarray(words, float))], 1)
+    targets, identity = np.asarray(is_correct, float), np.array(TreeCalibration())
+    slopes = [0, 1]  # the columns of a and b
+    while slopes:
+        columns = [*slopes, 2, 3]
+        weights = np.zeros(len(identity))
+        weights[columns] = fit_logistic(features[:, columns], targets, start=identity[columns])
+        if weights[slopes].min() > 0:
+            return TreeCalibration(*weights.tolist())
+        slopes.remove(min(slopes, key=weights.__getitem__))
+    return TreeCalibration()
+
+
 def fit_logistic(features: Doubles, targets: Doubles, *, start: Doubles) -> Doubles:
-    """The weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
+    """Returns the weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
 
     def loss(weights: Doubles) -> float:
         logits = features @ weights
