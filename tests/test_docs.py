@@ -21,9 +21,9 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # a script, a style sheet or a picture from another server; links to other servers are allowed
 EXTERNAL = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
-# a path in this repository; NAME and TREEBANK stand for many
+# a path in this repository; CODE, NAME and TREEBANK stand for many
 REPOSITORY_PATH = re.compile(
-    r"(?<![\w/.-])(?:benchmarks|docs|recipes|tests|src/treecrf)/(?![\w./-]*(?:NAME|TREEBANK))[\w./-]+\w"
+    r"(?<![\w/.-])(?:benchmarks|docs|recipes|tests|src/treecrf)/(?![\w./-]*(?:CODE|NAME|TREEBANK))[\w./-]+\w"
 )
 OWN_TREEBANK = DOCS / "own-treebank.md"
 CONTINUES_OWN_TREEBANK = {"calibration.md", "models.md", "scale.md"}  # these pages use the files of that page
