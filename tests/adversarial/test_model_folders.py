@@ -113,7 +113,7 @@ def test_a_hostile_folder_is_refused_or_harmless(
 
 
 @pytest.mark.parametrize("value", ["x", None, 10**400, [], {}, -1, "\x1b[2J\n", "A" * 300_000, [[1]]])
-@pytest.mark.parametrize("path", ["size", "scores", "scores 0 f1", "scores 0 name", "purpose licence", "labels 0"])
+@pytest.mark.parametrize("path", ["size", "scores", "scores 0 f1", "scores 0 name", "purpose license", "labels 0"])
 def test_a_hostile_card_is_refused_or_harmless(
     tmp_path: Path, path: str, value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,6 +130,6 @@ def test_a_hostile_card_is_refused_or_harmless(
     assert ended.value.code is None or (messages.isprintable() and len(messages) < 1000), messages
     assert capsys.readouterr().out.replace("\n", "").isprintable()
     try:
-        assert ModelCard.load(tmp_path).purpose.licence.isprintable()
+        assert ModelCard.load(tmp_path).purpose.license.isprintable()
     except ValueError as error:
         assert "card.json is not a model card" in str(error)

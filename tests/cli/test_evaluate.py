@@ -43,7 +43,7 @@ def write(path, text):
 def test_the_report_starts_with_the_output_of_evalb(run):
     status, output, messages = run(GOLD, PREDICTED, "--rules", RULES)
     assert status == 0
-    assert output.startswith(EXPECTED + "\n-- Unlabelled --\n")
+    assert output.startswith(EXPECTED + "\n-- Unlabeled --\n")
     for title in ("95% intervals", "By length", "By label"):
         assert f"\n-- {title} --\n" in output
     assert messages.split("\n")[0] == "9 : Length unmatch (7|8)"
@@ -199,7 +199,7 @@ def model(tmp_path_factory):
 def test_a_model_is_scored_with_predicted_and_gold_tags(run, model):
     _, expected, _ = run(FIFTY, predicted_by(model), "--plain", "--keep-going")
     status, output, _ = run(FIFTY, "--model", model, "--device", "cpu")
-    assert status == 0 and output.startswith(expected + "\n-- Unlabelled --\n")
+    assert status == 0 and output.startswith(expected + "\n-- Unlabeled --\n")
     assert "\n-- 95% intervals --\n" in output and "\nTagging accuracy " in output
     below = output.partition("\n-- All sentences, punctuation deleted by the gold tags --\n")[2]
     first, _, evalb = below.partition("\n-- EVALB, punctuation deleted by the tags of each tree --\n")

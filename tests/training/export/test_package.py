@@ -16,10 +16,10 @@ from treecrf.parser.models.model_card import ModelCard
 TEXTS = """
 summary = "A parser of \\"toys\\". It is small."
 language = "English"
-licence = "free"
-licence_reason = "it is a toy"
-licence_id = "CC0-1.0"
-licence_text = "Do what you like."
+license = "free"
+license_reason = "it is a toy"
+license_id = "CC0-1.0"
+license_text = "Do what you like."
 uses = "Play."
 limits = []
 tests = []
@@ -70,7 +70,7 @@ def test_a_packed_model_keeps_its_bytes_and_gets_the_license_of_the_text(model: 
     assert (project["version"], project["license"], project["description"]) == ("2.1", "CC0-1.0", 'A parser of "toys"')
     assert "classifiers" not in project and (two / "LICENSE.txt").read_text() == "Do what you like.\n"
     card = ModelCard.load(two / "src" / "treecrf_two" / "two")
-    assert (card.name, card.purpose.licence) == ("two", "free")
+    assert (card.name, card.purpose.license) == ("two", "free")
 
 
 def test_a_package_builds_as_a_wheel_for_every_platform(model: Path, tmp_path: Path) -> None:

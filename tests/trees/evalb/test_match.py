@@ -37,17 +37,17 @@ def test_counts_follow_their_definitions(pair, rules):
     tags = [tag for tag in pair[0].tags if tag not in rules.delete_labels]
     crossing = sum(any(a < c < b < d or c < a < d < b for a, b, _ in gold) for c, d, _ in predicted)
     matched = (Counter(gold) & Counter(predicted)).total()
-    unlabelled = (Counter(span[:2] for span in gold) & Counter(span[:2] for span in predicted)).total()
+    unlabeled = (Counter(span[:2] for span in gold) & Counter(span[:2] for span in predicted)).total()
     if tags:
-        assert result.counts == Counts(len(gold), len(predicted), matched, unlabelled, crossing, len(tags), len(tags))
+        assert result.counts == Counts(len(gold), len(predicted), matched, unlabeled, crossing, len(tags), len(tags))
     assert result.status == (Status.VALID if tags else Status.SKIP)
 
 
 @given(pairs())
 def test_unlabeled_rules_ignore_labels(pair):
-    labelled = Matcher(COLLINS).compare(*map(tree_brackets, pair)).counts
-    unlabelled = Matcher(replace(COLLINS, labeled=False)).compare(*map(tree_brackets, pair)).counts
-    assert unlabelled == labelled._replace(matched=labelled.unlabelled)
+    labeled = Matcher(COLLINS).compare(*map(tree_brackets, pair)).counts
+    unlabeled = Matcher(replace(COLLINS, labeled=False)).compare(*map(tree_brackets, pair)).counts
+    assert unlabeled == labeled._replace(matched=labeled.unlabeled)
 
 
 @given(pairs())
@@ -61,7 +61,7 @@ def test_swapping_the_trees_swaps_the_counts(pair):
 def test_a_tree_is_equal_to_itself(tree):
     result = Matcher(COLLINS).compare(tree_brackets(tree), tree_brackets(tree))
     counts = result.counts
-    assert counts.gold == counts.predicted == counts.matched == counts.unlabelled
+    assert counts.gold == counts.predicted == counts.matched == counts.unlabeled
     assert counts.words == counts.tags
     assert counts.crossing == 0
     assert not result.faults
@@ -116,7 +116,7 @@ def test_a_deleted_quotation_mark_is_reinserted_if_the_other_tree_has_it():
     assert match(gold, predicted).faults == ("Length unmatch (2|3)",)
     restored = match(gold, predicted, QUOTES)
     assert restored.status == Status.VALID
-    assert restored.counts == Counts(gold=3, predicted=3, matched=1, unlabelled=1, crossing=1, words=3, tags=2)
+    assert restored.counts == Counts(gold=3, predicted=3, matched=1, unlabeled=1, crossing=1, words=3, tags=2)
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -137,7 +137,7 @@ def test_equal_lengths_leave_quotation_marks_deleted():
 def test_a_malformed_sentence_is_an_error_with_counts():
     result = match("(S (NP (N a)) (V b))", "(S (NP (N a)) (V b)")
     assert result.status == Status.ERROR
-    assert result.counts == Counts(gold=2, predicted=2, matched=1, unlabelled=1, crossing=0, words=2, tags=2)
+    assert result.counts == Counts(gold=2, predicted=2, matched=1, unlabeled=1, crossing=0, words=2, tags=2)
 
 
 def test_long_trees_are_compared_quickly():

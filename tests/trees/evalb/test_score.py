@@ -19,7 +19,7 @@ def test_scores_of_a_worked_example():
     score = evaluate([GOLD, GOLD], [GOLD, OTHER])
     # 4 gold brackets each; the second tree has S right, VP, NP, NP, PP wrong, and PP on the span of an NP
     assert score.all.brackets == Accuracy(gold=8, predicted=9, recalled=5, correct=5)
-    assert score.all.unlabelled == Accuracy(gold=8, predicted=9, recalled=6, correct=6)
+    assert score.all.unlabeled == Accuracy(gold=8, predicted=9, recalled=6, correct=6)
     assert (score.recall, score.precision) == (62.5, 100 * 5 / 9)
     assert score.f1 == pytest.approx(100 * 2 * 5 / (8 + 9))
     assert score.all.complete_match == 50.0
@@ -50,8 +50,8 @@ def test_percentages_are_between_0_and_100(samples):
     shares = [summary.brackets.f1, summary.complete_match, summary.no_crossing, summary.two_or_less_crossing]
     assert all(0 <= share <= 100 for share in [*shares, summary.tagging_accuracy])
     assert summary.no_crossing <= summary.two_or_less_crossing
-    assert summary.brackets.f1 <= summary.unlabelled.f1
-    assert summary.complete_match <= summary.unlabelled_complete_match
+    assert summary.brackets.f1 <= summary.unlabeled.f1
+    assert summary.complete_match <= summary.unlabeled_complete_match
 
 
 @given(st.lists(pairs(), min_size=1, max_size=6))

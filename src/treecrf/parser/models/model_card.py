@@ -22,22 +22,22 @@ class Purpose:
 
     summary: str
     language: str
-    licence: str  # in a few words
-    licence_reason: str
+    license: str  # in a few words
+    license_reason: str
     uses: str
     limits: tuple[str, ...]
     tests: tuple[str, ...]  # treebanks whose test sets are scored
     encoder: str = ""  # public name of the pretrained encoder that was fine-tuned
-    encoder_licence: str = ""
+    encoder_license: str = ""
     vectors: str = ""  # pretrained word vectors
-    vectors_licence: str = ""
+    vectors_license: str = ""
     speeds: tuple[str, ...] = ()  # measured on other machines, in words
-    licence_id: str = ""  # SPDX identifier of the license, for the metadata of a package
-    licence_text: str = ""  # license file of a package
+    license_id: str = ""  # SPDX identifier of the license, for the metadata of a package
+    license_text: str = ""  # license file of a package
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Za-z0-9.+() -]*", self.licence_id):
-            raise ValueError(f"licence_id is {self.licence_id!r:.100}; expected an SPDX identifier, such as CC-BY-4.0")
+        if not re.fullmatch(r"[A-Za-z0-9.+() -]*", self.license_id):
+            raise ValueError(f"license_id is {self.license_id!r:.100}; expected an SPDX identifier, such as CC-BY-4.0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class TreebankInfo:
     name: str
     title: str
     source: str
-    licence: str
+    license: str
     commercial: str  # whether commercial use is allowed
 
 
@@ -147,7 +147,7 @@ class ModelCard:
 
     def check_types(self) -> None:
         """Checks the texts and numbers that commands and the server show: the card may be a stranger's."""
-        shown_texts = (self.purpose.language, self.purpose.licence, *(score.name for score in self.scores))
+        shown_texts = (self.purpose.language, self.purpose.license, *(score.name for score in self.scores))
         for text in (*shown_texts, *self.labels, *self.tags):
             if not isinstance(text, str) or not text.isprintable() or len(text) > _MAX_TEXT:
                 raise ValueError(f"{text!r:.80} is not a printable text of at most {_MAX_TEXT:,} characters")

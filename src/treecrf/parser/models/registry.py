@@ -12,7 +12,7 @@ class ModelPackage(NamedTuple):
 
     model: str
     language: str
-    licence: str
+    license: str
     summary: str
 
     @property

@@ -40,7 +40,7 @@ def _lines(card: ModelCard) -> Iterator[str]:
     yield from (f"# {card.name}", "", purpose.summary, "")
     yield from ("| | |", "|---|---|")
     yield f"| language | {purpose.language} |"
-    yield f"| license | {purpose.licence}: {purpose.licence_reason} |"
+    yield f"| license | {purpose.license}: {purpose.license_reason} |"
     yield f"| size | {format_megabytes(card.size)}: large matrices in bytes, with one scale for each row |"
     yield f"| made with | treecrf {card.version}, commit {card.commit or 'unknown'} |"
     yield from ("", "## Use", "", purpose.uses, "")
@@ -149,12 +149,12 @@ def _format_interval(interval: tuple[float, float]) -> str:
 def _data_lines(card: ModelCard) -> Iterator[str]:
     yield from ("| treebank | source | license | commercial use |", "|---|---|---|---|")
     for treebank in card.data:
-        yield f"| {treebank.title} | {treebank.source} | {treebank.licence} | {treebank.commercial} |"
+        yield f"| {treebank.title} | {treebank.source} | {treebank.license} | {treebank.commercial} |"
     purpose = card.purpose
     if purpose.encoder:
-        yield from ("", f"Fine-tuned from {purpose.encoder} ({purpose.encoder_licence}).")
+        yield from ("", f"Fine-tuned from {purpose.encoder} ({purpose.encoder_license}).")
     if purpose.vectors:
-        yield from ("", f"Word vectors: {purpose.vectors} ({purpose.vectors_licence}).")
+        yield from ("", f"Word vectors: {purpose.vectors} ({purpose.vectors_license}).")
 
 
 def _code(names: Sequence[str]) -> str:

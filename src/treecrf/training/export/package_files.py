@@ -86,10 +86,10 @@ def _pyproject_lines(names: PackageNames, card: ModelCard, requirement: str) -> 
     yield from ("[build-system]", 'requires = ["setuptools>=77"]', 'build-backend = "setuptools.build_meta"', "")
     yield from ("[project]", f'name = "{names.name}"', f'version = "{names.version}"', 'dynamic = ["readme"]')
     yield f"description = {toml_literal(summary_line(card))}"
-    if card.purpose.licence_id:
-        yield f"license = {toml_literal(card.purpose.licence_id)}"
+    if card.purpose.license_id:
+        yield f"license = {toml_literal(card.purpose.license_id)}"
     yield f'license-files = ["{_LICENSE}"]'
-    if card.purpose.licence == NOT_STATED:
+    if card.purpose.license == NOT_STATED:
         yield f'classifiers = ["{_PRIVATE}"] # until the license is stated'
     yield from (f'dependencies = ["{requirement}"]', "")
     yield from (f'[project.entry-points."{GROUP}"]', f'{names.model} = "{names.module}"', "")
@@ -107,19 +107,19 @@ def _page_lines(names: PackageNames, card: ModelCard) -> Iterator[str]:
     yield from (f"# {names.name}", "", card.purpose.summary, "")
     yield from (f"This package has the model `{names.model}` of the constituency parser treecrf.", "")
     yield from ("```console", f"$ pip install {names.name}", f"$ treecrf parse --model {names.model} FILE", "```", "")
-    yield f"The license of the model: {card.purpose.licence}; {card.purpose.licence_reason}."
+    yield f"The license of the model: {card.purpose.license}; {card.purpose.license_reason}."
     yield f"`treecrf models {names.model}` prints the model card."
 
 
 def _license_text(card: ModelCard) -> str:
     """The text of the license, or what the card says about it."""
     purpose = card.purpose
-    if purpose.licence_text:
-        return purpose.licence_text.strip() + "\n"
-    lines = [f"The license of the model {card.name}: {purpose.licence}; {purpose.licence_reason}."]
+    if purpose.license_text:
+        return purpose.license_text.strip() + "\n"
+    lines = [f"The license of the model {card.name}: {purpose.license}; {purpose.license_reason}."]
     if card.data:
         lines += ["", "The model was trained on these treebanks:", ""]
         lines += [
-            f"- {data.title} ({data.source}): {data.licence}; commercial use: {data.commercial}" for data in card.data
+            f"- {data.title} ({data.source}): {data.license}; commercial use: {data.commercial}" for data in card.data
         ]
     return "\n".join(lines) + "\n"

@@ -57,8 +57,8 @@ def unstated_purpose(treebanks: Iterable[str]) -> Purpose:
     return Purpose(
         summary=f"A constituency parser{f' that was trained on {names}' * bool(names)}.",
         language=NOT_STATED,
-        licence=NOT_STATED,
-        licence_reason="it follows from the licenses of the treebanks",
+        license=NOT_STATED,
+        license_reason="it follows from the licenses of the treebanks",
         uses="Parsing text like that of the treebanks.",
         limits=("Nobody has described the limits of this model; `treecrf pack --card FILE` adds a text.",),
         tests=(),
@@ -66,4 +66,4 @@ def unstated_purpose(treebanks: Iterable[str]) -> Purpose:
 
 
 def unstated_treebank(name: str) -> TreebankInfo:
-    return TreebankInfo(name=name, title=name, source=NOT_STATED, licence=NOT_STATED, commercial=NOT_STATED)
+    return TreebankInfo(name=name, title=name, source=NOT_STATED, license=NOT_STATED, commercial=NOT_STATED)

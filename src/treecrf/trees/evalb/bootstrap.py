@@ -81,17 +81,17 @@ def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np
 def _counts(sentence: Sentence) -> list[int]:
     counts = sentence.counts
     complete = counts.gold == counts.predicted == counts.matched
-    values = [1, counts.gold, counts.predicted, counts.matched, counts.unlabelled, complete, counts.words, counts.tags]
+    values = [1, counts.gold, counts.predicted, counts.matched, counts.unlabeled, complete, counts.words, counts.tags]
     return [value * (sentence.status == Status.VALID) for value in values]
 
 
 def _percentages(totals: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    valid, gold, predicted, matched, unlabelled, complete, words, tags = totals
+    valid, gold, predicted, matched, unlabeled, complete, words, tags = totals
     return {
         "recall": _percent(matched, gold),
         "precision": _percent(matched, predicted),
         "f1": _percent(2 * matched, gold + predicted),
-        "unlabelled_f1": _percent(2 * unlabelled, gold + predicted),
+        "unlabeled_f1": _percent(2 * unlabeled, gold + predicted),
         "complete_match": _percent(complete, valid),
         "tagging_accuracy": _percent(tags, words),
     }

@@ -13,7 +13,7 @@ _NAMES = {
     "recall": "Recall",
     "precision": "Precision",
     "f1": "FMeasure",
-    "unlabelled_f1": "Unlabelled FMeasure",
+    "unlabeled_f1": "Unlabeled FMeasure",
     "complete_match": "Complete match",
     "tagging_accuracy": "Tagging accuracy",
 }
@@ -25,12 +25,12 @@ def text(score: Score, intervals: Mapping[str, Interval], comparison: Comparison
 
 
 def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None) -> Iterator[str]:
-    unlabelled = score.all.unlabelled
-    yield "\n-- Unlabelled --"
-    yield f"Unlabelled Recall         = {unlabelled.recall:6.2f}"
-    yield f"Unlabelled Precision      = {unlabelled.precision:6.2f}"
-    yield f"Unlabelled FMeasure       = {unlabelled.f1:6.2f}"
-    yield f"Unlabelled complete match = {score.all.unlabelled_complete_match:6.2f}"
+    unlabeled = score.all.unlabeled
+    yield "\n-- Unlabeled --"
+    yield f"Unlabeled Recall         = {unlabeled.recall:6.2f}"
+    yield f"Unlabeled Precision      = {unlabeled.precision:6.2f}"
+    yield f"Unlabeled FMeasure       = {unlabeled.f1:6.2f}"
+    yield f"Unlabeled complete match = {score.all.unlabeled_complete_match:6.2f}"
     if intervals:
         yield "\n-- 95% intervals --"
         for name, (low, high) in intervals.items():
@@ -105,12 +105,12 @@ def as_dict(score: Score, intervals: Mapping[str, Interval], comparison: Compari
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
-    shares = ["complete_match", "unlabelled_complete_match", "no_crossing", "two_or_less_crossing", "tagging_accuracy"]
+    shares = ["complete_match", "unlabeled_complete_match", "no_crossing", "two_or_less_crossing", "tagging_accuracy"]
     return {
         **asdict(summary),
         "valid": summary.valid,
         "brackets": _counts(summary.brackets),
-        "unlabelled": _counts(summary.unlabelled),
+        "unlabeled": _counts(summary.unlabeled),
         "average_crossing": summary.average_crossing,
         **{share: getattr(summary, share) for share in shares},
     }

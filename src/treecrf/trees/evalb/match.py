@@ -28,7 +28,7 @@ class Counts(NamedTuple):
     gold: int = 0  # brackets of the gold tree that are not deleted
     predicted: int = 0
     matched: int = 0
-    unlabelled: int = 0  # matches without regard to labels
+    unlabeled: int = 0  # matches without regard to labels
     crossing: int = 0  # predicted brackets that cross a gold bracket
     words: int = 0
     tags: int = 0  # correct tags
@@ -176,9 +176,9 @@ class Matcher:
         return None if label in self._deleted else label
 
     def _score(self, gold: list[Span], predicted: list[Span], words: int, tags: int, faults: tuple[str, ...]) -> Match:
-        recalled, correct, unlabelled = self._match(gold, predicted)
+        recalled, correct, unlabeled = self._match(gold, predicted)
         crossing = _count_crossing(gold, predicted, words)
-        counts = Counts(len(gold), len(predicted), len(recalled), unlabelled, crossing, words, tags)
+        counts = Counts(len(gold), len(predicted), len(recalled), unlabeled, crossing, words, tags)
         status = Status.ERROR if faults else Status.VALID
         return Match(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
 
@@ -200,12 +200,12 @@ class Matcher:
             else:
                 recalled.append(label)
                 correct.append(labels.pop(index))
-        unlabelled = len(recalled)
+        unlabeled = len(recalled)
         for labels in missed:
             if labels:
                 labels.pop()
-                unlabelled += 1
-        return recalled, correct, unlabelled
+                unlabeled += 1
+        return recalled, correct, unlabeled
 
     def _find(self, label: str, labels: list[str]) -> int | None:
         """The index of the first of `labels` that equals `label`."""

@@ -50,9 +50,9 @@ class Summary:
     errors: int
     skipped: int
     brackets: Accuracy
-    unlabelled: Accuracy
+    unlabeled: Accuracy
     complete: int
-    unlabelled_complete: int
+    unlabeled_complete: int
     crossing: int
     uncrossed: int
     hardly_crossed: int  # two crossing brackets at most
@@ -70,9 +70,9 @@ class Summary:
         return _percent(self.complete, self.valid)
 
     @property
-    def unlabelled_complete_match(self) -> float:
+    def unlabeled_complete_match(self) -> float:
         """Percentage of sentences whose brackets all match without regard to labels."""
-        return _percent(self.unlabelled_complete, self.valid)
+        return _percent(self.unlabeled_complete, self.valid)
 
     @property
     def average_crossing(self) -> float:
@@ -105,9 +105,9 @@ def summarize(sentences: Sequence[Sentence]) -> Summary:
         errors=statuses.count(Status.ERROR),
         skipped=statuses.count(Status.SKIP),
         brackets=Accuracy(total.gold, total.predicted, total.matched, total.matched),
-        unlabelled=Accuracy(total.gold, total.predicted, total.unlabelled, total.unlabelled),
+        unlabeled=Accuracy(total.gold, total.predicted, total.unlabeled, total.unlabeled),
         complete=sum(counts.gold == counts.predicted == counts.matched for counts in valid),
-        unlabelled_complete=sum(counts.gold == counts.predicted == counts.unlabelled for counts in valid),
+        unlabeled_complete=sum(counts.gold == counts.predicted == counts.unlabeled for counts in valid),
         crossing=total.crossing,
         uncrossed=sum(counts.crossing == 0 for counts in valid),
         hardly_crossed=sum(counts.crossing <= 2 for counts in valid),
