@@ -13,6 +13,7 @@ from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import ModelConfig, SpanModel
 from treecrf.network.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
+from treecrf.parser.storage import ParserConfig
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
 from treecrf.training.checkpoint import STATE
 from treecrf.training.tensor_io import read_safetensors
@@ -54,7 +55,9 @@ def random_bert_parser(trees: list[Any], tokenizer: Path) -> Parser:
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
     model = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
     span_model = randomize(SpanModel(model, vocabulary.sizes, encoder=Bert(config)))
-    return Parser(span_model, vocabulary, normalization="plain", subwords=SubwordTokenizer.load(tokenizer))
+    return Parser(
+        span_model, vocabulary, ParserConfig(normalization="plain"), subwords=SubwordTokenizer.load(tokenizer)
+    )
 
 
 def randomize(model: SpanModel) -> SpanModel:

@@ -15,6 +15,7 @@ from small import random_bert_parser, random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.parser import Parser
+from treecrf.parser.storage import ParserConfig
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
@@ -192,7 +193,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(model: Path, tmp_path: Path) -> 
 
 def test_the_error_names_a_missing_package(tmp_path: Path) -> None:
     parser = random_parser(TREES)
-    Parser(parser.model, parser.vocabulary, language="zh", normalization="simplified").save(tmp_path)
+    Parser(parser.model, parser.vocabulary, ParserConfig(language="zh", normalization="simplified")).save(tmp_path)
     code = "import sys; sys.modules['opencc'] = None; from treecrf.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "parse", "--model", str(tmp_path), "--device", "cpu", os.devnull]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,8 +10,8 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus.options import ParseOptions
 from treecrf.network.data.bucketing import Budget
+from treecrf.parser.device_pipeline import prefetch
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
-from treecrf.parser.pipeline import prefetch
 from treecrf.text import tokenize
 
 READER = SentenceReader(language="en", needs_tags=False)

@@ -21,6 +21,7 @@ from treecrf.network.nn.model import use_one_torch_thread
 from treecrf.network.runtime.int8 import instruction_set
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.device_pipeline import DeviceDecoder
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.parser.models.model_folder import MANIFEST, load_folder, save_folder
 from treecrf.parser.pipeline import BatchDecoder
@@ -30,6 +31,7 @@ from treecrf.threads import num_threads, parallel_map, set_num_threads
 from treecrf.training.tensor_io import to_safetensors
 from treecrf.trees.search import Pattern
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.well_formed import count_productions
 
 TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -63,6 +65,12 @@ def alone(parser: Parser) -> dict[tuple[str, ...], Tree]:
     return {tuple(words): parser.parse(words) for words in SENTENCES}
 
 
+def device_decoder(parser: Parser) -> DeviceDecoder:
+    """The decoder of a GPU, with the parser's network on its own device."""
+    host_decoder = BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=parser.expected_f1)
+    return DeviceDecoder(model=parser.model, host_decoder=host_decoder)
+
+
 @pytest.mark.parametrize("tag_head", [False, True])
 def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
     tag_head: bool, monkeypatch: pytest.MonkeyPatch
@@ -78,10 +86,34 @@ def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
         return score(self, batch)
 
     monkeypatch.setattr(SpanModel, "score_on_device", with_little_memory)
-    decoder = parser._device_decoder(BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=None))
+    decoder = device_decoder(parser)
     window = parser.reader.window(SENTENCES)
     assert list(parser._build_trees(window, decoder(window)())) == expected
     assert max(sizes) > 6
+
+
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}, {"loss": "one-stage-margin"}])
+@pytest.mark.parametrize("threshold", [0.0, 0.4])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("part", ["span_scorer", "label_scorer"])
+def test_scores_of_a_gpu_that_are_not_finite_are_an_error(
+    model: dict[str, object], threshold: float, value: float, part: str
+) -> None:
+    parser = random_parser(TREES, **model)
+    parser.f1_threshold = threshold
+    parser.productions = count_productions(TREES)
+    window = parser.reader.window(SENTENCES[:5])
+    decoder = device_decoder(parser)
+    trees = list(parser._build_trees(window, decoder(window)()))
+    assert trees == list(parser.parse_many(SENTENCES[:5]))
+    if scorer := getattr(parser.model, part):
+        with torch.no_grad():
+            scorer.weight[..., -1, -1] = value
+        pending = decoder(window)  # the device is not synchronized
+        with pytest.raises(ValueError, match="the model computes scores that are not finite numbers"):
+            pending()
+        with pytest.raises(ValueError, match="the model computes scores that are not finite numbers"):
+            list(parser.parse_many(SENTENCES[:5]))
 
 
 def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +123,7 @@ def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monke
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(SpanModel, "score_on_device", without_memory)
-    decoder = parser._device_decoder(BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=None))
+    decoder = device_decoder(parser)
     with pytest.raises(
         ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
     ):
@@ -247,6 +279,33 @@ def test_saving_twice_gives_the_same_bytes(parser: Parser, tmp_path: Path) -> No
     parser.save(tmp_path / "a")
     Parser.load(tmp_path / "a", device="cpu").save(tmp_path / "b")
     assert load_folder(tmp_path / "a") == load_folder(tmp_path / "b")
+
+
+def test_an_8_bit_parser_is_saved_with_its_settings_and_the_weights_it_was_loaded_with(
+    folder: Path, tmp_path: Path
+) -> None:
+    parser = Parser.load(folder, device="cpu", precision="int8")
+    parser.root = "ROOT"
+    parser.save(tmp_path / "a")
+    before, after = load_folder(folder), load_folder(tmp_path / "a")
+    assert after[WEIGHTS] == before[WEIGHTS] and Parser.load(tmp_path / "a", device="cpu").root == "ROOT"
+    random_parser(TREES, lstm_size=8).save(folder)
+    with pytest.raises(ValueError, match="model has changed since the parser was loaded from it"):
+        parser.save(tmp_path / "b")
+    with pytest.raises(ValueError, match="model has changed since the parser was loaded from it"):
+        _ = parser.model
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_network_that_names_another_precision_is_saved_without_its_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = Parser.load(folder, device="cpu", precision="float32")
+    monkeypatch.setattr(SpanModel, "precision", "bfloat16")
+    with torch.no_grad():
+        parser.model.span_scorer.weight.zero_()
+    parser.save(tmp_path / "a")
+    assert not Parser.load(tmp_path / "a", "cpu", precision="float32").model.span_scorer.weight.any()
 
 
 def test_half_precision_weights_are_read(parser: Parser, folder: Path) -> None:
@@ -449,7 +508,6 @@ def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
     shown = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in trees]
     assert list(parser.brackets_many(sentences, exact=False)) == shown
     windows = [sentences[:9], [], sentences[9:], []]
-    assert list(parser.brackets_by_window(windows)) == [trees[:9], [], trees[9:], []]
     keys = ["a", None, 3, "a"]
     keyed = list(parser.brackets_by_key(zip(keys, windows, strict=True)))
     assert keyed == list(zip(keys, [trees[:9], [], trees[9:], []], strict=True))
@@ -464,19 +522,13 @@ def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
     assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected
 
 
-def test_batches_may_be_prefetched(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = list(map(str, parser.parse_many(SENTENCES)))
-    for prefetch in (1, 2, 50):
-        monkeypatch.setitem(
-            DEFAULT_BATCHING, "cpu", replace(DEFAULT_BATCHING["cpu"], prefetch=prefetch, window=7, batch_words=30)
-        )
-        assert list(parser.brackets_many(SENTENCES)) == expected
-        assert list(parser.brackets_by_window([[], SENTENCES[:5], [], SENTENCES[5:]])) == [
-            [],
-            expected[:5],
-            [],
-            expected[5:],
-        ]
+@pytest.mark.parametrize("prefetch", [0, 1, 2, 50])
+def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, prefetch: int) -> None:
+    expected = list(parser.parse_many(SENTENCES))
+    batching = replace(DEFAULT_BATCHING["cuda"], prefetch=prefetch, batch_words=30)
+    windows = [parser.reader.window(words) for words in ([], SENTENCES[:5], [], SENTENCES[5:])]
+    decoded = device_decoder(parser).decode_windows(enumerate(windows), parser._build_trees, batching)
+    assert list(decoded) == list(enumerate([[], expected[:5], [], expected[5:]]))
 
 
 def test_windows_and_batches_have_at_least_one_sentence(parser: Parser) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from small import random_parser
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser import Parser
+from treecrf.parser.storage import ParserConfig
 from treecrf.text.normalization import normalizer
 from treecrf.trees.tree import Tree
 
@@ -90,7 +91,7 @@ def test_a_chinese_parser_reads_both_scripts_and_keeps_the_words() -> None:
     vocabulary = Vocabulary.build(trees * 2, normalization="simplified")
     random = random_parser(trees * 2, tag_head=True)
     assert vocabulary.words == tuple(sorted(normalizer("simplified")(word) for tree in trees for word in tree.words))
-    parser = Parser(random.model, vocabulary, language="zh", normalization="simplified")
+    parser = Parser(random.model, vocabulary, ParserConfig(language="zh", normalization="simplified"))
     for one, other in (("我們喜歡圖書館。", "我们喜欢图书馆。"), ("他們學中文", "他们学中文")):
         traditional, simplified = parser.analyze(one), parser.analyze(other)
         assert "".join(traditional.tree.words) == one and "".join(simplified.tree.words) == other

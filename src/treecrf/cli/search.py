@@ -108,7 +108,7 @@ def _check(args: argparse.Namespace) -> None:
 def _print_expected(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
     """Prints a line for each sentence of the texts, and a line with the totals of each text."""
     from treecrf.parser import Parser
-    from treecrf.parser.expected_counts import expected_counts
+    from treecrf.parser.tree_samples import expected_counts
 
     parser = Parser.load(args.model or "en")
     print("file\tsentence\tmatches\texpected\tlow\thigh\tcount_low\tcount_high\twords")

@@ -1,12 +1,17 @@
-"""The compiled parts that a parser uses, and a warning if some are missing."""
+"""The compiled parts of treecrf, and a warning if some are missing."""
 
 import warnings
 from functools import cache
+from importlib.machinery import PathFinder
+from pathlib import Path
 
+import treecrf
 from treecrf.chart import cpu_backend
 from treecrf.network.runtime import int8
 from treecrf.parser.decoding import label_grammar
 from treecrf.trees.treebank import bracket_writer
+
+_SEARCH = Path(treecrf.__file__).parent / "trees" / "search"  # not imported: parsing does not need it
 
 
 def missing_parts() -> list[str]:
@@ -15,9 +20,10 @@ def missing_parts() -> list[str]:
         "chart": cpu_backend.available,
         "decoding": label_grammar.available,
         "runtime": int8.is_compiled,
+        "search": PathFinder.find_spec("_matcher", [str(_SEARCH)]) is not None,
         "treebank": bracket_writer.available,
     }
-    return [name for name, is_there in is_present.items() if not is_there]
+    return [name for name in is_present if not is_present[name]]
 
 
 @cache

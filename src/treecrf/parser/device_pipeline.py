@@ -1,14 +1,31 @@
-"""Decoding on a GPU, which works while the host reads and writes."""
+"""The parsing pipeline of a GPU, which computes while the host reads and writes."""
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import torch
 
 from treecrf.network.nn import SpanModel
-from treecrf.parser.decoding import Decoded
-from treecrf.parser.decoding.device_decode import decode_on_device
-from treecrf.parser.inputs import Sentences
-from treecrf.parser.pipeline import BatchDecoder, PendingTrees
+from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
+from treecrf.parser.inputs import BatchingConfig, Sentences
+from treecrf.parser.pipeline import BatchDecoder
+from treecrf.trees.treebank.bracket_writer import FlatTrees
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class _PendingBatch(NamedTuple, Generic[K]):
+    """A batch that is being computed. It is empty if its window has no sentences."""
+
+    key: K  # key of the window
+    window: Sentences
+    indices: list[int]  # indices of the sentences in their window
+    sentences: Sentences
+    trees: PendingTrees | None
+    is_last: bool  # whether it is the last batch of its window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +40,11 @@ class DeviceDecoder:
         """Starts the computation of a batch's trees; a batch that does not fit into memory is decoded in halves."""
         host = self.host_decoder
         try:
-            if sentences.has_constraints:
-                return host(sentences)
-            scores = self.model.score_on_device(host.scorer.collate(sentences))
-            return decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1).wait
+            if not sentences.has_constraints:
+                scores = self.model.score_on_device(host.scorer.collate(sentences))
+                return decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1)
+            trees = host(sentences)
+            return lambda: trees
         except torch.OutOfMemoryError as error:
             if len(sentences) == 1:
                 raise ValueError(
@@ -36,5 +54,41 @@ class DeviceDecoder:
         torch.cuda.empty_cache()
         middle, indices = len(sentences) // 2, range(len(sentences))
         halves = (sentences.select(indices[:middle]), sentences.select(indices[middle:]))
-        decoded = Decoded.concatenate([self(half)() for half in halves])
-        return lambda: decoded
+        both = FlatTrees.concatenate([self(half)() for half in halves])
+        return lambda: both
+
+    def decode_windows(
+        self,
+        windows: Iterable[tuple[K, Sentences]],
+        build: Callable[[Sentences, FlatTrees], Iterable[T]],
+        batching: BatchingConfig,
+    ) -> Iterator[tuple[K, list[T]]]:
+        """Decodes windows like `pipeline.decode_windows`, and reads `batching.prefetch` batches ahead."""
+        results: dict[int, T] = {}
+        for batch in prefetch(self._start_batches(windows, batching), batching.prefetch):
+            if batch.trees is not None:
+                results.update(zip(batch.indices, build(batch.sentences, batch.trees()), strict=True))
+            if batch.is_last:
+                yield batch.key, [results[index] for index in range(len(batch.window))]
+                results = {}
+
+    def _start_batches(
+        self, windows: Iterable[tuple[K, Sentences]], batching: BatchingConfig
+    ) -> Iterator[_PendingBatch[K]]:
+        for key, window in windows:
+            batches = window.batches(batching.budget)
+            for number, indices in enumerate(batches, 1):
+                sentences = window.select(indices)
+                yield _PendingBatch(key, window, indices, sentences, self(sentences), number == len(batches))
+            if not batches:
+                yield _PendingBatch(key, window, [], window, None, True)
+
+
+def prefetch(items: Iterable[T], count: int) -> Iterator[T]:
+    """The same items in the same order, each after `count` more have been computed."""
+    waiting: deque[T] = deque()
+    for item in items:
+        waiting.append(item)
+        if len(waiting) > count:
+            yield waiting.popleft()
+    yield from waiting

@@ -26,7 +26,7 @@ _ROCM_DEVICE = Path("/dev/kfd")
 
 
 class Scorer(Protocol):
-    """What a parser needs of a network: `nn.SpanModel` or `runtime.scorer.Scorer`."""
+    """The part of a network that a parser uses: `nn.SpanModel` or `runtime.scorer.Scorer`."""
 
     @property
     def config(self) -> ModelConfig:
@@ -34,27 +34,22 @@ class Scorer(Protocol):
 
     @property
     def device(self) -> str:
-        """Where it runs: cpu, or a GPU such as cuda:0."""
+        """The device that computes: cpu, or a GPU such as cuda:0."""
 
     @property
     def precision(self) -> str:
-        """How its products are computed, for people to read."""
+        """The precision of its products, for messages."""
 
     @property
     def initialize_thread(self) -> Callable[[], None] | None:
-        """What a thread calls once before it scores batches beside other threads."""
+        """Function that a thread calls once before it scores batches beside other threads."""
 
     def score(self, batch: Batch) -> Scores:
         """The scores of a batch, as NumPy arrays."""
 
 
-def load_scorer(
-    state: ParserState, source: str | Path, device: "str | torch.device | None", precision: Precision | None
-) -> Scorer:
-    """The scorer of a saved parser.
-
-    On a CPU it is the runtime on 8-bit integers, unless `precision` is float32. `source` names it in error messages.
-    """
+def load_scorer(state: ParserState, device: "str | torch.device | None", precision: Precision | None) -> Scorer:
+    """Builds the scorer of a saved parser: on a CPU the runtime on 8-bit integers, unless `precision` is float32."""
     if precision not in (None, *get_args(Precision)):
         raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8' or None")
     warn_about_missing_parts()
@@ -69,7 +64,7 @@ def load_scorer(
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 
-    return build_network(state, source).to(where)
+    return build_network(state).to(where)
 
 
 def default_device() -> str:

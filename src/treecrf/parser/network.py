@@ -1,26 +1,27 @@
 """Saved parsers as networks of PyTorch, and networks as saved parsers."""
 
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
 from treecrf.chart.crf import SpanCRF
-from treecrf.network.data.subwords import SubwordTokenizer
-from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.skip_init import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config
 from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.storage import ENCODER, ParserConfig, ParserState
+from treecrf.parser.storage import ENCODER, ParserState
 from treecrf.parser.weight_file import check_shapes
-from treecrf.trees.treebank.productions import Production
+
+if TYPE_CHECKING:
+    from treecrf.parser.parser import Parser
 
 
-def build_network(state: ParserState, source: str | Path) -> SpanModel:
-    """The network of a saved parser; `source` names it in error messages."""
+def build_network(state: ParserState) -> SpanModel:
+    """Builds the network of a saved parser."""
+    source = state.folder or "the parser"  # for error messages
     encoder = None
     if state.encoder_json is not None:
         with tempfile.TemporaryDirectory() as folder:
@@ -48,32 +49,24 @@ def _check_encoder(folder: str, state: ParserState, source: str | Path) -> None:
     check_shapes(actual, expected, source)
 
 
-def network_state(
-    config: ParserConfig,
-    model: SpanModel,
-    *,
-    vocabulary: Vocabulary,
-    subwords: SubwordTokenizer | None,
-    productions: Mapping[Production, int],
-) -> ParserState:
-    """What `save_parser_state` writes of a parser with a network."""
-    encoder_json = None
+def network_state(parser: "Parser") -> ParserState:
+    """Builds the ParserState of a parser that has a PyTorch network."""
+    model, encoder_json = parser.model, None
     if model.transformer is not None:
         with tempfile.TemporaryDirectory() as folder:
             save_encoder_config(model.transformer.encoder, folder)
             encoder_json = Path(folder, ENCODER).read_bytes()
-    weights = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
     return ParserState(
-        config=config,
-        vocabulary=vocabulary,
-        weights=weights,
-        subwords=subwords,
+        config=parser.config,
+        vocabulary=parser.vocabulary,
+        weights={name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()},
+        subwords=parser.subwords,
         encoder_json=encoder_json,
-        productions=productions,
+        productions=parser.productions,
     )
 
 
 def to_span_crf(distribution: BracketDistribution, device: str) -> SpanCRF:
-    """A distribution over bracketings as tensors on a device."""
+    """Converts a distribution over bracketings to tensors on a device."""
     scores, lengths = torch.from_numpy(distribution.scores), torch.from_numpy(distribution.lengths)
     return SpanCRF(scores.to(device), lengths, validate=False)

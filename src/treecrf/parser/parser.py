@@ -3,24 +3,26 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.scores import Scores
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
+from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.parser.compiled_parts import missing_parts
-from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.analysis import analyze_batch
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT, LabelGrammar
-from treecrf.parser.decoding.tree_builder import TreeBuilder, write_brackets
+from treecrf.parser.decoding.label_grammar import LabelGrammar
+from treecrf.parser.decoding.tree_builder import TreeBuilder
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.parser.inputs import (
@@ -36,16 +38,16 @@ from treecrf.parser.inputs import (
     warn_about_text,
 )
 from treecrf.parser.loading import Precision, Scorer, load_scorer, require_torch
-from treecrf.parser.models import find_folder
-from treecrf.parser.pipeline import BatchDecoder, BatchScorer, PendingTrees, decode_windows, in_input_order, prefetch
-from treecrf.parser.sampling import TreeSampling
-from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
+from treecrf.parser.models.model_folder import manifest_digest
+from treecrf.parser.pipeline import BatchDecoder, BatchScorer, decode_windows
+from treecrf.parser.storage import ParserConfig, ParserState, load_parser_state, save_parser_state
 from treecrf.text import sentences_with_offsets
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.productions import Production
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
 
     from treecrf.chart.crf import SpanCRF
     from treecrf.network.nn import SpanModel
+    from treecrf.parser.tree_samples import TreeSamples
+    from treecrf.trees.search import ExpectedCount, Pattern
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -60,54 +64,76 @@ K = TypeVar("K")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
-class Parser(TreeSampling):
+class _Setting(Generic[T]):
+    """An attribute of a parser that is stored in its config."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, parser: None, owner: type) -> "_Setting[T]": ...
+    @overload
+    def __get__(self, parser: "Parser", owner: type) -> T: ...
+    def __get__(self, parser: "Parser | None", owner: type) -> Any:
+        return self if parser is None else getattr(parser.config, self._name)
+
+    def __set__(self, parser: "Parser", value: T) -> None:
+        parser.config = replace(parser.config, **{self._name: value})  # type: ignore[arg-type]
+        parser.__dict__.pop("expected_f1", None)
+
+
+class Parser:
     """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
-    `folder` is where the parser was loaded from.
+    `config` has the settings that `save` writes, and the parser has them as attributes. `folder` is where the parser
+    was loaded from.
     """
+
+    root = _Setting[str]()
+    language = _Setting[str]()
+    normalization = _Setting[Normalization]()
+    calibration = _Setting[BetaCalibration]()
+    tree_calibration = _Setting[TreeCalibration]()
+    f1_threshold = _Setting[float]()
+    """The threshold of expected-F1 decoding, which `mbr` selects; 0 selects the paper's MBR instead.
+
+    The paper's MBR maximizes the expected number of correct spans, whether they are constituents or not.
+    """
+    grammar_weight = _Setting[float]()
+    """The weight of the log-probability of a tree's productions in expected-F1 decoding.
+
+    With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
+    """
+    same_label_unaries = _Setting[bool]()
 
     def __init__(
         self,
         scorer: Scorer,
         vocabulary: Vocabulary,
+        config: ParserConfig = ParserConfig(),  # noqa: B008  # immutable
         *,
-        root: str = "TOP",
-        language: str = "en",
-        normalization: Normalization = "as-is",
-        calibration: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
-        tree_calibration: TreeCalibration = TreeCalibration(),  # noqa: B008  # immutable
-        f1_threshold: float = 0.0,
         productions: Mapping[Production, int] | None = None,
-        grammar_weight: float = DEFAULT_WEIGHT,
-        same_label_unaries: bool = True,
         subwords: SubwordTokenizer | None = None,
         folder: Path | None = None,
     ) -> None:
         self.scorer = scorer
         self.vocabulary = vocabulary
-        self._labels = LabelSet(vocabulary.labels)
-        self.root = root
-        self.language = language
-        self.normalization = normalization
-        self.calibration = calibration
-        self.tree_calibration = tree_calibration
+        self.config = replace(config, model=scorer.config)
         self.productions = productions or {}
-        self.grammar_weight = grammar_weight
-        self.f1_threshold = f1_threshold
-        self.same_label_unaries = same_label_unaries
         self.subwords = subwords
-        reads_characters = scorer.config.reads_words and scorer.config.char_size > 0
+        self.folder = folder
+        self._folder_digest = None if folder is None else manifest_digest(folder)
+        self._labels = LabelSet(vocabulary.labels)
         self.numericalizer = Numericalizer(
             vocabulary,
-            characters=reads_characters,
+            characters=scorer.config.reads_words and scorer.config.char_size > 0,
             capitals=scorer.config.tag_capitals,
             subwords=subwords,
-            normalization=normalization,
+            normalization=config.normalization,
         )
-        self.folder = folder
 
     def __repr__(self) -> str:
-        """How the parser computes: network, device, precision, and on a CPU the instruction set and threads."""
+        """Describes the network, device, precision, and on a CPU the instruction set and threads."""
         parts = [self.model_config.encoder, self.language, self.device, self.scorer.precision]
         if self.device == "cpu":
             parts.append(f"{num_threads()} threads")
@@ -117,7 +143,7 @@ class Parser(TreeSampling):
 
     @property
     def device(self) -> str:
-        """Where the parser computes: cpu, or a GPU such as cuda:0."""
+        """The device that computes: cpu, or a GPU such as cuda:0."""
         return self.scorer.device
 
     @property
@@ -137,12 +163,18 @@ class Parser(TreeSampling):
     def _network(self) -> "SpanModel":
         from treecrf.parser.network import build_network
 
+        return build_network(self._saved_state())
+
+    def _saved_state(self) -> ParserState:
+        """Reads the files again from which a parser without a network of PyTorch was loaded."""
         assert self.folder is not None, "a parser without a network was loaded from a folder"
-        return build_network(load_parser_state(self.folder), self.folder)
+        if manifest_digest(self.folder) != self._folder_digest:
+            raise ValueError(f"{self.folder} has changed since the parser was loaded from it; load the parser again")
+        return load_parser_state(self.folder)
 
     @property
     def batching(self) -> BatchingConfig:
-        """How many sentences are read, batched and scored at once."""
+        """The numbers of sentences that are read, batched and scored at once."""
         batching = DEFAULT_BATCHING["cpu" if self.device == "cpu" else "cuda"]
         if not self.model_config.one_stage:
             return batching
@@ -158,54 +190,24 @@ class Parser(TreeSampling):
         computed on 8-bit integers and without PyTorch, unless `precision` is "float32". Loading never executes
         anything from the folder.
         """
-        folder = find_folder(source)
-        state = load_parser_state(folder)
-        config = state.config
+        state = load_parser_state(source)
         return Parser(
-            load_scorer(state, folder, device, precision),
+            load_scorer(state, device, precision),
             state.vocabulary,
-            root=config.root,
-            language=config.language,
-            normalization=config.normalization,
-            calibration=BetaCalibration(*config.calibration),
-            tree_calibration=TreeCalibration(*config.tree_calibration),
-            f1_threshold=config.f1_threshold,
+            state.config,
             productions=state.productions,
-            grammar_weight=config.grammar_weight,
-            same_label_unaries=config.same_label_unaries,
             subwords=state.subwords,
-            folder=folder,
-        )
-
-    @property
-    def config(self) -> ParserConfig:
-        """The settings that `save` writes."""
-        return ParserConfig(
-            root=self.root,
-            language=self.language,
-            normalization=self.normalization,
-            calibration=(*self.calibration,),
-            tree_calibration=(*self.tree_calibration,),
-            f1_threshold=self.f1_threshold,
-            grammar_weight=self.grammar_weight,
-            same_label_unaries=self.same_label_unaries,
-            model=self.model_config,
+            folder=state.folder,
         )
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        if self.scorer.precision != "float32" and self.folder is not None:
-            state = replace(load_parser_state(self.folder), config=self.config, productions=self.productions)
+        if isinstance(self.scorer, RuntimeScorer):
+            state = replace(self._saved_state(), config=self.config, productions=self.productions)
         else:
             from treecrf.parser.network import network_state
 
-            state = network_state(
-                self.config,
-                self.model,
-                vocabulary=self.vocabulary,
-                subwords=self.subwords,
-                productions=self.productions,
-            )
+            state = network_state(self)
         save_parser_state(folder, state)
 
     def parse(
@@ -274,25 +276,18 @@ class Parser(TreeSampling):
         """
         batching = self._batching(window, batch_words)
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        build = self._bracket_builder(exact=exact)
-        for _, lines in self._parse_windows(enumerate(windows), build, batching, mbr=mbr):
+        for _, lines in self._parse_windows(enumerate(windows), self._bracket_builder(exact), batching, mbr=mbr):
             yield from lines
-
-    def brackets_by_window(
-        self, windows: Iterable[Iterable[str | Words]], *, exact: bool = True, mbr: bool = True
-    ) -> Iterator[list[str]]:
-        """Parses windows of sentences that the caller has cut, and yields one list of brackets per window, in order.
-
-        Only sentences of the same window share a batch. Up to `batching.prefetch` batches are read ahead.
-        """
-        return (lines for _, lines in self.brackets_by_key(enumerate(windows), exact=exact, mbr=mbr))
 
     def brackets_by_key(
         self, windows: Iterable[tuple[K, Iterable[str | Words]]], *, exact: bool = True, mbr: bool = True
     ) -> Iterator[tuple[K, list[str]]]:
-        """Parses pairs of a key and a window like `brackets_by_window`; each list of brackets comes with its key."""
+        """Parses windows of sentences that the caller has cut; yields each window's key and its brackets, in order.
+
+        Only sentences of the same window share a batch. Up to `batching.prefetch` batches are read ahead.
+        """
         read = ((key, self.reader.window(window)) for key, window in windows)
-        return self._parse_windows(read, self._bracket_builder(exact=exact), self.batching, mbr=mbr)
+        return self._parse_windows(read, self._bracket_builder(exact), self.batching, mbr=mbr)
 
     def analyze(
         self,
@@ -327,11 +322,62 @@ class Parser(TreeSampling):
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         reader = replace(self.reader, max_words=min(self.reader.max_words, MAX_ANALYZED_WORDS))
-        for window in reader.windows(sentences, tags, constraints, sizes=batching.window_sizes):
-            analyses: dict[int, Analysis] = {}
-            for indices in window.batches(batching.budget):
-                analyses.update(zip(indices, self._analyze(window.select(indices), k, mbr, should_stop), strict=True))
-            yield from (analyses[index] for index in range(len(window)))
+        windows = reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
+        analyze = partial(self._analyze, k=k, mbr=mbr, should_stop=should_stop)
+        for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
+            yield from analyses
+
+    def sample(
+        self,
+        words: str | Words,
+        count: int = 1,
+        *,
+        tags: Tags | None = None,
+        constraints: Constraints | None = None,
+        seed: int = 0,
+    ) -> list[Tree]:
+        """Draws trees of a sentence, each with its exact probability; see `log_prob`.
+
+        Tags that are not given are drawn as well, each by its probability.
+        """
+        return next(self.sample_many([words], count, tags=_one(tags), constraints=_one(constraints), seed=seed)).trees
+
+    def sample_many(
+        self,
+        sentences: Iterable[str | Words],
+        count: int,
+        *,
+        tags: Iterable[Tags | None] | None = None,
+        constraints: Iterable[Constraints | None] | None = None,
+        seed: int = 0,
+    ) -> "Iterator[TreeSamples]":
+        """Draws `count` trees of each sentence like `sample`, in input order; sentences are read as in `parse_many`."""
+        from treecrf.parser.tree_samples import sample_sentences
+
+        if count < 1:
+            raise ValueError(f"the number of samples is {count}; expected 1 or more")
+        windows = self.reader.windows(sentences, tags, constraints, sizes=self.batching.window_sizes)
+        sample = partial(sample_sentences, self, count=count, seed=seed)
+        for _, samples in decode_windows(enumerate(windows), self.batch_scorer, sample, self.batching):
+            yield from samples
+
+    def expected_count(
+        self,
+        pattern: "str | Pattern",
+        words: str | Words,
+        *,
+        tags: Tags | None = None,
+        constraints: Constraints | None = None,
+        samples: int = 1000,
+        seed: int = 0,
+    ) -> "ExpectedCount":
+        """The expected number of matches of a Tregex pattern in the tree of a sentence, with intervals.
+
+        The trees of the sentence are weighted by their probabilities: the mean is taken over exact samples, see
+        `sample`.
+        """
+        trees = self.sample_many([words], samples, tags=_one(tags), constraints=_one(constraints), seed=seed)
+        return next(trees).count(pattern)
 
     def log_prob(self, tree: Tree, *, constraints: Constraints | None = None) -> float:
         """The log-probability of a tree, given its words; -inf for a tree that the parser never gives.
@@ -352,39 +398,13 @@ class Parser(TreeSampling):
         (window,) = self.reader.windows([words], _one(tags), _one(constraints), sizes=[1])
         return to_span_crf(BracketDistribution.of(self.batch_scorer(window)), self.device)
 
-    @property
-    def f1_threshold(self) -> float:
-        """The threshold of expected-F1 decoding, which `mbr` selects; 0 selects the paper's MBR instead.
-
-        The paper's MBR maximizes the expected number of correct spans, whether they are constituents or not.
-        """
-        return 0.0 if self._utility is None else self._utility.threshold
-
-    @f1_threshold.setter
-    def f1_threshold(self, threshold: float) -> None:
-        self._utility = ExpectedF1.for_labels(self._labels, threshold) if threshold else None
-        self.__dict__.pop("expected_f1", None)
-
-    @property
-    def grammar_weight(self) -> float:
-        """The weight of the grammar in expected-F1 decoding: of the log-probability of a tree's productions.
-
-        With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
-        """
-        return self._grammar_weight
-
-    @grammar_weight.setter
-    def grammar_weight(self, weight: float) -> None:
-        if not 0 <= weight <= 1:
-            raise ValueError(f"grammar_weight is {weight}; expected a number from 0 to 1")
-        self._grammar_weight = weight
-        self.__dict__.pop("expected_f1", None)
-
     @cached_property
     def expected_f1(self) -> ExpectedF1 | None:
         """The utility of expected-F1 decoding; None if `f1_threshold` is 0."""
-        utility, has_tags = self._utility, self.model_config.tag_head
-        if utility is None or not (self.productions and self.grammar_weight and has_tags):
+        if not self.f1_threshold:
+            return None
+        utility = ExpectedF1.for_labels(self._labels, self.f1_threshold)
+        if not (self.productions and self.grammar_weight and self.model_config.tag_head):
             return utility
         grammar = LabelGrammar(
             self._grammar,
@@ -429,7 +449,7 @@ class Parser(TreeSampling):
     def _parse_windows(
         self,
         windows: Iterable[tuple[K, Sentences]],
-        build: Callable[[Sentences, Decoded], Iterable[T]],
+        build: Callable[[Sentences, FlatTrees], Iterable[T]],
         batching: BatchingConfig,
         *,
         mbr: bool,
@@ -437,35 +457,28 @@ class Parser(TreeSampling):
         decoder = BatchDecoder(scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1)
         if self.device == "cpu":
             initialize = self.scorer.initialize_thread
-            batches = decode_windows(windows, decoder, batching, in_parallel=True, initialize=initialize)
-        else:
-            batches = decode_windows(windows, self._device_decoder(decoder), batching, in_parallel=False)
-        return in_input_order(prefetch(batches, batching.prefetch), build)
-
-    def _device_decoder(self, decoder: BatchDecoder) -> Callable[[Sentences], PendingTrees]:
+            return decode_windows(windows, decoder, build, batching, threads=num_threads(), initialize=initialize)
         from treecrf.parser.device_pipeline import DeviceDecoder
 
-        return DeviceDecoder(model=self.model, host_decoder=decoder)
+        return DeviceDecoder(model=self.model, host_decoder=decoder).decode_windows(windows, build, batching)
 
-    def _build_trees(self, sentences: Sentences, decoded: Decoded) -> Iterator[Tree]:
-        return self.tree_builder.trees(sentences.words, sentences.tags, decoded)
+    def _build_trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
+        return self.tree_builder.trees(sentences.words, sentences.tags, trees)
 
-    def _bracket_builder(self, *, exact: bool) -> Callable[[Sentences, Decoded], list[str]]:
+    def _bracket_builder(self, exact: bool) -> Callable[[Sentences, FlatTrees], list[str]]:
         writer = self.tree_builder.bracket_writer(exact=exact)
-        return lambda sentences, decoded: write_brackets(writer, sentences.words, sentences.tags, decoded)
+        return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
 
     def _analyze(
-        self, sentences: Sentences, k: int, mbr: bool, should_stop: Callable[[], bool] | None
+        self, sentences: Sentences, scores: Scores, *, k: int, mbr: bool, should_stop: Callable[[], bool] | None
     ) -> list[Analysis]:
-        scores = self.batch_scorer(sentences)
         distribution = BracketDistribution.of(scores)
         decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=distribution)
-        leaves = list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded))
         analyses = analyze_batch(
             scores,
             distribution,
             decoded,
-            leaves,
+            list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded)),
             self._labels,
             root=self.root,
             k=k,

@@ -1,24 +1,23 @@
 """The parsing pipeline: windows of sentences to batches, batches to trees, and trees back into input order."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import TypeVar, cast
 
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.scores import Scores
-from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences
 from treecrf.parser.loading import Scorer
-from treecrf.threads import num_threads, parallel_map
+from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 T = TypeVar("T")
+D = TypeVar("D")
 K = TypeVar("K")
-
-PendingTrees = Callable[[], Decoded]  # waits for the trees of a batch and returns them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,74 +46,38 @@ class BatchScorer:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchDecoder:
-    """Decodes batches of sentences: scores them and finds their best trees."""
+    """Decodes batches of sentences on the host: scores them and finds their best trees."""
 
     scorer: BatchScorer
     mbr: bool
     expected_f1: ExpectedF1 | None
 
-    def __call__(self, sentences: Sentences) -> PendingTrees:
-        """The trees of a batch, on the host."""
-        decoded = decode(self.scorer(sentences), mbr=self.mbr, expected_f1=self.expected_f1)
-        return lambda: decoded
-
-
-@dataclass(frozen=True)
-class DecodedBatch(Generic[K]):
-    """A batch that is being computed. It is empty if its window has no sentences."""
-
-    key: K  # of its window
-    sentences: Sentences
-    trees: PendingTrees | None
-    indices: list[int]  # of the sentences in their window
-    window_size: int
-    is_last: bool  # of its window
+    def __call__(self, sentences: Sentences) -> FlatTrees:
+        """The trees of a batch."""
+        return decode(self.scorer(sentences), mbr=self.mbr, expected_f1=self.expected_f1)
 
 
 def decode_windows(
     windows: Iterable[tuple[K, Sentences]],
-    decoder: Callable[[Sentences], PendingTrees],
+    decoder: Callable[[Sentences], D],
+    build: Callable[[Sentences, D], Iterable[T]],
     batching: BatchingConfig,
     *,
-    in_parallel: bool,
+    threads: int = 1,
     initialize: Callable[[], None] | None = None,
-) -> Iterator[DecodedBatch[K]]:
-    """The batches of each window; a window is a pair of a key and sentences.
+) -> Iterator[tuple[K, list[T]]]:
+    """Decodes each window in batches; yields its key and the results that `build` makes, one for each sentence.
 
-    With `in_parallel`, each thread decodes batches of its own, after it has called `initialize` once.
+    With several `threads`, each decodes batches of its own, after it has called `initialize` once.
     """
-    threads = num_threads() if in_parallel else 1
     for key, window in windows:
         batches = window.batches(batching.budget, threads=threads)
         selected = list(map(window.select, batches))
         if min(threads, len(selected)) > 1:
-            pending: Iterable[PendingTrees] = parallel_map(decoder, selected, initialize=initialize)
+            decoded: Iterable[D] = parallel_map(decoder, selected, initialize=initialize)
         else:
-            pending = map(decoder, selected)
-        for number, (indices, sentences, trees) in enumerate(zip(batches, selected, pending, strict=True), 1):
-            yield DecodedBatch(key, sentences, trees, indices, len(window), number == len(batches))
-        if not batches:
-            yield DecodedBatch(key, window, None, [], 0, True)
-
-
-def in_input_order(
-    batches: Iterable[DecodedBatch[K]], build: Callable[[Sentences, Decoded], Iterable[T]]
-) -> Iterator[tuple[K, list[T]]]:
-    """The key of each window, and what `build` makes of each sentence's tree, in the order of the sentences."""
-    built: dict[int, T] = {}
-    for batch in batches:
-        if batch.trees is not None:
-            built.update(zip(batch.indices, build(batch.sentences, batch.trees()), strict=True))
-        if batch.is_last:
-            yield batch.key, [built[index] for index in range(batch.window_size)]
-            built = {}
-
-
-def prefetch(items: Iterable[T], count: int) -> Iterator[T]:
-    """The same items in the same order, each after `count` more have been computed."""
-    waiting: deque[T] = deque()
-    for item in items:
-        waiting.append(item)
-        if len(waiting) > count:
-            yield waiting.popleft()
-    yield from waiting
+            decoded = map(decoder, selected)
+        results: dict[int, T] = {}
+        for indices, sentences, batch in zip(batches, selected, decoded, strict=True):
+            results.update(zip(indices, build(sentences, batch), strict=True))
+        yield key, [results[index] for index in range(len(window))]

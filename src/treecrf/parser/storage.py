@@ -18,7 +18,8 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.data.weight_shapes import weight_shapes
 from treecrf.network.runtime.weights import quantize_weights
-from treecrf.parser.decoding.label_grammar import DEFAULT_WEIGHT
+from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.parser.weight_file import load_weights
@@ -45,19 +46,21 @@ _MAX_LAYERS, _MAX_NUMBER = 1000, 1 << 24  # in the settings of encoders
 
 @dataclass(frozen=True, kw_only=True)
 class ParserConfig:
-    """The settings of a saved parser."""
+    """The settings of a parser, which its folder has in config.toml."""
 
     root: str = "TOP"
-    language: str = "en"  # of raw text
-    normalization: Normalization = "as-is"  # of words, before the network reads them
-    calibration: tuple[float, float, float] = (1.0, 1.0, 0.0)  # a, b and c of BetaCalibration
-    tree_calibration: tuple[float, float, float, float] = (1.0, 1.0, 0.0, 0.0)  # a, b, c and d of TreeCalibration
-    f1_threshold: float = 0.0  # of expected-F1 decoding; 0: the paper's MBR
-    grammar_weight: float = DEFAULT_WEIGHT  # of the productions in expected-F1 decoding; 0: no grammar
+    language: str = "en"  # language of raw text
+    normalization: Normalization = "as-is"  # normalization of words, before the network reads them
+    calibration: tuple[float, float, float] = BetaCalibration()
+    tree_calibration: tuple[float, float, float, float] = TreeCalibration()
+    f1_threshold: float = 0.0  # threshold of expected-F1 decoding; 0: the paper's MBR
+    grammar_weight: float = 0.015  # weight of the productions in expected-F1 decoding; 0: no grammar
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "calibration", BetaCalibration(*self.calibration))
+        object.__setattr__(self, "tree_calibration", TreeCalibration(*self.tree_calibration))
         if not self.root.isprintable() or len(self.root) > 1000:
             raise ValueError(f"root is {self.root!r:.50}; expected a printable label")
         for name in ("calibration", "tree_calibration"):
@@ -65,6 +68,8 @@ class ParserConfig:
                 raise ValueError(f"{name} is {list(getattr(self, name))}; expected numbers from -1000 to 1000")
         if not 0 <= self.f1_threshold < 1:
             raise ValueError(f"f1_threshold is {self.f1_threshold}; expected at least 0 and less than 1")
+        if not 0 <= self.grammar_weight <= 1:
+            raise ValueError(f"grammar_weight is {self.grammar_weight}; expected a number from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +82,8 @@ class ParserState:
     subwords: SubwordTokenizer | None = None
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
-    productions: Mapping[Production, int] = field(default_factory=dict)  # of the training trees; may be empty
+    productions: Mapping[Production, int] = field(default_factory=dict)  # counts in the training trees; may be empty
+    folder: Path | None = None  # folder that the components were loaded from
 
 
 def load_parser_state(source: str | Path) -> ParserState:
@@ -89,22 +95,21 @@ def load_parser_state(source: str | Path) -> ParserState:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
     vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
-    productions = _read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS))
-    if not config.model.transformer:
-        shapes = weight_shapes(config.model, vocabulary.sizes, None)
-        weights = load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
-        return ParserState(config=config, vocabulary=vocabulary, weights=weights, productions=productions)
-    if ENCODER not in files:
-        raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
-    bert = _read_bert(folder / ENCODER, files[ENCODER])
+    bert = subwords = None
+    if config.model.transformer:
+        if ENCODER not in files:
+            raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
+        bert = _read_bert(folder / ENCODER, files[ENCODER])
+        subwords = SubwordTokenizer.load_saved(files, folder)
     return ParserState(
         config=config,
         vocabulary=vocabulary,
         weights=load_weights(files[WEIGHTS], _shapes(config.model, vocabulary, bert, folder), folder / WEIGHTS),
-        subwords=SubwordTokenizer.load_saved(files, folder),
-        encoder_json=files[ENCODER],
+        subwords=subwords,
+        encoder_json=files[ENCODER] if config.model.transformer else None,
         bert=bert,
-        productions=productions,
+        productions=_read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS)),
+        folder=folder,
     )
 
 
@@ -118,7 +123,7 @@ def _shapes(
 ) -> dict[str, tuple[int, ...]] | None:
     """The shapes of the weights; None if the encoder is not a plain BERT: torch checks the weights of others."""
     try:
-        return None if bert is None else weight_shapes(config, vocabulary.sizes, bert)
+        return None if config.transformer and bert is None else weight_shapes(config, vocabulary.sizes, bert)
     except ValueError as error:
         raise DamagedFileError(f"{folder} is not a parser: {error}") from None
 

@@ -16,7 +16,7 @@ from treecrf.network.nn import SpanModel
 from treecrf.network.nn.distillation import SoftTargetStore
 from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
-from treecrf.parser.storage import CONFIG
+from treecrf.parser.storage import CONFIG, ParserConfig
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
@@ -185,11 +185,13 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] 
     return Parser(
         SpanModel(recipe.model, vocabulary.sizes, pretrained=vector_table, encoder=encoder),
         vocabulary,
-        root=_most_common_root(trees),
-        language=data.language,
-        normalization=data.normalization,
+        ParserConfig(
+            root=_most_common_root(trees),
+            language=data.language,
+            normalization=data.normalization,
+            same_label_unaries=_has_same_label_unaries(gold),
+        ),
         productions=count_productions(gold),
-        same_label_unaries=_has_same_label_unaries(gold),
         subwords=subwords,
     )
 

@@ -195,14 +195,14 @@ def test_decoding_returns_only_allowed_spans(mbr):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_trees_decoded_on_the_device_are_those_decoded_on_the_host(loss, mbr, device):
     scores = small_model(loss=loss, tag_head=True).to(device).score_on_device(host_batch_of(TREES))
-    on_device, on_host = decode_on_device(scores, mbr=mbr).wait(), decode(scores.to_host(), mbr=mbr)
-    for name, values in vars(on_host).items():
+    on_device, on_host = decode_on_device(scores, mbr=mbr)(), decode(scores.to_host(), mbr=mbr)
+    for name, values in on_host._asdict().items():
         assert getattr(on_device, name).tolist() == values.tolist(), name
 
 
 def test_trees_decoded_without_a_tagger_have_no_tags():
     scores = small_model().score_on_device(host_batch_of(TREES))
-    assert decode_on_device(scores).wait().tags is None
+    assert decode_on_device(scores)().tags is None
     assert decode(scores.to_host()).tags is None
 
 

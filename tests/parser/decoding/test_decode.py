@@ -9,11 +9,12 @@ from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 from treecrf.network import nn
 from treecrf.network.data.scores import Scores
-from treecrf.parser.decoding import Decoded, ExpectedF1, decode
+from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.device_decode import decode_on_device, nonzero_static
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
 UTILITIES = [None, 0.2, 0.45, 0.9]
@@ -23,7 +24,7 @@ def utility(threshold: float | None) -> ExpectedF1 | None:
     return threshold and ExpectedF1.for_labels(LabelSet(LABELS), threshold)
 
 
-def parts(decoded: Decoded) -> list[list[int] | None]:
+def parts(decoded: FlatTrees) -> list[list[int] | None]:
     arrays = (decoded.starts, decoded.ends, decoded.labels, decoded.tags)
     return [None if array is None else array.tolist() for array in arrays]
 
@@ -60,7 +61,7 @@ def test_a_sentence_has_the_same_tree_alone_and_in_a_batch(mbr, loss, threshold)
     decoded = decode(scores, mbr=mbr, expected_f1=utility(threshold))
     sentences = [select_sentence(scores, number) for number in range(len(LENGTHS))]
     alone = [decode(sentence, mbr=mbr, expected_f1=utility(threshold)) for sentence in sentences]
-    assert parts(Decoded.concatenate(alone)) == parts(decoded)
+    assert parts(FlatTrees.concatenate(alone)) == parts(decoded)
 
 
 @pytest.mark.parametrize("threshold", UTILITIES)
@@ -71,7 +72,7 @@ def test_decoding_on_a_device_gives_the_same_trees(mbr, loss, tags, threshold):
     scores = random_scores(LENGTHS, labels=len(LABELS), loss=loss, tags=tags, seed=1)
     expected = decode(scores, mbr=mbr, expected_f1=utility(threshold))
     pending = decode_on_device(to_torch(scores), mbr=mbr, expected_f1=utility(threshold))
-    assert parts(pending.wait()) == parts(expected)
+    assert parts(pending()) == parts(expected)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -10,10 +10,11 @@ import pytest
 
 from parser.decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.scores import Scores
-from treecrf.parser.decoding import Decoded, ExpectedF1, decode, expected_f1
+from treecrf.parser.decoding import ExpectedF1, decode, expected_f1
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 LABEL_SET = LabelSet(LABELS)
 LABEL_SETS = pytest.mark.parametrize("labels", [LABELS, REPEATED], ids=["labels", "repeated names"])
@@ -31,7 +32,7 @@ def bracketings(start: int, end: int) -> list[frozenset[tuple[int, int]]]:
     ]
 
 
-def labeled_spans(decoded: Decoded, labels: Sequence[str] = LABELS) -> dict[tuple[int, int], str]:
+def labeled_spans(decoded: FlatTrees, labels: Sequence[str] = LABELS) -> dict[tuple[int, int], str]:
     positions = zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True)
     return dict(zip(positions, [labels[label] for label in decoded.labels.tolist()], strict=True))
 

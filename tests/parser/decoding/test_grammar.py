@@ -19,7 +19,7 @@ from treecrf.parser.decoding.candidates import SPANS_PER_WORD, find_candidates
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.device_decode import decode_on_device
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates, LabelGrammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans
 from treecrf.trees.treebank.productions import ProductionCounts, productions, productions_to_text
@@ -97,7 +97,7 @@ def test_trees_with_violations_are_not_counted() -> None:
     assert not count_productions([Tree.parse("(TOP (S (NP (PRP He)) (VBD left)))")])
 
 
-def random_candidates(generator: np.random.Generator, length: int) -> Candidates:
+def random_candidates(generator: np.random.Generator, length: int) -> CandidateSpans:
     cells = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
     spans = [cell for cell in cells if cell == (0, length) or generator.random() < 0.6]
     chosen = [generator.choice([0, 1, 3, 4], 2, replace=False) for _ in spans]
@@ -109,7 +109,7 @@ def random_candidates(generator: np.random.Generator, length: int) -> Candidates
     labels[generator.random(labels.shape) < 0.2] = NO_LABEL
     if not has_free_root:
         labels[spans.index((0, length)), 0] = 1
-    return Candidates(
+    return CandidateSpans(
         lengths=np.array([length]),
         tags=generator.integers(0, 3, length),
         size=length + 1,
@@ -120,7 +120,7 @@ def random_candidates(generator: np.random.Generator, length: int) -> Candidates
     )
 
 
-def all_trees(candidates: Candidates) -> Iterator[tuple[list[Span], float]]:
+def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
     """Every set of candidates that is a tree, and the sum of its utilities."""
     length = int(candidates.lengths[0])
     choices = [
@@ -241,6 +241,6 @@ def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
 def test_decoding_on_a_device_gives_the_same_trees(grammar: Grammar, loss: str) -> None:
     scores = random_scores(LENGTHS, labels=len(LABELS), loss=loss, tags=3, seed=8)
     expected = decode(scores, expected_f1=with_grammar(grammar))
-    actual = decode_on_device(to_torch(scores), expected_f1=with_grammar(grammar)).wait()
+    actual = decode_on_device(to_torch(scores), expected_f1=with_grammar(grammar))()
     for name in ("starts", "ends", "labels", "tags"):
         np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))

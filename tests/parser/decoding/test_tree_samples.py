@@ -15,12 +15,11 @@ from parser.decoding.random_scores import (
     select_sentence,
     tree_probabilities,
 )
-from treecrf.chart.cpu_sampling import sample_rows
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.log_space import log_softmax
-from treecrf.parser.decoding.tree_samples import sample_batch
+from treecrf.parser.decoding.tree_samples import sample_batch, sample_rows
 from treecrf.trees.search import ExpectedCount, Forest, Pattern
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans

@@ -6,12 +6,12 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
-from treecrf.parser.decoding import Decoded
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.training.calibration.predictions import collect_predictions, match_constituents, score_batches
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 TREES = list(read_trees(FIFTY))
 SMALL = [Tree.parse("(TOP (S (NP (DT a) (NN b)) (VP (VB c))))"), Tree.parse("(TOP (NP (DT a) (JJ b) (NN c)))")]
@@ -103,7 +103,7 @@ def test_the_root_of_a_gold_tree_matches_no_constituent():
     ((scores, _),) = score_batches(parser, [Tree.parse("(S (NP (DT a) (NN b)) (VP (VB c)))")])
     labels = LabelSet(["S", "NP", "", "(S)"])
     starts, ends = np.array([0, 0, 1, 0, 2]), np.array([3, 2, 2, 1, 3])
-    decoded = Decoded(starts=starts, ends=ends, labels=np.arange(5) % 4, tags=None)
+    decoded = FlatTrees(starts=starts, ends=ends, labels=np.arange(5) % 4, tags=None)
     for gold, matches in (
         ("(S (NP (DT a) (NN b)) (VP (VB c)))", [False, True, False]),
         ("(S (S (NP (DT a) (NN b)) (VP (VB c))))", [True, True, False]),

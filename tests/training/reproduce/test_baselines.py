@@ -18,7 +18,7 @@ def test_torch_struct_gives_the_same_trees(mbr):
         pytest.skip("torch-struct is not installed")
     parser = random_parser(TREES)
     scores = parser.model.score_on_device(parser.numericalizer.collate([tree.words for tree in TREES]))
-    ours, theirs = decode(scores.to_host(), mbr=mbr), decode_with_torch_struct(scores, mbr=mbr).wait()
+    ours, theirs = decode(scores.to_host(), mbr=mbr), decode_with_torch_struct(scores, mbr=mbr)()
     assert np.array_equal(ours.starts, theirs.starts) and np.array_equal(ours.ends, theirs.ends)
     assert np.array_equal(ours.labels, theirs.labels)
 

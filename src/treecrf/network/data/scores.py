@@ -37,6 +37,11 @@ class Scores:
 
 
 def _check_finite(scores: Floats) -> Floats:
-    if not np.isfinite(scores).all():
-        raise ValueError("the model computes scores that are not finite numbers; its weights are damaged or too large")
+    require_finite(bool(np.isfinite(scores).all()))
     return scores
+
+
+def require_finite(is_finite: bool) -> None:
+    """Raises a ValueError if not all scores of a model are finite numbers."""
+    if not is_finite:
+        raise ValueError("the model computes scores that are not finite numbers; its weights are damaged or too large")

@@ -16,7 +16,6 @@ import numpy as np
 
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.decoding.decode import Decoded
 from treecrf.parser.decoding.label_chart import Constituents, LabelChart
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import Position, tree_log_probs
@@ -25,12 +24,13 @@ from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference
 from treecrf.trees.treebank.binarize import LabelSet, from_spans
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 
 def analyze_batch(
     scores: Scores,
     distribution: BracketDistribution,
-    decoded: Decoded,
+    decoded: FlatTrees,
     leaves: Sequence[Sequence[Tree]],
     labels: LabelSet,
     *,

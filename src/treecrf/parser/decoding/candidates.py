@@ -6,7 +6,7 @@ from treecrf.arrays import Ints, Reals
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.expected_f1 import ExpectedF1
-from treecrf.parser.decoding.label_grammar import NO_LABEL, Candidates
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans
 
 CHOICES = 4  # labels per span
 MIN_PROBABILITY = 0.05  # of a span with a label
@@ -15,7 +15,7 @@ _REQUIRED = np.float32(1e6)  # utility of constituents that a constraint require
 LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
 
 
-def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> Candidates:
+def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> CandidateSpans:
     """The candidates of a batch, given the marginals of its spans.
 
     A label's utility is at most that of the most probable label, unless that label has no constituents: see
@@ -41,7 +41,7 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
         is_required = label_scores[:, expected_f1.empty_label] == -np.inf
         is_choice[is_required, 0] = has_constituents[is_required, 0]
         utility[is_required] += _REQUIRED
-    return Candidates(
+    return CandidateSpans(
         lengths=lengths,
         tags=best_tags(scores),
         size=size,

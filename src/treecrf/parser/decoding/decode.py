@@ -1,8 +1,5 @@
 """Decoding: the best trees of a batch by its scores."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from treecrf.arrays import Ints, Mask, Reals
@@ -12,30 +9,10 @@ from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.candidates import best_tags, find_candidates, sentence_cells
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.expected_f1 import ExpectedF1
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 FORCED = np.float32(1e6)  # marginal of the sentence's own span in the utility: it is always labeled
 TIE_BREAK = np.float32(1e-4)  # weight of the marginals, which decide between trees of equal utility
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decoded:
-    """The trees of a batch, flat: each sentence has its 2n-1 spans, by start and then end, and its n tags."""
-
-    starts: Ints  # (spans,)
-    ends: Ints
-    labels: Ints
-    tags: Ints | None  # (words,)
-
-    @staticmethod
-    def concatenate(batches: "Sequence[Decoded]") -> "Decoded":
-        """The trees of several batches as one."""
-        tags = [batch.tags for batch in batches if batch.tags is not None]
-        return Decoded(
-            starts=np.concatenate([batch.starts for batch in batches]),
-            ends=np.concatenate([batch.ends for batch in batches]),
-            labels=np.concatenate([batch.labels for batch in batches]),
-            tags=np.concatenate(tags) if tags else None,
-        )
 
 
 def decode(
@@ -44,7 +21,7 @@ def decode(
     mbr: bool = True,
     expected_f1: ExpectedF1 | None = None,
     distribution: BracketDistribution | None = None,
-) -> Decoded:
+) -> FlatTrees:
     """The best labeled tree of each sentence and the best tags.
 
     With `mbr` and a CRF's scores, the best tree has the most spans expected to be correct, or if `expected_f1` is
@@ -57,7 +34,7 @@ def decode(
     marginals = (distribution or BracketDistribution.of(scores)).marginals
     if expected_f1 is not None and expected_f1.grammar is not None and scores.tags is not None:
         candidates = find_candidates(scores, marginals, expected_f1)
-        return Decoded(**expected_f1.grammar.best_trees(candidates)._asdict(), tags=candidates.tags)
+        return expected_f1.grammar.best_trees(candidates)
     if expected_f1 is not None:
         return _maximize_expected_f1(scores, marginals, expected_f1)
     if scores.labels is not None:  # a labeled span is correct if both the span and its label are
@@ -73,20 +50,20 @@ def _best_trees(scores: Scores, chart: Reals) -> Mask:
     return cky(chart, scores.lengths)
 
 
-def _label_trees(scores: Scores, trees: Mask) -> Decoded:
+def _label_trees(scores: Scores, trees: Mask) -> FlatTrees:
     """Trees with the best label of every span and the best tags."""
     cells = np.flatnonzero(trees)
-    return _decoded(scores, cells, scores.labels_at(cells).argmax(-1))
+    return _flat_trees(scores, cells, scores.labels_at(cells).argmax(-1))
 
 
-def _decoded(scores: Scores, cells: Ints, labels: Ints) -> Decoded:
+def _flat_trees(scores: Scores, cells: Ints, labels: Ints) -> FlatTrees:
     """The spans at flat chart cells with their labels, and the best tags."""
     size = scores.spans.shape[1]
     tags = None if scores.tags is None else best_tags(scores)
-    return Decoded(starts=cells // size % size, ends=cells % size, labels=labels, tags=tags)
+    return FlatTrees(cells // size % size, cells % size, labels, tags)
 
 
-def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> Decoded:
+def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> FlatTrees:
     """The trees of maximal utility; among equals, those with the most spans expected to be correct.
 
     The span of the whole sentence is in every tree, so it always gets its most probable label.
@@ -103,4 +80,4 @@ def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: Expecte
     label_chart = np.full(chart.shape, expected_f1.empty_label)
     label_chart[cells] = labels
     tree_cells = np.flatnonzero(_best_trees(scores, chart.reshape(marginals.shape)))
-    return _decoded(scores, tree_cells, label_chart[tree_cells])
+    return _flat_trees(scores, tree_cells, label_chart[tree_cells])

@@ -18,6 +18,7 @@ from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import unary_chain
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 try:
     from treecrf.parser.decoding import _best_children
@@ -28,10 +29,9 @@ else:
 
 NO_LABEL = -1
 _THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
-DEFAULT_WEIGHT = 0.015  # chosen on the dev parts of MASC, GUM and the PTB sample
 
 
-class Candidates(NamedTuple):
+class CandidateSpans(NamedTuple):
     """The spans that the trees of b sentences may have, each with some labels."""
 
     lengths: Ints  # (b,) words
@@ -47,14 +47,6 @@ class Candidates(NamedTuple):
     def first_spans(self) -> Ints:
         """The first span of each sentence, and the number of spans, (b + 1,)."""
         return np.searchsorted(self.cells, np.arange(len(self.lengths) + 1) * self.size**2)
-
-
-class SpanArrays(NamedTuple):
-    """The spans of trees, flat: each sentence has its 2n-1 spans, by start and then end."""
-
-    starts: Ints
-    ends: Ints
-    labels: Ints
 
 
 class LabelGrammar:
@@ -88,12 +80,12 @@ class LabelGrammar:
         log_probs = [self.grammar.children_log_prob(label, [child]) for label, child in pairwise(chain)]
         return self.weight * sum(log_probs)
 
-    def best_trees(self, candidates: Candidates) -> SpanArrays:
+    def best_trees(self, candidates: CandidateSpans) -> FlatTrees:
         """The trees of maximal utility; spans that are not constituents have the empty label."""
         if not available:
             return self.best_trees_in_python(candidates)
         grammar, count = self.grammar, len(candidates.lengths)
-        spans = SpanArrays(*(np.empty(2 * len(candidates.tags) - count, np.int64) for _ in SpanArrays._fields))
+        starts, ends, labels = (np.empty(2 * len(candidates.tags) - count, np.int64) for _ in range(3))
         settings = (
             count,
             candidates.size,
@@ -118,12 +110,12 @@ class LabelGrammar:
             np.zeros(1, np.int64),  # a counter that the threads share
         )
         pointers = [np.ascontiguousarray(array) for array in arrays]
-        addresses = [array.ctypes.data for array in (*pointers, *spans)]
+        addresses = [array.ctypes.data for array in (*pointers, starts, ends, labels)]
         threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
         run_on_threads(_best_children.best_trees, threads, *settings, *addresses)
-        return spans
+        return FlatTrees(starts, ends, labels, candidates.tags)
 
-    def best_trees_in_python(self, candidates: Candidates) -> SpanArrays:
+    def best_trees_in_python(self, candidates: CandidateSpans) -> FlatTrees:
         """The same trees without the compiled code."""
         spans: list[tuple[int, int, int]] = []
         last_words, first_spans = np.cumsum(candidates.lengths), candidates.first_spans
@@ -135,7 +127,8 @@ class LabelGrammar:
             choices = _choices(*(column.tolist() for column in columns))
             sentence = _Sentence(self, tags, choices, int(candidates.sentence_labels[number]))
             spans += sorted(sentence.best_spans())
-        return SpanArrays(*(np.array(column, np.int64) for column in zip(*spans, strict=True)))
+        starts, ends, labels = (np.array(column, np.int64) for column in zip(*spans, strict=True))
+        return FlatTrees(starts, ends, labels, candidates.tags)
 
 
 class _Choice(NamedTuple):

@@ -4,10 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.parser.decoding.decode import Decoded
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans
 from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
@@ -26,16 +23,16 @@ class TreeBuilder:
     root: str
     predicts_tags: bool
 
-    def trees(self, words: Words, tags: Tags, decoded: Decoded) -> Iterator[Tree]:
+    def trees(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[Tree]:
         """The trees of a batch."""
-        starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in decoded.labels.tolist()])
-        for leaves in self.leaves(words, tags, decoded):
+        starts, ends = flat_trees.starts.tolist(), flat_trees.ends.tolist()
+        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in flat_trees.labels.tolist()])
+        for leaves in self.leaves(words, tags, flat_trees):
             yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
 
-    def leaves(self, words: Words, tags: Tags, decoded: Decoded) -> Iterator[list[Tree]]:
+    def leaves(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[list[Tree]]:
         """The preterminals of each sentence, with the given tags or else the predicted ones."""
-        predicted = None if decoded.tags is None else map(self.vocabulary.tags.__getitem__, decoded.tags.tolist())
+        predicted = None if flat_trees.tags is None else map(self.vocabulary.tags.__getitem__, flat_trees.tags.tolist())
         for sentence, given_tags in zip(words, tags or [None] * len(words), strict=True):
             names = [_NO_TAG] * len(sentence) if predicted is None else list(islice(predicted, len(sentence)))
             if given_tags is not None:
@@ -46,10 +43,3 @@ class TreeBuilder:
         """The writer for `brackets`; with `exact`, parentheses in words can be read back."""
         tags = self.vocabulary.tags if self.predicts_tags else (_NO_TAG,)
         return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)
-
-
-def write_brackets(writer: BracketWriter, words: Words, tags: Tags, decoded: Decoded) -> list[str]:
-    """The brackets of a batch's trees, without building them."""
-    tag_ids = np.zeros(sum(map(len, words)), np.int64) if decoded.tags is None else decoded.tags
-    arrays = (array.astype(np.int32) for array in (decoded.starts, decoded.ends, decoded.labels, tag_ids))
-    return writer.lines(words, FlatTrees(*arrays), tags=tags)

@@ -15,13 +15,14 @@ from treecrf.arrays import Doubles, Ints
 from treecrf.network.data.bucketing import sorted_batches
 from treecrf.network.data.scores import Scores
 from treecrf.parser import Parser
-from treecrf.parser.decoding import Decoded, decode
+from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.parser.inputs import Sentences
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 
 class Forecasts(NamedTuple):
@@ -143,7 +144,9 @@ class MatchedConstituents(NamedTuple):
     is_correct: list[bool]
 
 
-def match_constituents(scores: Scores, decoded: Decoded, labels: LabelSet, gold: Sequence[Tree]) -> MatchedConstituents:
+def match_constituents(
+    scores: Scores, decoded: FlatTrees, labels: LabelSet, gold: Sequence[Tree]
+) -> MatchedConstituents:
     """Compares decoded constituents with the gold constituents below the root; each of these is matched once."""
     size = scores.spans.shape[1]
     sentences = np.repeat(np.arange(len(scores.lengths)), 2 * scores.lengths - 1)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from treecrf.network.nn import TensorScores
 from treecrf.parser.decoding import ExpectedF1
-from treecrf.parser.decoding.device_decode import PendingDecoded, label_trees
+from treecrf.parser.decoding.device_decode import PendingTrees, label_trees
 from treecrf.parser.timer import median_seconds
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
@@ -44,13 +44,13 @@ def inference_functions() -> dict[str, Inference]:
     return functions
 
 
-def torch_struct_decode() -> Callable[..., PendingDecoded] | None:
+def torch_struct_decode() -> Callable[..., PendingTrees] | None:
     """A version of `decode` for two-stage scores that uses the charts of torch-struct; None if it is not installed."""
     torch_struct = _import_if_installed("torch_struct")
     if torch_struct is None:
         return None
 
-    def decode(scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingDecoded:
+    def decode(scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingTrees:
         assert expected_f1 is None, "torch-struct has no expected-F1 decoding"
         with torch.enable_grad(), warnings.catch_warnings():  # torch-struct computes marginals and trees as gradients
             warnings.simplefilter("ignore")

@@ -12,20 +12,20 @@ import torch
 from treecrf.network.data.batch import Batch
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
-from treecrf.parser.decoding import Decoded, decode
-from treecrf.parser.decoding.device_decode import PendingCandidates, PendingDecoded, decode_on_device
-from treecrf.parser.decoding.tree_builder import write_brackets
+from treecrf.parser.decoding import decode
+from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
 from treecrf.parser.inputs import Words
 from treecrf.parser.timer import PartTimer, median_seconds
 from treecrf.training.reproduce import paper
 from treecrf.training.reproduce.baselines import supar_speed, torch_struct_decode
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
 REPEATS = 3
 
 PlainWords = Sequence[Sequence[str]]
-TensorDecode = Callable[..., PendingDecoded | PendingCandidates]
+TensorDecode = Callable[..., PendingTrees]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
@@ -71,13 +71,13 @@ def time_parts(
             else:
                 decoded = _decode_tensors(parser, batch, timer, partial(tensor_decode, mbr=mbr))
             with timer.measure("text"):
-                brackets = write_brackets(writer, batch_sentences.words, None, decoded)
+                brackets = writer.lines(batch_sentences.words, decoded)
                 lines.update(zip(indices, brackets, strict=True))
         with timer.measure("put in order and write"):
             stream.write("\n".join([*(lines[index] for index in range(len(window))), ""]).encode())
 
 
-def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: TensorDecode) -> Decoded:
+def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decode: TensorDecode) -> FlatTrees:
     with timer.measure("copy to the device"):
         tensors = TensorBatch.from_host(batch, pin_memory=parser.device != "cpu").to(parser.device)
     with timer.measure("network"):
@@ -85,7 +85,7 @@ def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decod
     with timer.measure("chart and labels"):
         decoded = tensor_decode(scores)
     with timer.measure("copy to the host"):
-        return decoded.wait()
+        return decoded()
 
 
 def measure_speeds(

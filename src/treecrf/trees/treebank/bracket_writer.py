@@ -23,12 +23,19 @@ Tags = Sequence[Sequence[str | None] | None] | None
 
 
 class FlatTrees(NamedTuple):
-    """Arrays of the trees of many sentences: 2n-1 spans per tree, by start and then end, and n tags per tree."""
+    """The trees of many sentences as arrays: 2n-1 spans per tree, by start and then end, and n tags per tree."""
 
-    starts: Int32Array
-    ends: Int32Array
-    labels: Int32Array
-    tags: Int32Array
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+    tags: npt.NDArray[np.int64] | None = None  # ids of predicted tags
+
+    @staticmethod
+    def concatenate(batches: "Sequence[FlatTrees]") -> "FlatTrees":
+        """The trees of several batches as one."""
+        starts, ends, labels = (np.concatenate([batch[column] for batch in batches]) for column in range(3))
+        tags = [batch.tags for batch in batches if batch.tags is not None]
+        return FlatTrees(starts, ends, labels, np.concatenate(tags) if tags else None)
 
 
 class BracketWriter:
@@ -50,9 +57,13 @@ class BracketWriter:
         return f" ({self._escape(name) if name else ''}"
 
     def lines(self, sentences: Sequence[Sequence[str]], trees: FlatTrees, *, tags: Tags = None) -> list[str]:
-        """The brackets of each sentence; `tags` of words, if not None, replace the tree's."""
-        arrays = [np.ascontiguousarray(array, dtype=np.int32) for array in trees]
+        """The brackets of each sentence; `tags` of words, if not None, replace the tree's.
+
+        Words of trees without tags have the first tag of the writer.
+        """
         words = sum(map(len, sentences))
+        columns = trees._replace(tags=np.zeros(words, np.int64)) if trees.tags is None else trees
+        arrays = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
         expected = [2 * words - len(sentences)] * 3 + [words]
         if [len(array) for array in arrays] != expected:
             raise ValueError(
@@ -60,14 +71,16 @@ class BracketWriter:
                 f"labels and tags; expected {expected}"
             )
         if not available:
-            return list(self._lines_in_python(sentences, FlatTrees(*arrays), tags))
+            return list(self._lines_in_python(sentences, arrays, tags))
         starts, ends, labels, tag_ids = (array.ctypes.data for array in arrays)
         texts = (self._openings, self._tags, self._root, self._rootless, self._escape)
         return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_ids, *texts)
 
-    def _lines_in_python(self, sentences: Sequence[Sequence[str]], trees: FlatTrees, tags: Tags) -> Iterator[str]:
+    def _lines_in_python(
+        self, sentences: Sequence[Sequence[str]], arrays: Sequence[Int32Array], tags: Tags
+    ) -> Iterator[str]:
         """The same lines, without the compiled code."""
-        starts, ends, labels, tag_ids = (iter(array.tolist()) for array in trees)
+        starts, ends, labels, tag_ids = (iter(array.tolist()) for array in arrays)
         for number, words in enumerate(sentences):
             length = len(words)
             spans = list(zip(*(islice(column, 2 * length - 1) for column in (starts, ends, labels)), strict=True))
