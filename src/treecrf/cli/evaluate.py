@@ -1,4 +1,4 @@
-"""`treecrf evaluate`: scores predicted trees, or those of a model, against gold trees, as EVALB does."""
+"""`treecrf evaluate`: scores predicted trees, or a model's trees, against gold trees, as EVALB does."""
 
 import argparse
 import json
@@ -23,13 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", metavar="D", help="with --model: cpu, cuda or cuda:N (default: cuda if available)")
     add("--precision", choices=("float32", "int8"), help="with --model on a CPU (default: int8 if supported)")
     add("--no-mbr", action="store_true", help="with --model: the trees with the best scores instead of MBR decoding")
-    add(
-        "-p",
-        "--rules",
-        default="collins",
-        metavar="RULES",
-        help=f"{', '.join(NAMED)} or a parameter file of EVALB (default: %(default)s)",
-    )
+    rules_help = f"{', '.join(NAMED)} or a parameter file of EVALB (default: %(default)s)"
+    add("-p", "--rules", default="collins", metavar="RULES", help=rules_help)
     add("-c", "--cutoff", type=int, metavar="N", help="longest sentence of the second summary")
     add("-e", "--max-error", type=int, metavar="N", help="stop after N + 2 errors, like EVALB")
     add("--keep-going", action="store_true", help="never stop; trees that cannot be read count as errors")

@@ -63,14 +63,14 @@ def run(args: argparse.Namespace) -> None:
         ProgressBar(total_size(texts), unit="sentences", is_shown=is_file) as progress,
     ):
         table = TableWriter(
-            stream,
-            parser,
+            stream=stream,
+            parser=parser,
             samples=args.samples,
             seed=args.seed,
-            warn=lambda message: progress.print_message(_warn, message),
+            warn=partial(progress.print_message, _warn),
+            progress=progress,
         )
-        write = table.write_words if args.words else table.write_texts
-        write(files, progress)
+        (table.write_words if args.words else table.write_texts)(files)
 
 
 def _find_files(arguments: Sequence[str], output: str) -> "list[InputFile]":

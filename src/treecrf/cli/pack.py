@@ -16,56 +16,23 @@ _LARGEST_STEP = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `treecrf pack`."""
     add = parser.add_argument
-    add(
-        "run_folder",
-        type=Path,
-        metavar="RUN",
-        help="the folder of a training run; without OUT or with --package, also that of a model",
-    )
-    add(
-        "out",
-        type=Path,
-        nargs="?",
-        metavar="OUT",
-        help="the folder of the model; its name is the name of the model (default: only renew the card of RUN)",
-    )
-    add(
-        "--package",
-        nargs="?",
-        const="",
-        metavar="NAME",
-        help="make OUT the folder of a Python package, which pip installs; its name is treecrf- and the name of the "
-        "model (default: the name of OUT)",
-    )
+    add("run_folder", type=Path, metavar="RUN", help="a training run; without OUT or with --package, also a model")
+    add("out", type=Path, nargs="?", metavar="OUT", help="a folder with the model's name (default: renew RUN's card)")
+    package_help = "make OUT the folder of a Python package for pip, treecrf-NAME (default: the name of OUT)"
+    add("--package", nargs="?", const="", metavar="NAME", help=package_help)
     add("--package-version", metavar="V", help=f"version of the package (default: {_PACKAGE_VERSION})")
     add("--card", type=Path, metavar="FILE", help="TOML file with the text of the model card (default: no text)")
-    add(
-        "--treebanks",
-        type=Path,
-        metavar="FILE",
-        help=f"TOML file with the sources and licenses of treebanks (default: {_TREEBANKS} beside the card)",
+    treebanks_help = f"TOML file with the sources and licenses of treebanks (default: {_TREEBANKS} beside the card)"
+    add("--treebanks", type=Path, metavar="FILE", help=treebanks_help)
+    data_help = "folder with NAME/test.mrg.gz and NAME/FILE (default: data with --card, otherwise files of the recipe)"
+    add("--data", type=Path, metavar="DIR", help=data_help)
+    add("--vectors", type=int, metavar="N", help="pretrained vectors to keep for words outside the training data")
+    step_help = (
+        "round weights to multiples of S times the root mean square of their row; larger steps, such as 0.3, make the "
+        "wheel smaller and the model less accurate (default: 0, which keeps 8 bits)"
     )
-    add(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="folder with NAME/test.mrg.gz and the training files NAME/FILE (default: data with --card, otherwise the "
-        "files of the run's recipe)",
-    )
-    add(
-        "--vectors",
-        type=int,
-        metavar="N",
-        help="number of pretrained vectors to keep for words that are not in the training data",
-    )
-    add(
-        "--weight-step",
-        type=float,
-        metavar="S",
-        help="round weights to multiples of S times the root mean square of their row; larger steps, such as 0.3, make "
-        "the wheel smaller and the model less accurate (default: 0, which keeps 8 bits)",
-    )
-    add("--commit", metavar="ID", help="the commit that trained the model (default: that of the checkout)")
+    add("--weight-step", type=float, metavar="S", help=step_help)
+    add("--commit", metavar="ID", help="the commit that trained the model (default: the commit of the checkout)")
     add("--device", metavar="D", help="device for the scoring: cpu, cuda or cuda:N (default: cuda if available)")
 
 
@@ -104,26 +71,16 @@ def _check(args: argparse.Namespace) -> None:
     if args.out is None and any(value is not None for value in (args.vectors, args.weight_step, args.commit)):
         raise ValueError("--vectors, --weight-step and --commit are for a model that is packed; name its folder OUT")
     if args.package is not None and not is_run:
-        options = {
-            "--vectors": args.vectors,
-            "--weight-step": args.weight_step,
-            "--commit": args.commit,
-            "--data": args.data,
-            "--device": args.device,
-        }
-        names = [name for name, value in options.items() if value is not None]
-        if names:
-            raise ValueError(
-                f"{names[0]} is for a training run, and {args.run_folder} has no {_RECIPE}; a model is put into a "
-                "package as it is"
-            )
+        for name in ("vectors", "weight_step", "commit", "data", "device"):
+            if getattr(args, name) is not None:
+                raise ValueError(
+                    f"--{name.replace('_', '-')} is for a training run, and {args.run_folder} has no {_RECIPE}; a "
+                    "model is put into a package as it is"
+                )
 
 
 def _pack(
-    args: argparse.Namespace,
-    folder: Path,
-    purpose: "Purpose | None",
-    treebanks: "dict[str, TreebankInfo] | None",
+    args: argparse.Namespace, folder: Path, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
 ) -> "ModelCard":
     from treecrf.training.export.pack import pack_model
 
@@ -155,7 +112,7 @@ def _make_package(
             _pack(args, folder, purpose, treebanks)
         else:
             copy_model(args.run_folder, folder, purpose, treebanks)
-    path = shlex.quote(str(args.out.absolute()))  # pip reads a name without a slash as that of a package
+    path = shlex.quote(str(args.out.absolute()))  # pip reads a name without a slash as the name of a package
     print(f"The package {names.name} {names.version} is in {args.out}. To install it: pip install {path}")
 
 

@@ -54,11 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")
     add("files", nargs="*", metavar="FILE", help="files of trees (default: -)")
-    add(
-        "--show",
-        choices=["brackets", "words", "trees", "json", "counts"],
-        help="print the match in brackets (default) or its words, its whole tree, JSON, or only counts",
-    )
+    show_help = "print the match in brackets (default) or its words, its whole tree, JSON, or only counts"
+    add("--show", choices=["brackets", "words", "trees", "json", "counts"], help=show_help)
     add("--nodes", action="store_true", help="print each matching node once")
     add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
     add("--max-seconds", type=float, metavar="S", help="end with an error after S seconds (default: no limit)")
@@ -89,11 +86,10 @@ def _search(args: argparse.Namespace) -> None:
     if args.show == "counts":
         _print_counts(pattern, files, args)
         return
-    show = {"json": _json_line, "words": _words_line, "trees": _tree_line}.get(args.show, _bracket_line)
     for file in files:
         for first_number, forest in _read_forests(file, args):
             for match in _matches(pattern, forest, is_once=args.nodes):
-                print(show(file, first_number + match.tree_number, match))
+                print(_match_line(file, first_number + match.tree_number, match, args.show))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -163,19 +159,10 @@ def _print_counts(pattern: Pattern, files: Iterable[str], args: argparse.Namespa
         print(file, *counts, sep="\t")
 
 
-def _bracket_line(file: str, number: int, match: Match) -> str:
-    return f"{file}:{number}\t{match.node}"
-
-
-def _words_line(file: str, number: int, match: Match) -> str:
-    return f"{file}:{number}\t{' '.join(_words(match.node))}"
-
-
-def _tree_line(file: str, number: int, match: Match) -> str:
-    return f"{file}:{number}\t{match.tree}"
-
-
-def _json_line(file: str, number: int, match: Match) -> str:
+def _match_line(file: str, number: int, match: Match, show: str | None) -> str:
+    if show != "json":
+        text = " ".join(_words(match.node)) if show == "words" else match.tree if show == "trees" else match.node
+        return f"{file}:{number}\t{text}"
     record: dict[str, Any] = {"file": file, "tree": number, **_json_node(match, match.position)}
     record["names"] = {name: _json_node(match, position) for name, position in match.positions.items()}
     if match.variables:

@@ -21,33 +21,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--port", metavar="P", help="port to listen on; 0: a free port (default: 8000, or 9000 with --corenlp)")
     add("--model", nargs="+", default=["en"], metavar="M", help="names of installed models, or folders (default: en)")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
-    add(
-        "--token",
-        metavar="T",
-        help="require this token from clients; other users of this machine can see it in the process list",
-    )
-    add(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help=f"require the token in FILE from clients (default: the environment variable {_TOKEN_VARIABLE}, if set)",
-    )
-    add(
-        "--allow-host",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="accept only requests whose Host header is one of these names or a local name",
-    )
+    token_help = "require this token from clients; other users of this machine can see it in the process list"
+    add("--token", metavar="T", help=token_help)
+    file_help = f"require the token in FILE from clients (default: the environment variable {_TOKEN_VARIABLE}, if set)"
+    add("--token-file", type=Path, metavar="FILE", help=file_help)
+    host_help = "accept only requests whose Host header is one of these names or a local name"
+    add("--allow-host", nargs="+", default=[], metavar="NAME", help=host_help)
     add("--corenlp", action="store_true", help="also answer clients of Stanford's CoreNLP server")
     add("--open", action="store_true", help="open the web page in a browser")
-    add(
-        "--log-format",
-        choices=("text", "json"),
-        help="format of the log on standard error (default: text on a terminal, otherwise json)",
-    )
-    limits = parser.add_argument_group("limits")
-    add_options(limits, Limits, prefix="max_")
+    log_help = "format of the log on standard error (default: text on a terminal, otherwise json)"
+    add("--log-format", choices=("text", "json"), help=log_help)
+    add_options(parser.add_argument_group("limits"), Limits, prefix="max_")
 
 
 def _read_port(args: argparse.Namespace) -> int:

@@ -23,27 +23,19 @@ _REFRESH_SECONDS = 0.1  # between two updates of the progress bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `treecrf train`."""
-    parser.add_argument(
-        "recipe",
-        type=Path,
-        metavar="RECIPE",
-        help="a .toml file with [data], [model] and [train], or a folder with train.mrg, dev.mrg and test.mrg, whose "
-        "settings are chosen by the number of trees",
+    """Declares the arguments of `treecrf train`."""
+    add = parser.add_argument
+    recipe_help = (
+        "a .toml file with [data], [model] and [train], or a folder with train.mrg, dev.mrg and test.mrg, whose "
+        "settings are chosen by the number of trees"
     )
-    parser.add_argument(
-        "settings", nargs="*", metavar="KEY=VALUE", help="replaces a setting of the recipe, such as train.seed=3"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder of the parser and the training run"
-    )
-    parser.add_argument("--resume", action="store_true", help="continue the run in FOLDER, if there is one")
-    parser.add_argument("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
-    parser.add_argument(
-        "--learning-curve",
-        action="store_true",
-        help="also train on a quarter and on half of the trees, which takes as long again for each",
-    )
+    add("recipe", type=Path, metavar="RECIPE", help=recipe_help)
+    add("settings", nargs="*", metavar="KEY=VALUE", help="replaces a setting of the recipe, such as train.seed=3")
+    add("-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder of the parser and the training run")
+    add("--resume", action="store_true", help="continue the run in FOLDER, if there is one")
+    add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
+    curve_help = "also train on a quarter and on half of the trees, which takes as long again for each"
+    add("--learning-curve", action="store_true", help=curve_help)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treecrf.corpus.inputs import InputFile, read_lines, with_prompt
 from treecrf.corpus.interrupts import Interrupts
 from treecrf.corpus.lines import LineBatch, LineSplitter, join_paragraphs, line_batches, word_offsets
-from treecrf.corpus.options import ONE_LINE, TABLES, ParseOptions
+from treecrf.corpus.options import TABLES, ParseOptions
 from treecrf.corpus.outputs import OutputFile, Sink, open_sink
 from treecrf.corpus.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
@@ -85,12 +85,7 @@ class LineParser:
     @property
     def output_file(self) -> OutputFile:
         """The properties of output files."""
-        options = self.options
-        return OutputFile(
-            block_lines=self.block_lines,
-            has_one_line=options.format in ONE_LINE,
-            parquet_rows=options.rows if options.format == "parquet" else None,
-        )
+        return OutputFile(self.block_lines, self.options.rows if self.options.format == "parquet" else None)
 
     def write_header(self, sink: Sink) -> None:
         """Writes the header of a table at the beginning of an output."""

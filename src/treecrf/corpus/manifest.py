@@ -5,6 +5,7 @@ A shard is done when its output file exists. The manifest records how often it w
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -93,11 +94,11 @@ class Manifest:
         started = time.monotonic()
         if not now and started < self._next_save:
             return
-        entries = [
-            shard._asdict() | {"progress": asdict(self.progress[output])} for output, shard in self.shards.items()
-        ]
         head = {"format": _FORMAT, "run": self.run, "settings": self.settings, "inputs": self.inputs}
-        lines = ",\n".join(json.dumps(entry) for entry in entries)
+        lines = ",\n".join(
+            json.dumps(shard._asdict() | {"progress": asdict(self.progress[output])})
+            for output, shard in self.shards.items()
+        )
         text = json.dumps(head, indent=1).removesuffix("\n}") + f',\n "shards": [\n{lines}\n]}}\n'
         write_file(self.folder / FILE_NAME, text.encode())
         # a large manifest takes long to write, and is written less often
@@ -105,35 +106,32 @@ class Manifest:
 
     def report(self) -> list[str]:
         """A summary line, and a line for each shard that was retried or failed."""
-        return [self._summary(), *self._retried_lines(), *self._failed_lines()]
+        return [
+            self._summary(),
+            *(
+                f"retried: {output}: {'; '.join(shard.problems)}"
+                for output, shard in self.progress.items()
+                if shard.state == "done" and shard.problems
+            ),
+            *(
+                f"failed after {shard.attempts} attempts: {output} ({self.shards[output].name}): {shard.problems[-1]}"
+                for output, shard in self.progress.items()
+                if shard.state == "failed"
+            ),
+        ]
 
     def _summary(self) -> str:
         progress = self.progress.values()
-        done, failed, waiting = (
-            sum(shard.state == state for shard in progress) for state in ("done", "failed", "waiting")
-        )
+        states = Counter(shard.state for shard in progress)
         retried = sum(shard.state == "done" and shard.attempts > 1 for shard in progress)
         skipped = sum(shard.skipped for shard in progress)
         lines = sum(shard.lines for output, shard in self.shards.items() if self.progress[output].state == "done")
         return (
-            f"{len(progress):,} shards: {done:,} done ({lines:,} lines), {retried:,} of them retried, {failed:,} failed"
-            + (f", {waiting:,} not tried" if waiting else "")
+            f"{len(progress):,} shards: {states['done']:,} done ({lines:,} lines), {retried:,} of them retried, "
+            f"{states['failed']:,} failed"
+            + (f", {states['waiting']:,} not tried" if states["waiting"] else "")
             + (f"; {skipped:,} bad lines left empty" if skipped else "")
         )
-
-    def _retried_lines(self) -> list[str]:
-        return [
-            f"retried: {output}: {'; '.join(shard.problems)}"
-            for output, shard in self.progress.items()
-            if shard.state == "done" and shard.problems
-        ]
-
-    def _failed_lines(self) -> list[str]:
-        return [
-            f"failed after {shard.attempts} attempts: {output} ({self.shards[output].name}): {shard.problems[-1]}"
-            for output, shard in self.progress.items()
-            if shard.state == "failed"
-        ]
 
 
 def _input_changes(old: Mapping[str, InputStamp], new: Mapping[str, InputStamp]) -> list[str]:

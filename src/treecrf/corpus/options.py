@@ -18,7 +18,6 @@ SUFFIXES = {
     "parquet": ".parquet",
 }
 TABLES = ("csv", "parquet")
-ONE_LINE = ("brackets", "json")  # formats with exactly one output line per input line; others have any number
 
 
 def option(default: Any, description: str, metavar: str = "N") -> Any:

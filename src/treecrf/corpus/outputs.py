@@ -1,13 +1,10 @@
-"""Outputs of bulk parsing: standard output, and files that appear when they are complete.
+"""Outputs: standard output, and files that appear when they are complete.
 
 Lines go to a hidden partial file beside the output, which gets the output's name at the end. The output is locked
-against other processes in the meantime. A later run can continue a partial file. It first cuts the file back to whole
-blocks of lines; the rest is then computed in the same batches as without the interruption, and the output is the same
-to the last byte.
-
-In formats with one line per input line, the blocks are found by counting lines. For other formats, a second hidden file
-has the size of the partial file after each block. The partial file of a Parquet output is CSV, and is converted at the
-end.
+against other processes in the meantime. A second hidden file has the size of the partial file after each block of
+lines. A later run can continue a partial file: it cuts the file back to whole blocks and computes the rest in the same
+batches as without the interruption, so that the output is the same to the last byte. The partial file of a Parquet
+output is CSV, and is converted at the end.
 """
 
 import errno
@@ -15,10 +12,10 @@ import gzip
 import os
 import re
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -38,23 +35,16 @@ _LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
 def output_paths(files: Sequence[InputFile], output: str, suffix: str, *, is_folder: bool) -> list[Path]:
     """The output file of each input: `output` itself, or a file in this folder; `suffix` is its ending."""
     out = Path(output)
-    if not is_folder:
-        targets = [out]
-    elif out.exists() and not out.is_dir():
+    if is_folder and out.exists() and not out.is_dir():
         raise NotADirectoryError(f"{out} is a file; several inputs need a folder for their outputs")
-    else:
-        targets = [out / _output_name(file.relative, suffix) for file in files]
-    _check_targets(files, targets)
-    return targets
-
-
-def _check_targets(files: Sequence[InputFile], targets: Sequence[Path]) -> None:
+    targets = [out / _output_name(file.relative, suffix) for file in files] if is_folder else [out]
     counts = Counter(targets)
     for file, target in zip(files, targets, strict=True):
         if file.path != STDIN and real_path(target) == real_path(file.path):
             raise ValueError(f"{target} is an input and would be overwritten; choose another -o")
         if counts[target] > 1:
             raise ValueError(f"several inputs would be written to {target}; parse them one by one")
+    return targets
 
 
 def _output_name(path: Path, suffix: str) -> Path:
@@ -67,15 +57,11 @@ class OutputFile(NamedTuple):
     """Properties of an output file: the size of its blocks, and the kind of its rows if it is Parquet."""
 
     block_lines: int
-    has_one_line: bool = True  # per input line
     parquet_rows: "RowKind | None" = None
 
 
 class Sink:
-    """Writes lines to a stream. `lines_written` is the number of lines that an interrupted run has written before.
-
-    `index` gets the size of the stream after each block.
-    """
+    """Writes lines to a stream, after the lines of an interrupted run; `index` gets the stream's size after blocks."""
 
     def __init__(self, stream: IO[bytes], *, lines_written: int = 0, index: IO[bytes] | None = None) -> None:
         self._stream = stream
@@ -126,7 +112,6 @@ class ColorSink(Sink):
 
 
 def _partial_path(output: Path) -> Path:
-    """The partial file of an output."""
     return output.with_name(f".{output.name}.part")
 
 
@@ -152,7 +137,7 @@ def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, re
     With `resume`, a partial file is continued if its record is the same.
     """
     path = real_path(path)
-    partial, is_compressed = _partial_path(path), path.suffix == ".gz"
+    partial = _partial_path(path)
     _check_parquet(path, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     with lock_file(path):
@@ -160,14 +145,14 @@ def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, re
         if resume and partial_size(path):
             if record is not None:
                 record.check(path)
-            lines = _truncate(partial, kind, is_compressed=is_compressed)
+            lines = _truncate(partial, kind.block_lines)
         else:
             partial.write_bytes(b"")
             _index_path(partial).unlink(missing_ok=True)
         if record is not None:
             record.write(path)
-        with _name_full_disk(partial), partial.open("ab") as stream, _open_index(partial, kind) as index:
-            sink = (GzipSink if is_compressed else Sink)(stream, lines_written=lines, index=index)
+        with _name_full_disk(partial), partial.open("ab") as stream, _index_path(partial).open("ab") as index:
+            sink = (GzipSink if path.suffix == ".gz" else Sink)(stream, lines_written=lines, index=index)
             yield sink
             sink.end_block()
             sync_stream(stream)
@@ -183,10 +168,6 @@ def _name_full_disk(path: Path) -> Iterator[None]:
         if error.errno not in _DISK_ERRORS or error.filename is not None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
-
-
-def _open_index(partial: Path, kind: OutputFile) -> AbstractContextManager[IO[bytes] | None]:
-    return nullcontext() if kind.has_one_line else _index_path(partial).open("ab")
 
 
 def _check_parquet(path: Path, kind: OutputFile) -> None:
@@ -233,54 +214,11 @@ def open_sink(
             yield sink
 
 
-def _truncate(partial: Path, kind: OutputFile, *, is_compressed: bool) -> int:
-    """Cuts a partial file back to whole blocks of lines and returns the number of input lines in them."""
-    if kind.has_one_line:
-        lines, end = (_compressed_end if is_compressed else _plain_end)(partial, kind.block_lines)
-    else:
-        lines, end = _indexed_end(partial, kind.block_lines)
-    os.truncate(partial, end)
-    return lines
-
-
-def _indexed_end(partial: Path, block_lines: int) -> tuple[int, int]:
-    """The number of input lines in whole blocks, and the size of these blocks in bytes, by the index of blocks."""
+def _truncate(partial: Path, block_lines: int) -> int:
+    """Cuts a partial file back to whole blocks and returns the number of input lines in them."""
     index, size = _index_path(partial), partial.stat().st_size
     entries = index.read_bytes().split(b"\n")[:-1] if index.exists() else []
-    ends = [int(entry) for entry in entries if entry.isdigit()]
-    ends = ends[: next((i for i, end in enumerate(ends) if end > size), len(ends))]
+    ends = list(takewhile(lambda end: end <= size, map(int, takewhile(bytes.isdigit, entries))))
     index.write_bytes(b"".join(b"%d\n" % end for end in ends))
-    return block_lines * len(ends), ends[-1] if ends else 0
-
-
-def _plain_end(partial: Path, block_lines: int) -> tuple[int, int]:
-    """The number of lines in whole blocks, and the size of these blocks in bytes."""
-    lines = position = complete_lines = end = 0
-    with partial.open("rb") as stream:
-        for line in stream:
-            position += len(line)
-            lines += line.endswith(b"\n")
-            if line.endswith(b"\n") and lines % block_lines == 0:
-                complete_lines, end = lines, position
-    return complete_lines, end
-
-
-def _compressed_end(partial: Path, block_lines: int) -> tuple[int, int]:
-    """The number of lines in whole blocks, and the size of these blocks, each of which is a member of the gzip file."""
-    lines = position = complete_lines = end = 0
-    decompressor = zlib.decompressobj(wbits=31)
-    with partial.open("rb") as stream:
-        data = stream.read(1 << 20)
-        while data:
-            try:
-                lines += decompressor.decompress(data).count(b"\n")
-            except zlib.error:
-                break
-            position += len(data) - len(decompressor.unused_data)
-            if decompressor.eof and lines % block_lines == 0:
-                complete_lines, end = lines, position
-            data = decompressor.unused_data if decompressor.eof else b""
-            if decompressor.eof:
-                decompressor = zlib.decompressobj(wbits=31)
-            data = data or stream.read(1 << 20)
-    return complete_lines, end
+    os.truncate(partial, ends[-1] if ends else 0)
+    return block_lines * len(ends)

@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 from treecrf.corpus.inputs import InputFile, find_inputs, total_size
@@ -44,7 +45,7 @@ def parse_files(
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
         try:
             with ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress:
-                line_parser.warn = lambda message: progress.print_message(warn, message)
+                line_parser.warn = partial(progress.print_message, warn)
                 for file, target in jobs:
                     line_parser.parse_file(file, target, progress.add, resume=resume)
         finally:

@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ray
@@ -30,34 +30,24 @@ class _Assignment:
     shard: Shard | None = None
 
 
+@dataclass
 class Driver:
     """Starts workers and gives them shards until every shard is done or has failed."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        shards: Sequence[Shard],
-        options: ParseOptions,
-        cluster: ClusterOptions,
-        devices: Sequence[str],
-        *,
-        report: Report,
-        progress: ProgressBar,
-    ) -> None:
-        self.manifest = manifest
-        self.queue = ShardQueue(shards)
-        self.options = options
-        self.cluster = cluster
-        self.devices = devices
-        self.report = report
-        self.progress = progress
-        self.assignments: dict[Any, _Assignment] = {}  # by the reference to their result
-        self.idle: list[_Assignment] = []
-        self.failed_starts = 0  # since the last worker that started
-        self.shards_done = 0
-        self.lines_done = 0  # lines of finished shards
-        self.shard_lines_done: dict[str, int] = {}  # lines of shards in progress, by output
-        self.progress_requests: dict[Any, str] = {}  # the output by the reference to the answer
+    manifest: Manifest
+    queue: ShardQueue
+    options: ParseOptions
+    cluster: ClusterOptions
+    devices: Sequence[str]
+    report: Report
+    progress: ProgressBar
+    assignments: dict[Any, _Assignment] = field(default_factory=dict)  # by the reference to their result
+    idle: list[_Assignment] = field(default_factory=list)
+    failed_starts: int = 0  # since the last worker that started
+    shards_done: int = 0
+    lines_done: int = 0  # lines of finished shards
+    shard_lines_done: dict[str, int] = field(default_factory=dict)  # lines of shards in progress, by output
+    progress_requests: dict[Any, str] = field(default_factory=dict)  # the output by the reference to the answer
 
     def run(self) -> None:
         """Returns when every shard is done or has failed."""
@@ -93,10 +83,8 @@ class Driver:
     def _start_worker(self, device: str) -> None:
         cpus, gpus = self.cluster.cpus_per_worker, self.cluster.gpus_per_worker if device == "cuda" else 0
         worker = ray.remote(Worker).options(num_cpus=cpus, num_gpus=gpus, max_restarts=0, max_concurrency=2).remote()
-        manifest = self.manifest
-        result = worker.load.remote(
-            self.options, device, manifest.folder, manifest.settings, manifest.inputs, threads=cpus
-        )
+        folder, settings, inputs = self.manifest.folder, self.manifest.settings, self.manifest.inputs
+        result = worker.load.remote(self.options, device, folder, settings, inputs, threads=cpus)
         self.assignments[result] = _Assignment(worker, device)
 
     def _on_result(self, reference: Any) -> None:

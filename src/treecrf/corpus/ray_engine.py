@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from treecrf.corpus.output_record import InputStamp, stamp_file
 from treecrf.corpus.outputs import STDOUT, output_paths
 from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.ray_driver import Driver, Report, summarize_error
-from treecrf.corpus.shards import SHARD_STEP, Shard, cut_shards
+from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, cut_shards
 from treecrf.corpus.worker import PARTIAL_FOLDER
 from treecrf.files import lock_folder, real_path
 
@@ -51,11 +52,12 @@ def parse_shards(
     settings = options.output_settings()
     settings |= {"shard_lines": cluster.shard_lines} if cluster.shard_lines else {}
     paths = [str(real_path(file.path)) for file in files]
-    for file in files:
-        if not file.is_regular:
-            raise ValueError(f"--engine ray reads its inputs more than once, and {file.name} is not a file")
+    if pipe := next((file for file in files if not file.is_regular), None):
+        raise ValueError(f"--engine ray reads its inputs more than once, and {pipe.name} is not a file")
     with lock_folder(folder):
-        is_started = _has_run(folder, resume=resume)
+        is_started = (folder / FILE_NAME).exists()
+        if is_started and not resume:
+            raise FileExistsError(f"{folder} already has a run; continue it with --resume, or choose another folder")
         with _connect(cluster):
             devices = _worker_devices(cluster, device, report)
             stamps = dict(zip(paths, _run_tasks(stamp_file, [(path,) for path in paths]), strict=True))
@@ -72,14 +74,6 @@ def _check_options(cluster: ClusterOptions, device: str | None) -> None:
         raise ValueError(f"--shard-lines is {cluster.shard_lines:,}; expected a multiple of {SHARD_STEP:,}")
     if device not in (None, "cpu", "cuda"):
         raise ValueError(f"--device is {device}; expected cpu or cuda, because Ray assigns the GPUs")
-
-
-def _has_run(folder: Path, *, resume: bool) -> bool:
-    if not (folder / FILE_NAME).exists():
-        return False
-    if not resume:
-        raise FileExistsError(f"{folder} already has a run; continue it with --resume, or choose another folder")
-    return True
 
 
 @contextmanager
@@ -150,15 +144,8 @@ def _finish_run(
     lines = sum(shard.lines for shard in shards)
     try:
         with ProgressBar(lines, unit="lines") as progress:
-            Driver(
-                manifest,
-                shards,
-                options,
-                cluster,
-                devices,
-                report=lambda message: progress.print_message(report, message),
-                progress=progress,
-            ).run()
+            print_above = partial(progress.print_message, report)
+            Driver(manifest, ShardQueue(shards), options, cluster, devices, print_above, progress).run()
     except KeyboardInterrupt:
         report("interrupted; --resume continues the run")
         return 130

@@ -3,13 +3,14 @@
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.measures.intervals import Measure
 from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
 from treecrf.corpus.measures.totals import MEASURES, measures_of_language
-from treecrf.corpus.measures.word_table import WORD_MEASURES, WordMeasures, measure_words
+from treecrf.corpus.measures.word_table import WORD_MEASURES, measure_words
 from treecrf.corpus.progress import ProgressBar
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
@@ -28,87 +29,75 @@ def has_trees(file: InputFile) -> bool:
     return file.path.removesuffix(".gz").endswith(_TREE_SUFFIXES)
 
 
+@dataclass(frozen=True, kw_only=True)
 class TableWriter:
-    """Writes the table of measures as CSV to a stream of bytes.
+    """Writes the table of measures as CSV. Files with trees need no parser. `warn` gets messages about files."""
 
-    Files with trees need no parser. `warn` receives messages about single files.
-    """
+    stream: IO[bytes]
+    parser: Parser | None
+    samples: int
+    seed: int
+    warn: Callable[[str], object]
+    progress: ProgressBar
 
-    def __init__(
-        self, stream: IO[bytes], parser: Parser | None, *, samples: int, seed: int, warn: Callable[[str], object]
-    ) -> None:
-        self._stream = stream
-        self._parser = parser
-        self._samples = samples
-        self._seed = seed
-        self._warn = warn
-        self._names = tuple(MEASURES) if parser is None else measures_of_language(parser.language)
-
-    def write_texts(self, files: Sequence[InputFile], progress: ProgressBar) -> None:
+    def write_texts(self, files: Sequence[InputFile]) -> None:
         """Writes a row for each file."""
-        bounds = [f"{name}_{bound}" for name in self._names for bound in ("low", "high", "pop_low", "pop_high")]
-        self._write_row(["file", *self._names, *bounds])
+        names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)
+        bounds = [f"{name}_{bound}" for name in names for bound in ("low", "high", "pop_low", "pop_high")]
+        self._write_row(["file", *names, *bounds])
         for file in files:
-            measures = self._measure_file(file, progress)
-            values = [_format(measures[name].value) for name in self._names]
-            cells = [cell for name in self._names for cell in _format_bounds(measures[name])]
-            self._write_row([file.name, *values, *cells])
+            by_name = self._measure_file(file)
+            measures = [by_name[name] for name in names]
+            intervals = [interval for measure in measures for interval in (measure.interval, measure.population)]
+            self._write_row([file.name, *(_format(measure.value) for measure in measures), *_bounds(intervals)])
 
-    def write_words(self, files: Sequence[InputFile], progress: ProgressBar) -> None:
+    def write_words(self, files: Sequence[InputFile]) -> None:
         """Writes a row for each word of each file."""
         bounds = [f"{name}_{bound}" for name in WORD_MEASURES for bound in ("low", "high")]
         self._write_row(["file", "sentence", "number", "word", "tag", *WORD_MEASURES, *bounds])
         for file in files:
-            sentences: Iterable[TreeSamples | Tree] = (
-                read_trees(file.path) if has_trees(file) else self._sample(file, progress)
-            )
+            sentences: Iterable[TreeSamples | Tree] = read_trees(file.path) if has_trees(file) else self._sample(file)
             for number, sentence in enumerate(sentences, 1):
                 for row in measure_words(sentence):
-                    self._write_row([file.name, str(number), *_word_cells(row)])
+                    values = (_format(row.values[name]) for name in WORD_MEASURES)
+                    intervals = (row.intervals.get(name) for name in WORD_MEASURES)
+                    cells = [str(number), str(row.number), row.word, row.tag, *values, *_bounds(intervals)]
+                    self._write_row([file.name, *cells])
 
-    def _measure_file(self, file: InputFile, progress: ProgressBar) -> dict[str, Measure]:
+    def _measure_file(self, file: InputFile) -> dict[str, Measure]:
         if has_trees(file):
-            measures = measure_trees(read_trees(file.path), seed=self._seed)
+            measures = measure_trees(read_trees(file.path), seed=self.seed)
         else:
-            assert self._parser is not None, "text needs a parser"
-            samples = self._sample(file, progress)
-            measures = measure_samples(samples, language=self._parser.language, seed=self._seed)
+            assert self.parser is not None, "text needs a parser"
+            samples = self._sample(file)
+            measures = measure_samples(samples, language=self.parser.language, seed=self.seed)
         if not measures["S"].value:
-            self._warn(f"{file.name} has no sentences; its measures are 0")
+            self.warn(f"{file.name} has no sentences; its measures are 0")
         return measures
 
-    def _sample(self, file: InputFile, progress: ProgressBar) -> Iterator[TreeSamples]:
-        assert self._parser is not None, "text needs a parser"
+    def _sample(self, file: InputFile) -> Iterator[TreeSamples]:
+        assert self.parser is not None, "text needs a parser"
         text = read_text(file.path)
-        message = language_warning(text.split(maxsplit=_LANGUAGE_WORDS)[:_LANGUAGE_WORDS], self._parser.language)
+        message = language_warning(text.split(maxsplit=_LANGUAGE_WORDS)[:_LANGUAGE_WORDS], self.parser.language)
         if message:
-            self._warn(f"{file.name}: {message}")
-        samples = sample_text(self._parser, text, samples=self._samples, seed=self._seed)
+            self.warn(f"{file.name}: {message}")
+        samples = sample_text(self.parser, text, samples=self.samples, seed=self.seed)
         try:
             for sentence in samples:
                 yield sentence
-                progress.add(1, sum(map(len, sentence.words)) + len(sentence.words))
+                self.progress.add(1, sum(map(len, sentence.words)) + len(sentence.words))
         except ValueError as error:
             raise ValueError(f"{file.name}: {error}") from error
 
     def _write_row(self, cells: Sequence[str]) -> None:
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
-        self._stream.write(line.getvalue().encode("utf-8", "surrogateescape"))
+        self.stream.write(line.getvalue().encode("utf-8", "surrogateescape"))
 
 
-def _word_cells(row: WordMeasures) -> list[str]:
-    values = [_format(row.values[name]) for name in WORD_MEASURES]
-    bounds = [cell for name in WORD_MEASURES for cell in _format_interval(row.intervals.get(name))]
-    return [str(row.number), row.word, row.tag, *values, *bounds]
-
-
-def _format_bounds(measure: Measure) -> list[str]:
-    return [*_format_interval(measure.interval), *_format_interval(measure.population)]
-
-
-def _format_interval(interval: Interval | None) -> list[str]:
-    return ["", ""] if interval is None else [_format(interval.low), _format(interval.high)]
+def _bounds(intervals: Iterable[Interval | None]) -> Iterator[str]:
+    for interval in intervals:
+        yield from ("", "") if interval is None else map(_format, interval)
 
 
 def _format(value: float) -> str:
