@@ -21,8 +21,8 @@ from treecrf.cli import main
 from treecrf.corpus.manifest import FILE_NAME
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.output_record import model_digest, stamp_file
+from treecrf.corpus.ray_driver import PARTIAL_FOLDER, Worker
 from treecrf.corpus.shards import SHARD_STEP, Shard
-from treecrf.corpus.worker import PARTIAL_FOLDER, Worker
 from treecrf.threads import num_threads, set_num_threads
 
 TREES = toy_trees(60, seed=3, max_words=8)

@@ -16,7 +16,6 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf bench`."""
     add = parser.add_argument
     add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     add("--sentences", type=int, metavar="N", help="number of sentences (default: 20,000 on a GPU, 500 on a CPU)")

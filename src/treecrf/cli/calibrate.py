@@ -29,7 +29,6 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf calibrate`."""
     add = parser.add_argument
     add("model", metavar="MODEL", help="an installed model or a folder")
     add("dev", nargs="+", metavar="DEV", help="gold trees to calibrate on, which the model was not trained on")

@@ -10,7 +10,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf completion`."""
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
 
 

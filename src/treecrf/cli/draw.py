@@ -40,7 +40,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf draw`."""
     add = parser.add_argument
     add("input", nargs="?", default=_STDIO, metavar="INPUT", help="a file, plain or gzipped, or - (default: -)")
     add("-o", "--output", default=_STDIO, metavar="OUT", help=".svg, .png, .pdf, .html, .tex or .txt (default: -)")

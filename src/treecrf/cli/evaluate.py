@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf evaluate`."""
     add = parser.add_argument
     add("gold", metavar="GOLD", help="gold trees, one per line or indented, plain or gzipped; - is standard input")
     add("predicted", nargs="?", metavar="PREDICTED", help="predicted trees in the same order")

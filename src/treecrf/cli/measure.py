@@ -32,7 +32,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf measure`."""
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="TABLE", help="the table (default: standard output)")

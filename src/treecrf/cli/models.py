@@ -16,7 +16,6 @@ _PACKAGE_HEADER = ("not installed", "language", "license", "command", "contents"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf models`."""
     parser.add_argument("name", nargs="?", metavar="MODEL", help="an installed model or a folder: print its card")
     parser.add_argument("--labels", action="store_true", help="explain the labels and tags of MODEL instead")
 

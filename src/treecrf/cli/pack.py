@@ -14,7 +14,6 @@ _LARGEST_STEP = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf pack`."""
     add = parser.add_argument
     add("run_folder", type=Path, metavar="RUN", help="a training run; without OUT or with --package, also a model")
     add("out", type=Path, nargs="?", metavar="OUT", help="a folder with the model's name (default: renew RUN's card)")

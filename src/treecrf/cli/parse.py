@@ -28,7 +28,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf parse`."""
     add = parser.add_argument
     add("input", nargs="*", metavar="INPUT", help="files, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="OUT", help="a file, or a folder for several inputs (default: -)")

@@ -9,7 +9,6 @@ _PANELS = {"loss": "training loss", "dev_f": "dev F"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf plot`."""
     parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help=f"a training folder, or its {_METRICS}")
     parser.add_argument("-o", "--output", type=Path, default=Path("curves.svg"), help="an .svg, .png or .pdf file")
     parser.add_argument("--by", choices=["epoch", "step"], default="epoch", help="unit of the x axis")

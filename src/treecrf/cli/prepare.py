@@ -26,7 +26,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf prepare`."""
     add = parser.add_argument
     add("corpus", metavar="CORPUS", choices=[*RELEASES, *_WITHOUT_RELEASE], help="the treebank; see below")
     add("paths", metavar="PATH", nargs="+", help="SOURCE OUT: the folder of a release, and the output folder")

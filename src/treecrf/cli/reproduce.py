@@ -28,7 +28,6 @@ example:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf reproduce`."""
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="a treebank: train, dev and test as .mrg or .mrg.gz")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder for the runs and the report")

@@ -8,7 +8,6 @@ from treecrf.trees.treebank.samples import FOLDER, names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf samples`."""
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), metavar="DIR", help="(default: this folder)")
 
 

@@ -49,7 +49,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf search`."""
     parser.usage = "treecrf search [options] PATTERN [FILE ...]\n       treecrf search --surgery SCRIPT [FILE ...]"
     add = parser.add_argument
     add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")

@@ -15,7 +15,6 @@ _TOKEN_VARIABLE = "TREECRF_TOKEN"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf serve`."""
     add = parser.add_argument
     add("--host", default="127.0.0.1", metavar="H", help="address to listen on (default: %(default)s, local only)")
     add("--port", metavar="P", help="port to listen on; 0: a free port (default: 8000, or 9000 with --corenlp)")

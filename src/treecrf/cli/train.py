@@ -23,7 +23,6 @@ _REFRESH_SECONDS = 0.1  # between two updates of the progress bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `treecrf train`."""
     add = parser.add_argument
     recipe_help = (
         "a .toml file with [data], [model] and [train], or a folder with train.mrg, dev.mrg and test.mrg, whose "

@@ -1,7 +1,6 @@
 """The progress of a run on a terminal: the part that is done, the speed and the time left."""
 
 import sys
-import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +10,7 @@ _REFRESH_SECONDS = 1.0
 
 
 def format_progress(*, done: int, unit: str, seconds: float, seconds_left: float | None) -> str:
-    """The progress in words.
+    """The number of things that are done, the speed, and the time left or used.
 
     >>> format_progress(done=1200, unit="sentences", seconds=3.0, seconds_left=61.2)
     '1,200 sentences, 400 sentences/s, 0:01:01 left'
@@ -30,7 +29,6 @@ class TerminalBar:
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, bar_format=bar_format, dynamic_ncols=True, mininterval=0)
-        self.is_shown = self._bar is not None
 
     def show(self, done: int, total: int | None, text: str, *, title: str = "") -> None:
         """Sets the length of the bar and the texts beside it."""
@@ -58,7 +56,7 @@ class TerminalBar:
 
 
 class ProgressBar(TerminalBar):
-    """Shows a progress bar and refreshes it every second.
+    """Shows a progress bar, which is refreshed once a second.
 
     `total` is the work of the whole run in some unit, such as bytes; without it, the time left is unknown. `unit` is
     the name of the things that are counted, such as sentences.
@@ -69,32 +67,26 @@ class ProgressBar(TerminalBar):
         self._total = total
         self._unit = unit
         self._count = self._work = self._skipped_work = 0
-        self._started = time.monotonic()
-        self._stop = threading.Event()
-        self._ticker = threading.Thread(target=self._tick, daemon=True)
-        if self.is_shown:
-            self._ticker.start()
+        self._started = self._refreshed = time.monotonic()
 
     def __enter__(self) -> "ProgressBar":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        if self.is_shown:
-            self._ticker.join()
-            self._refresh()
-            self.close()
+        self._refresh()
+        self.close()
 
     def add(self, count: int, work: int) -> None:
         """Counts sentences and their work. Work without sentences was done by an earlier run."""
-        self._count += count
-        self._work += work
         if not count:
             self._skipped_work += work
+        self.set(self._count + count, self._work + work)
 
     def set(self, count: int, work: int) -> None:
         """Sets the numbers of sentences and of work that are done."""
         self._count, self._work = count, work
+        if time.monotonic() - self._refreshed >= _REFRESH_SECONDS:
+            self._refresh()
 
     def text(self) -> str:
         """The progress in words."""
@@ -104,9 +96,6 @@ class ProgressBar(TerminalBar):
             left = max(self._total - self._work, 0) * seconds / own_work
         return format_progress(done=self._count, unit=self._unit, seconds=seconds, seconds_left=left)
 
-    def _tick(self) -> None:
-        while not self._stop.wait(_REFRESH_SECONDS):
-            self._refresh()
-
     def _refresh(self) -> None:
+        self._refreshed = time.monotonic()
         self.show(min(self._work, self._total) if self._total else self._work, self._total, self.text())
