@@ -1,4 +1,4 @@
-"""Checkpoints: their names in the file, and runs of version 0.1."""
+"""Tests of checkpoints."""
 
 from pathlib import Path
 
@@ -11,16 +11,16 @@ from treecrf.training.checkpoint import STATE, TrainState
 from treecrf.training.tensor_io import read_safetensors, to_safetensors
 
 
-def test_checkpoints_have_the_names_of_version_0_1(tmp_path: Path) -> None:
+def test_a_checkpoint_has_weights_averages_optimizer_and_counters(tmp_path: Path) -> None:
     fit(small_recipe(epochs=1, ema_decay=0.9), tmp_path, device="cpu")
     tensors, notes = read_safetensors(tmp_path / STATE)
-    assert {name.partition(".")[0] for name in tensors} == {"model", "average", "optimizer"}
-    assert notes.keys() == {"position"}
+    assert {name.partition(".")[0] for name in tensors} == {"model", "ema", "optimizer"}
+    assert notes.keys() == {"counters"}
     counters = "epoch batch step best_epoch best_f loss seen_loss seen_batches sentences seconds records"
-    assert list(notes["position"]) == counters.split()
+    assert list(notes["counters"]) == counters.split()
 
 
-@pytest.mark.parametrize("notes", [{}, {"position": {"chapter": 1}}])
+@pytest.mark.parametrize("notes", [{}, {"counters": {"chapter": 1}}])
 def test_a_checkpoint_without_counters_is_an_error(tmp_path: Path, notes: dict[str, object]) -> None:
     fit(small_recipe(epochs=1), tmp_path, device="cpu")
     tensors, _ = read_safetensors(tmp_path / STATE)

@@ -180,7 +180,7 @@ def without_times(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def checkpoint_without_times(folder: Path) -> Any:
     tensors, notes = read_safetensors(folder / STATE)
-    counters = {name: value for name, value in notes["position"].items() if name != "seconds"}
+    counters = {name: value for name, value in notes["counters"].items() if name != "seconds"}
     return counters, {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 

@@ -19,8 +19,7 @@ from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.evalb.rules import NAMED
 
 RECIPE, STATE, INPUTS, RULES = "recipe.toml", "state.safetensors", "inputs.json", "rules.prm"
-# names in the file, as version 0.1 wrote them
-_MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "average", "optimizer", "position"
+_MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "ema", "optimizer", "counters"  # names in the file
 _CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
 
 
@@ -85,7 +84,7 @@ def read_rules(folder: Path, recipe: Recipe) -> Rules:
 def _check_inputs(folder: Path, digests: Mapping[str, str]) -> None:
     path = folder / INPUTS
     if not path.exists():
-        return  # a run of version 0.2, or one that was stopped before its first step
+        return  # a run that was stopped before its first step
     old_digests = json.loads(path.read_bytes())
     changed = [name for name, digest in digests.items() if old_digests.get(name, digest) != digest]
     if changed:

@@ -1,6 +1,7 @@
 """Model cards: the data, the recipe and the scores of a model."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ class TreebankScore:
     evalb_f1: float  # punctuation is deleted by the predicted tags
     evalb_interval: tuple[float, float]
     skipped: int  # sentences that EVALB does not score, because a punctuation tag is wrong
-    tagging: float  # tagging accuracy of the sentences that EVALB scores
+    tagging: float | None  # tagging accuracy of the sentences that EVALB scores; None if the model has no tagger
     lower_f1: float  # over all sentences, with the words in lower case
     seen: int
     seen_long: int  # seen sentences of at least LONG words
@@ -108,6 +109,14 @@ class ModelSpeed:
     peak_memory: int | None  # of a process that parses on a CPU, in bytes; None if it was not measured
 
 
+_PART_TYPES: dict[str, Callable[..., object]] = {
+    "data": TreebankInfo,
+    "scores": TreebankScore,
+    "well_formedness": TreebankWellFormedness,
+    "calibration": TreebankCalibration,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
     """A model card; the fields are the keys of card.json."""
@@ -133,12 +142,9 @@ class ModelCard:
         fields = parse_json(read_regular_file(path), path)
         try:
             fields["purpose"] = Purpose(**fields["purpose"])
-            fields["data"] = tuple(TreebankInfo(**entry) for entry in fields["data"])
-            fields["scores"] = tuple(TreebankScore(**entry) for entry in fields["scores"])
-            forms = fields.pop("well_formedness", ())  # cards of version 0.1 have none
-            fields["well_formedness"] = tuple(TreebankWellFormedness(**entry) for entry in forms)
-            fields["calibration"] = tuple(TreebankCalibration(**entry) for entry in fields.get("calibration", ()))
-            fields["speed"] = ModelSpeed(**fields["speed"]) if fields.get("speed") else None
+            for name, kind in _PART_TYPES.items():
+                fields[name] = tuple(kind(**part) for part in fields[name])
+            fields["speed"] = ModelSpeed(**fields["speed"]) if fields["speed"] else None
             card = ModelCard(**fields)
             card.check_types()
             return card

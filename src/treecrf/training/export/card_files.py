@@ -16,6 +16,7 @@ from treecrf.parser.models.model_card import (
     TreebankWellFormedness,
     format_megabytes,
 )
+from treecrf.training.markdown import markdown_table
 
 _CITATION = """\
 If you use this model, please name treecrf and its version, the treebanks above, and the paper that describes the
@@ -31,18 +32,20 @@ def save_card(card: ModelCard, folder: Path) -> None:
 
 
 def to_markdown(card: ModelCard) -> str:
-    """The card as Markdown."""
+    """Formats the card as Markdown."""
     return "\n".join(_lines(card)) + "\n"
 
 
 def _lines(card: ModelCard) -> Iterator[str]:
     purpose = card.purpose
     yield from (f"# {card.name}", "", purpose.summary, "")
-    yield from ("| | |", "|---|---|")
-    yield f"| language | {purpose.language} |"
-    yield f"| license | {purpose.license}: {purpose.license_reason} |"
-    yield f"| size | {format_megabytes(card.size)}: large matrices in bytes, with one scale for each row |"
-    yield f"| made with | treecrf {card.version}, commit {card.commit or 'unknown'} |"
+    facts = {
+        "language": purpose.language,
+        "license": f"{purpose.license}: {purpose.license_reason}",
+        "size": f"{format_megabytes(card.size)}: large matrices in bytes, with one scale for each row",
+        "made with": f"treecrf {card.version}, commit {card.commit or 'unknown'}",
+    }
+    yield from markdown_table(["", ""], facts.items())
     yield from ("", "## Use", "", purpose.uses, "")
     yield from ("```console", f"$ treecrf parse --model {card.name} FILE", "```", "")
     if card.scores:
@@ -68,37 +71,42 @@ def _score_lines(scores: Sequence[TreebankScore]) -> Iterator[str]:
     yield "over sentences), measured with the files of this folder. EVALB deletes punctuation by the predicted tags and"
     yield "skips sentences in which a wrong punctuation tag changes the length."
     yield ""
-    yield from _table(
+    yield from markdown_table(
         ("test set", "sentences", "F1", "EVALB's F1", "skipped by EVALB", "tagging accuracy", "F1, lower-cased words"),
         (
             (
                 *(score.name, str(score.sentences), f"{score.f1:.2f} ({_format_interval(score.interval)})"),
                 *(f"{score.evalb_f1:.2f} ({_format_interval(score.evalb_interval)})", str(score.skipped)),
-                *(f"{score.tagging:.2f}", f"{score.lower_f1:.2f}"),
+                *("gold tags" if score.tagging is None else f"{score.tagging:.2f}", f"{score.lower_f1:.2f}"),
             )
             for score in scores
         ),
     )
     yield ""
-    yield "Test sentences whose words, regardless of case, are those of a sentence in the training data:"
+    yield "Test sentences that also occur in the training data, regardless of case:"
     yield ""
-    yield from _table(
+    yield from markdown_table(
         ("test set", "in the training data", f"of {LONG} words or more", "F1 without them"),
         ((score.name, str(score.seen), str(score.seen_long), f"{score.unseen_f1:.2f}") for score in scores),
     )
+
+
+def _format_interval(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return f"{low:.2f} to {high:.2f}"
 
 
 def _well_formedness_lines(entries: Sequence[TreebankWellFormedness]) -> Iterator[str]:
     names = list(dict.fromkeys(name for entry in entries for name in entry.violations))
     if names:
         yield "Ill-formed trees have a structure that the annotation guidelines of the Penn Treebank exclude."
-    yield "Unseen productions are those of no training tree. The first figure is that of the gold trees, the second"
-    yield "that of the trees of this model."
+    yield "Unseen productions occur in no training tree. The first figure is for the gold trees, the second for"
+    yield "the trees of this model."
     yield ""
     rows = [_well_formedness_cells(entry) for entry in entries]
     titles = ["test set", "trees", "ill-formed", *names, "unseen productions"]
     titles = [title for title in titles if any(title in row for row in rows)]
-    yield from _table(titles, ([row.get(title, "") for title in titles] for row in rows))
+    yield from markdown_table(titles, ([row.get(title, "") for title in titles] for row in rows))
 
 
 def _well_formedness_cells(entry: TreebankWellFormedness) -> dict[str, str]:
@@ -115,16 +123,18 @@ def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:
     yield "Expected calibration error: the mean difference between the probability of a prediction and the share of"
     yield "correct predictions, in 15 bins. The calibration was fitted on development sets."
     yield ""
-    yield from _table(
-        ("test set", "sentences", "constituents", "error, labeled constituents", "error, whole trees"),
-        (
-            (
-                *(entry.name, str(entry.sentences), str(entry.constituents)),
-                *(f"{entry.constituent_error:.4f}", f"{entry.tree_error:.4f}"),
-            )
-            for entry in entries
-        ),
-    )
+    head = ("test set", "sentences", "constituents", "error, labeled constituents", "error, whole trees")
+    rows = [
+        [
+            entry.name,
+            str(entry.sentences),
+            str(entry.constituents),
+            f"{entry.constituent_error:.4f}",
+            f"{entry.tree_error:.4f}",
+        ]
+        for entry in entries
+    ]
+    yield from markdown_table(head, rows)
 
 
 def _speed_lines(speed: ModelSpeed | None, others: Iterable[str]) -> Iterator[str]:
@@ -136,20 +146,11 @@ def _speed_lines(speed: ModelSpeed | None, others: Iterable[str]) -> Iterator[st
     yield from (f"- {other}" for other in others)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    for row in (head, ["---"] * len(head), *rows):
-        yield f"| {' | '.join(row)} |"
-
-
-def _format_interval(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{low:.2f} to {high:.2f}"
-
-
 def _data_lines(card: ModelCard) -> Iterator[str]:
-    yield from ("| treebank | source | license | commercial use |", "|---|---|---|---|")
-    for treebank in card.data:
-        yield f"| {treebank.title} | {treebank.source} | {treebank.license} | {treebank.commercial} |"
+    yield from markdown_table(
+        ("treebank", "source", "license", "commercial use"),
+        ((treebank.title, treebank.source, treebank.license, treebank.commercial) for treebank in card.data),
+    )
     purpose = card.purpose
     if purpose.encoder:
         yield from ("", f"Fine-tuned from {purpose.encoder} ({purpose.encoder_license}).")

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import device_name
-from treecrf.parser.evaluate import evaluate_parser
+from treecrf.parser.evaluate import evaluate_parser, has_own_tags
 from treecrf.parser.models.model_card import (
     LONG,
     ModelSpeed,
@@ -146,7 +146,7 @@ def _score(
         evalb_f1=evalb.f1,
         evalb_interval=_interval(evalb),
         skipped=evalb.all.sentences - evalb.all.valid,
-        tagging=evalb.all.tagging_accuracy,
+        tagging=evalb.all.tagging_accuracy if has_own_tags(parser) else None,
         lower_f1=lowercase_scores.all_sentences.f1,
         seen=len(seen),
         seen_long=sum(len(tree.words) >= LONG for tree in seen),

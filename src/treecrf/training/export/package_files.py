@@ -13,7 +13,6 @@ from treecrf.parser.models.registry import NAME, PREFIX
 from treecrf.parser.storage import ParserState
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
-_FIRST_VERSION = "0.2.0"  # of treecrf that finds model packages
 _LICENSE, _PAGE = "LICENSE.txt", "README.md"
 _PRIVATE = "Private :: Do Not Upload"  # registries refuse a package with this classifier
 
@@ -73,13 +72,12 @@ def _requirement(card: ModelCard, state: ParserState) -> str:
     """The requirement of treecrf: the version that made the model, and the extras that the model needs for raw text."""
     if not _VERSION.fullmatch(card.version):
         raise ValueError(f"the card of {card.name} has the version {card.version!r:.100}; expected that of treecrf")
-    version = _FIRST_VERSION if card.version.startswith("0.1.") else card.version
     extras = []
     if state.config.language == "zh" or state.config.normalization == "simplified":
         extras.append("zh")
     if state.config.model.transformer and state.bert is None:
         extras.append("transformers")
-    return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={version}"
+    return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={card.version}"
 
 
 def _pyproject_lines(names: PackageNames, card: ModelCard, requirement: str) -> Iterator[str]:
