@@ -53,7 +53,7 @@ class LabelTest:
         """The only labels that match, or None if the test is not a set of labels."""
         if self.ignores_case or self.literals is None:
             return None
-        has_escape = any("/" in literal or "*" in literal for literal in self.literals)  # see tested_string
+        has_escape = any("/" in literal or "*" in literal for literal in self.literals)  # see searched_string
         return None if has_escape else self.literals
 
     def matches(self, value: str) -> bool:
@@ -138,13 +138,13 @@ def basic_category(label: str) -> str:
 def matching_labels(label: Label, strings: Sequence[str]) -> list[bool]:
     """Whether each string matches a label, with its negation and its basic category."""
     matches = label_test(label).matches
-    return [matches(tested_string(label, value)) != label.is_negated for value in strings]
+    return [matches(searched_string(label, value)) != label.is_negated for value in strings]
 
 
-def tested_string(label: Label, value: str) -> str:
+def searched_string(label: Label, value: str) -> str:
     r"""The string that a label is tested on: a slash or a star is without its backslash, as after Tregex's reader.
 
-    >>> tested_string(Label("regex", "^1/2$"), r"1\/2")
+    >>> searched_string(Label("regex", "^1/2$"), r"1\/2")
     '1/2'
     """
     if "\\" in value:
@@ -155,4 +155,4 @@ def tested_string(label: Label, value: str) -> str:
 def group_texts(label: Label, number: int) -> Callable[[str], str | None]:
     """A function from a matching string to the text of one of its groups."""
     test = label_test(label)
-    return lambda value: test.group(tested_string(label, value), number)
+    return lambda value: test.group(searched_string(label, value), number)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treecrf.trees.search.forest import Forest
-from treecrf.trees.search.labels import Label, basic_category, group_texts, label_test, tested_string
+from treecrf.trees.search.labels import Label, basic_category, group_texts, label_test, searched_string
 from treecrf.trees.search.relations import RELATIONS, NodeArrays, Step
 from treecrf.trees.search.syntax import Expression, NodePattern
 
@@ -134,4 +134,4 @@ class _TreeMatcher:
 
 
 def _matches_string(label: Label, value: str) -> bool:
-    return label_test(label).matches(tested_string(label, value))
+    return label_test(label).matches(searched_string(label, value))

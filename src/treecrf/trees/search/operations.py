@@ -1,8 +1,8 @@
 """Tsurgeon's operations on mutable trees. Each one changes the tree in place."""
 
 import re
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 from treecrf.trees.search.edit import EditNode
 from treecrf.trees.search.errors import SurgeryError
@@ -53,17 +53,20 @@ class AuxiliaryTree(NamedTuple):
     names: dict[str, EditNode]
 
     def copy_into(self, state: EditState) -> "AuxiliaryTree":
-        """A copy of the tree; its names become names of the tree under surgery."""
+        """Copies the tree; its names become names of the tree under surgery."""
         root, copies = self.root.copy_with_map()
         names = {name: copies[id(node)] for name, node in self.names.items()}
         state.names.update(names)
         return AuxiliaryTree(root, self.foot and copies[id(self.foot)], names)
 
 
-class Operation(Protocol):
-    """An operation of surgery."""
+Operation = Callable[[EditState], None]
+Source = str | AuxiliaryTree  # the name of a node, or a tree
 
-    def apply(self, state: EditState) -> None: ...
+
+def copy_source(source: Source, state: EditState) -> EditNode:
+    """Copies the node with a name, or a tree."""
+    return state.node(source).copy() if isinstance(source, str) else source.copy_into(state).root
 
 
 class Location(NamedTuple):
@@ -74,7 +77,7 @@ class Location(NamedTuple):
     name: str
 
     def find(self, state: EditState) -> tuple[EditNode, int]:
-        """The parent and the number of the new child."""
+        """Returns the parent and the number of the new child."""
         node = state.node(self.name)
         if self.relation == ">":
             count = len(node.children)
@@ -87,209 +90,137 @@ class Location(NamedTuple):
         return node.parent, node.index() + (self.relation == "$-")
 
 
-@dataclass(frozen=True)
-class Delete:
-    """Deletes nodes with everything below; `prune` also deletes ancestors that have no children left."""
-
-    names: list[str]
-    prunes: bool = False
-
-    def apply(self, state: EditState) -> None:
-        for name in self.names:
-            parent = state.remove(state.node(name))
-            if self.prunes:
-                prune(state, parent)
+def delete(names: list[str], state: EditState, *, prunes: bool = False) -> None:
+    """Deletes nodes with everything below; `prunes` also deletes ancestors that have no children left."""
+    for name in names:
+        parent = state.remove(state.node(name))
+        if prunes:
+            prune(parent, state)
 
 
-def prune(state: EditState, node: EditNode | None) -> None:
+def prune(node: EditNode | None, state: EditState) -> None:
     """Removes a node without children, and the ancestors that have none after that."""
     while node is not None and not node.children:
         node = state.remove(node)
 
 
-@dataclass(frozen=True)
-class Excise:
-    """Removes the nodes from `top` down to `bottom`; the children of `bottom` take the place of `top`."""
-
-    top: str
-    bottom: str
-
-    def apply(self, state: EditState) -> None:
-        top, bottom = state.node(self.top), state.node(self.bottom)
-        if not any(node is top for node in bottom.ancestors()):
-            raise SurgeryError(f"excise: {self.top} ({top.label!r}) does not dominate {self.bottom} ({bottom.label!r})")
-        state.replace(top, list(bottom.children))
+def excise(top_name: str, bottom_name: str, state: EditState) -> None:
+    """Removes the nodes from the top down to the bottom; the children of the bottom take the place of the top."""
+    top, bottom = state.node(top_name), state.node(bottom_name)
+    if not any(node is top for node in bottom.ancestors()):
+        raise SurgeryError(f"excise: {top_name} ({top.label!r}) does not dominate {bottom_name} ({bottom.label!r})")
+    state.replace(top, list(bottom.children))
 
 
-@dataclass(frozen=True)
-class Relabel:
+def relabel(name: str, label: str, state: EditState) -> None:
     """Gives a node a new label."""
-
-    name: str
-    label: str
-
-    def apply(self, state: EditState) -> None:
-        state.node(self.name).label = self.label
+    state.node(name).label = label
 
 
-@dataclass(frozen=True)
-class ReplaceInLabel:
+def replace_in_label(name: str, regex: re.Pattern[str], replacement: str, state: EditState) -> None:
     """Replaces every match of a regular expression in a node's label."""
-
-    name: str
-    regex: re.Pattern[str]
-    replacement: str
-
-    def apply(self, state: EditState) -> None:
-        node = state.node(self.name)
-        node.label = self.regex.sub(lambda match: self._text(match, state), node.label)
-
-    def _text(self, match: re.Match[str], state: EditState) -> str:
-        pieces = []
-        for number, name, variable, escaped, plain in _REPLACEMENT.findall(self.replacement):
-            if number:
-                pieces.append(match[int(number)] or "")
-            elif name:
-                pieces.append(state.node(name).label)
-            elif variable:
-                pieces.append(state.variables.get(variable, ""))
-            else:
-                pieces.append(escaped or plain)
-        return "".join(pieces)
+    node = state.node(name)
+    node.label = regex.sub(lambda match: _replacement_text(replacement, match, state), node.label)
 
 
-@dataclass(frozen=True)
-class Insert:
-    """Inserts a tree, or a copy of a node, at a place."""
-
-    source: "str | AuxiliaryTree"
-    location: Location
-
-    def apply(self, state: EditState) -> None:
-        node = state.node(self.source).copy() if isinstance(self.source, str) else self.source.copy_into(state).root
-        parent, index = self.location.find(state)
-        parent.insert(index, node)
-
-
-@dataclass(frozen=True)
-class Move:
-    """Moves a node to a place; `moveprune` also prunes its old parent."""
-
-    name: str
-    location: Location
-    prunes: bool = False
-
-    def apply(self, state: EditState) -> None:
-        node = state.node(self.name)
-        if any(ancestor is node for ancestor in state.node(self.location.name).ancestors()):
-            raise SurgeryError(f"move: {self.location.name} is {self.name} or is inside of it")
-        old_parent = state.remove(node)
-        parent, index = self.location.find(state)
-        parent.insert(index, node)
-        if self.prunes:
-            prune(state, old_parent)
-
-
-@dataclass(frozen=True)
-class Replace:
-    """Replaces a node with a copy of another node, or with trees."""
-
-    name: str
-    sources: "list[str | AuxiliaryTree]"
-
-    def apply(self, state: EditState) -> None:
-        copies = [
-            state.node(source).copy() if isinstance(source, str) else source.copy_into(state).root
-            for source in self.sources
-        ]
-        state.replace(state.node(self.name), copies)
-
-
-@dataclass(frozen=True)
-class CreateSubtree:
-    """Puts a node, or sisters from one to another, below a new node, or below the foot of a tree."""
-
-    tree: AuxiliaryTree
-    first: str
-    last: str
-
-    def apply(self, state: EditState) -> None:
-        first, last = state.node(self.first), state.node(self.last)
-        if first.parent is not last.parent:
-            names = f"{self.first} ({first.label!r}) and {self.last} ({last.label!r})"
-            raise SurgeryError(f"createSubtree: {names} are no sisters")
-        tree = self.tree.copy_into(state)
-        foot = tree.foot or tree.root
-        start, end = sorted((first.index(), last.index()))
-        parent, nodes = first.parent, first.siblings()[start : end + 1]
-        if parent is None:
-            state.root = tree.root
+def _replacement_text(replacement: str, match: re.Match[str], state: EditState) -> str:
+    pieces = []
+    for number, name, variable, escaped, plain in _REPLACEMENT.findall(replacement):
+        if number:
+            pieces.append(match[int(number)] or "")
+        elif name:
+            pieces.append(state.node(name).label)
+        elif variable:
+            pieces.append(state.variables.get(variable, ""))
         else:
-            parent.set_children([*parent.children[:start], tree.root, *parent.children[end + 1 :]])
-        foot.set_children(nodes)
+            pieces.append(escaped or plain)
+    return "".join(pieces)
 
 
-@dataclass(frozen=True)
-class Adjoin:
+def insert(source: Source, location: Location, state: EditState) -> None:
+    """Inserts a tree, or a copy of a node, at a place."""
+    node = copy_source(source, state)
+    parent, index = location.find(state)
+    parent.insert(index, node)
+
+
+def move(name: str, location: Location, state: EditState, *, prunes: bool = False) -> None:
+    """Moves a node to a place; `prunes` also prunes its old parent."""
+    node = state.node(name)
+    if any(ancestor is node for ancestor in state.node(location.name).ancestors()):
+        raise SurgeryError(f"move: {location.name} is {name} or is inside of it")
+    old_parent = state.remove(node)
+    parent, index = location.find(state)
+    parent.insert(index, node)
+    if prunes:
+        prune(old_parent, state)
+
+
+def replace(name: str, sources: list[Source], state: EditState) -> None:
+    """Replaces a node with a copy of another node, or with trees."""
+    copies = [copy_source(source, state) for source in sources]
+    state.replace(state.node(name), copies)
+
+
+def create_subtree(auxiliary: AuxiliaryTree, first_name: str, last_name: str, state: EditState) -> None:
+    """Puts a node, or sisters from one to another, below the foot of a tree."""
+    first, last = state.node(first_name), state.node(last_name)
+    if first.parent is not last.parent:
+        names = f"{first_name} ({first.label!r}) and {last_name} ({last.label!r})"
+        raise SurgeryError(f"createSubtree: {names} are no sisters")
+    tree = auxiliary.copy_into(state)
+    start, end = sorted((first.index(), last.index()))
+    parent, nodes = first.parent, first.siblings()[start : end + 1]
+    if parent is None:
+        state.root = tree.root
+    else:
+        parent.set_children([*parent.children[:start], tree.root, *parent.children[end + 1 :]])
+    (tree.foot or tree.root).set_children(nodes)
+
+
+def adjoin(auxiliary: AuxiliaryTree, name: str, state: EditState, *, keeps: str = "") -> None:
     """Adjoins an auxiliary tree to a node, whose children go below the foot.
 
     The node disappears; with `keeps` "head" it becomes the root of the tree, with "foot" the foot.
     """
-
-    tree: AuxiliaryTree
-    name: str
-    keeps: str = ""
-
-    def apply(self, state: EditState) -> None:
-        node = state.node(self.name)
-        tree = self.tree.copy_into(state)
-        assert tree.foot is not None  # the parser requires one
-        if self.keeps == "head":
-            children, node.children = node.children, []
-            node.set_children(tree.root.children)
-            (node if tree.foot is tree.root else tree.foot).set_children(children)
-        elif self.keeps == "foot":
-            if tree.foot is not tree.root:
-                state.replace(node, [tree.root])
-                parent = tree.foot.parent
-                assert parent is not None
-                parent.set_children([node if child is tree.foot else child for child in parent.children])
-        else:
-            children = node.children
+    node = state.node(name)
+    tree = auxiliary.copy_into(state)
+    assert tree.foot is not None  # the parser requires one
+    if keeps == "head":
+        children, node.children = node.children, []
+        node.set_children(tree.root.children)
+        (node if tree.foot is tree.root else tree.foot).set_children(children)
+    elif keeps == "foot":
+        if tree.foot is not tree.root:
             state.replace(node, [tree.root])
-            tree.foot.set_children(children)
-            tree.foot.is_word = not children
+            parent = tree.foot.parent
+            assert parent is not None
+            parent.set_children([node if child is tree.foot else child for child in parent.children])
+    else:
+        children = node.children
+        state.replace(node, [tree.root])
+        tree.foot.set_children(children)
+        tree.foot.is_word = not children
 
 
-@dataclass(frozen=True)
-class Coindex:
+def coindex(names: list[str], state: EditState) -> None:
     """Appends one new index, such as -3, to the labels of nodes."""
-
-    names: list[str]
-
-    def apply(self, state: EditState) -> None:
-        assert state.root is not None
-        matches = (_INDEX.search(node.label) for node in state.root.walk())
-        index = 1 + max((int(match[1]) for match in matches if match), default=0)
-        for name in self.names:
-            state.node(name).label += f"-{index}"
+    assert state.root is not None
+    matches = (_INDEX.search(node.label) for node in state.root.walk())
+    index = 1 + max((int(match[1]) for match in matches if match), default=0)
+    for name in names:
+        state.node(name).label += f"-{index}"
 
 
-@dataclass(frozen=True)
-class IfExists:
+def if_exists(name: str, operations: list[Operation], state: EditState) -> None:
     """Applies operations if the match has a node with a name."""
-
-    name: str
-    operations: "list[Operation]"
-
-    def apply(self, state: EditState) -> None:
-        if self.name in state.names:
-            apply_all(self.operations, state)
+    if name in state.names:
+        apply_all(operations, state)
 
 
-def apply_all(operations: "list[Operation]", state: EditState) -> None:
+def apply_all(operations: list[Operation], state: EditState) -> None:
     """Applies operations in turn, until one deletes the tree."""
     for operation in operations:
         if state.root is None:
             return
-        operation.apply(state)
+        operation(state)

@@ -11,28 +11,15 @@ In a tree, `@` after a label marks the foot, and `=name` names a node; a backsla
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
+from treecrf.trees.search import operations as ops
 from treecrf.trees.search.edit import EditNode
-from treecrf.trees.search.errors import PatternError, SurgeryError
+from treecrf.trees.search.errors import SurgeryError
 from treecrf.trees.search.java_regex import RegexError, compile_regex
-from treecrf.trees.search.operations import (
-    Adjoin,
-    AuxiliaryTree,
-    Coindex,
-    CreateSubtree,
-    Delete,
-    Excise,
-    IfExists,
-    Insert,
-    Location,
-    Move,
-    Operation,
-    Relabel,
-    Replace,
-    ReplaceInLabel,
-)
+from treecrf.trees.search.operations import AuxiliaryTree, Location, Operation
+from treecrf.trees.search.tokens import PatternToken, TokenParser
 
 _TOKEN = re.compile(
     r"\s*(/(?:\\.|[^/\\])*/(?:(?:\\.|[^/\\])*/)?(?=[\s\]]|$)|\|(?:\\.|[^|\\])*\||[()\[\]]|[^\s()\[\]]+)"
@@ -41,13 +28,6 @@ _LOCATION = re.compile(r"(\$\+|\$-)|>(-?[1-9][0-9]*)")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _AUXILIARY_LABEL = re.compile(r"((?:\\.|[^=@\\])*)(@?)(?:=((?:\\.|[^@\\])+?))?(@?)")
 _ESCAPED = re.compile(r"\\(.)")
-MAX_DEPTH = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    offset: int
 
 
 def parse_operations(texts: Iterable[str], names: Sequence[str]) -> list[Operation]:
@@ -74,26 +54,14 @@ def parse_script(script: str) -> list[tuple[str, list[str]]]:
     return [("\n".join(pattern), operations) for pattern, operations in zip(blocks[::2], blocks[1::2], strict=True)]
 
 
-class _OperationParser:
-    """A recursive-descent parser of one line."""
+class _OperationParser(TokenParser):
+    """A parser of one line; a token is its own kind."""
+
+    subject = "operation"
 
     def __init__(self, text: str, names: set[str]) -> None:
-        self.text = text
+        super().__init__(text, list(_read_tokens(text)))
         self.names = names  # grows by the names of auxiliary trees
-        self.tokens = self._read_tokens()
-        self.position = 0
-        self.depth = 0
-
-    def _read_tokens(self) -> list[_Token]:
-        tokens, offset = [], 0
-        while match := _TOKEN.match(self.text, offset):
-            tokens.append(_Token(match[1], match.start(1)))
-            offset = match.end()
-        return [*tokens, _Token("", len(self.text.rstrip()))]
-
-    @property
-    def token(self) -> _Token:
-        return self.tokens[self.position]
 
     def parse(self) -> list[Operation]:
         operations = self.operations()
@@ -105,19 +73,15 @@ class _OperationParser:
         if self.token.text != "[":
             return [self.operation()]
         operations: list[Operation] = []
-        while self.accept("["):
-            self.enter()
-            operations += self.operations()
-            self.expect("]")
-            self.depth -= 1
+        while self.token.text == "[":
+            operations += self.in_brackets("]", self.operations)
         return operations
 
     def operation(self) -> Operation:
         verb = self.take("an operation")
         if verb.text == "if":
             self.expect("exists")
-            self.enter()
-            return IfExists(self.name(), self.operations())
+            return partial(ops.if_exists, self.name(), self.nested(self.operations))
         parse = _VERBS.get(verb.text)
         if parse is None:
             raise self.error(f"{verb.text!r} is no operation; expected {', '.join([*_VERBS, 'if exists'])}", verb)
@@ -150,14 +114,14 @@ class _OperationParser:
         name = self.name()
         token = self.take("a new label")
         if token.text[0] == "|" and len(token.text) > 1:
-            return Relabel(name, _unescape(token.text[1:-1]))
+            return partial(ops.relabel, name, _unescape(token.text[1:-1]))
         if token.text[0] != "/" or len(token.text) == 1:
-            return Relabel(name, token.text)
+            return partial(ops.relabel, name, token.text)
         regex, *rest = re.findall(r"((?:\\.|[^/\\])*)/", token.text[1:])
         if not rest:
-            return Relabel(name, _unescape(regex))
+            return partial(ops.relabel, name, _unescape(regex))
         try:
-            return ReplaceInLabel(name, compile_regex(regex), rest[0])
+            return partial(ops.replace_in_label, name, compile_regex(regex), rest[0])
         except RegexError as error:
             raise self.error(f"the regular expression is wrong: {error.reason}", token) from None
 
@@ -166,7 +130,7 @@ class _OperationParser:
         sources = [self.source()]
         while self.token.text == "(":
             sources.append(self.tree())
-        return Replace(name, sources)
+        return partial(ops.replace, name, sources)
 
     def create_subtree(self) -> Operation:
         if self.token.text == "(":
@@ -175,10 +139,8 @@ class _OperationParser:
             root = EditNode(self.take("a label").text, [])
             tree = AuxiliaryTree(root, root, {})
         first = self.name()
-        return CreateSubtree(tree, first, self.name() if self.token.text not in ("", "]") else first)
-
-    def adjoin(self, keeps: str = "") -> Operation:
-        return Adjoin(self.tree(needs_foot=True), self.name(), keeps)
+        last = self.name() if self.token.text not in ("", "]") else first
+        return partial(ops.create_subtree, tree, first, last)
 
     def tree(self, *, needs_foot: bool = False) -> AuxiliaryTree:
         start = self.token
@@ -199,11 +161,9 @@ class _OperationParser:
         match = _AUXILIARY_LABEL.fullmatch(token.text)
         if match is None:
             raise self.error(f"{token.text!r} is no label; expected a label with '@' or '=name' at its end", token)
-        children = []
-        self.enter()
-        while not is_word and not self.accept(")"):
-            children.append(self.tree_node(feet, names))
-        self.depth -= 1
+        children: list[EditNode] = []
+        if not is_word:
+            children = self.nested(lambda: list(self.child_nodes(feet, names)))
         is_foot = bool(match[2] or match[4])
         node = EditNode(_unescape(match[1]), children, is_word=is_word and not is_foot)
         if is_foot:
@@ -212,46 +172,40 @@ class _OperationParser:
             names[match[3]] = node
         return node
 
-    def enter(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.error(f"the operation is nested more than {MAX_DEPTH} levels deep")
+    def child_nodes(self, feet: list[EditNode], names: dict[str, EditNode]) -> Iterator[EditNode]:
+        while not self.accept(")"):
+            yield self.tree_node(feet, names)
 
-    def accept(self, text: str) -> bool:
-        is_next = self.token.text == text
-        self.position += is_next
-        return is_next
-
-    def expect(self, text: str) -> None:
-        if not self.accept(text):
-            raise self.error(f"expected {text!r}, found {self.token.text or 'the end of the line'!r}")
-
-    def take(self, expectation: str) -> _Token:
-        token = self.token
-        if not token.text or token.text in ")[]":
-            raise self.error(f"expected {expectation}, found {token.text or 'the end of the line'!r}")
-        self.position += 1
-        return token
-
-    def error(self, reason: str, token: _Token | None = None) -> PatternError:
-        return PatternError(reason, self.text, (token or self.token).offset)
+    def take(self, expectation: str) -> PatternToken:
+        """Takes a token that is no closing bracket."""
+        if self.token.text in ("", ")", "[", "]"):
+            raise self.error(f"expected {expectation}, found {self.found()}")
+        return self.expect(self.token.kind, expectation)
 
 
 _VERBS: dict[str, Callable[[_OperationParser], Operation]] = {
-    "delete": lambda parser: Delete(parser.one_or_more_names()),
-    "prune": lambda parser: Delete(parser.one_or_more_names(), prunes=True),
-    "excise": lambda parser: Excise(parser.name(), parser.name()),
+    "delete": lambda parser: partial(ops.delete, parser.one_or_more_names()),
+    "prune": lambda parser: partial(ops.delete, parser.one_or_more_names(), prunes=True),
+    "excise": lambda parser: partial(ops.excise, parser.name(), parser.name()),
     "relabel": _OperationParser.relabel,
-    "insert": lambda parser: Insert(parser.source(), parser.location()),
-    "move": lambda parser: Move(parser.name(), parser.location()),
-    "moveprune": lambda parser: Move(parser.name(), parser.location(), prunes=True),
+    "insert": lambda parser: partial(ops.insert, parser.source(), parser.location()),
+    "move": lambda parser: partial(ops.move, parser.name(), parser.location()),
+    "moveprune": lambda parser: partial(ops.move, parser.name(), parser.location(), prunes=True),
     "replace": _OperationParser.replace,
     "createSubtree": _OperationParser.create_subtree,
-    "adjoin": _OperationParser.adjoin,
-    "adjoinH": lambda parser: parser.adjoin("head"),
-    "adjoinF": lambda parser: parser.adjoin("foot"),
-    "coindex": lambda parser: Coindex(parser.one_or_more_names()),
+    "adjoin": lambda parser: partial(ops.adjoin, parser.tree(needs_foot=True), parser.name()),
+    "adjoinH": lambda parser: partial(ops.adjoin, parser.tree(needs_foot=True), parser.name(), keeps="head"),
+    "adjoinF": lambda parser: partial(ops.adjoin, parser.tree(needs_foot=True), parser.name(), keeps="foot"),
+    "coindex": lambda parser: partial(ops.coindex, parser.one_or_more_names()),
 }
+
+
+def _read_tokens(text: str) -> Iterator[PatternToken]:
+    offset = 0
+    while match := _TOKEN.match(text, offset):
+        yield PatternToken(match[1], match[1], match.start(1))
+        offset = match.end()
+    yield PatternToken("end", "", len(text.rstrip()))
 
 
 def _unescape(text: str) -> str:

@@ -10,17 +10,14 @@ modified    = "!" modified | ["?"] ("[" relations "]" | "(" relations ")" | rela
 relation    = symbol [number] node | path_symbol path_label node | "<..." "{" node (";" node)* "}"
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
-from treecrf.trees.search.errors import PatternError
 from treecrf.trees.search.java_regex import RegexError
 from treecrf.trees.search.labels import Label, LabelKind, label_test
 from treecrf.trees.search.relations import NUMBERED, SYNONYMS
-from treecrf.trees.search.tokens import Token, read_tokens
+from treecrf.trees.search.tokens import PatternToken, TokenParser, read_tokens
 
-MAX_DEPTH = 50  # nested brackets of a pattern
 MAX_NODES = 150  # descriptions in a pattern; the matchers recurse over them
 _MAX_CHILD = 2**31 - 1
 
@@ -58,8 +55,6 @@ class Coordination:
 
 Expression = NodePattern | Coordination
 
-_Value = TypeVar("_Value")
-
 _ROOT = Relation("==")  # the node itself
 _LABELS: dict[str, LabelKind] = {"literal": "literal", "regex": "regex", "any": "any", "root": "root"}
 _PATH_LABELS: dict[str, LabelKind] = {"literal": "path_literal", "regex": "path_regex", "any": "any"}
@@ -69,24 +64,17 @@ _NODE_STARTS = {"(", "!", "@", "~", "=", *_LABELS}
 
 def parse_pattern(pattern: str) -> Expression:
     """Parses a pattern; an error is a `PatternError` with the place."""
-    return _Parser(pattern).parse()
+    return _PatternParser(pattern).parse()
 
 
-class _Parser:
+class _PatternParser(TokenParser):
     """A recursive-descent parser with two tokens of lookahead."""
 
     def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        self.tokens = read_tokens(pattern)
-        self.position = 0
-        self.depth = 0
+        super().__init__(pattern, read_tokens(pattern))
         self.node_count = 0
         self.names: set[str] = set()  # declared so far
         self.is_under_negation = False
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.position]
 
     def parse(self) -> Expression:
         nodes = [self.node_tree(_ROOT)]
@@ -154,11 +142,11 @@ class _Parser:
         self.expect("%", "'%' and the name of a variable, as in #1%x")
         return number, self.expect("literal", "the name of a variable").text
 
-    def check_label(self, label: Label, token: Token) -> None:
+    def check_label(self, label: Label, token: PatternToken) -> None:
         try:
             test = label_test(label)
         except RegexError as error:
-            place = Token("", "", token.offset + 1 + error.offset)
+            place = PatternToken("", "", token.offset + 1 + error.offset)
             raise self.error(f"the regular expression is wrong: {error.reason}", place) from None
         if label.groups and label.is_negated:
             raise self.error("a label with '!' cannot set a variable: it has no matching group", token)
@@ -233,7 +221,7 @@ class _Parser:
         symbol, number = SYNONYMS.get(token.text, (token.text, 0))
         return self.node(Relation(symbol, number))
 
-    def numbered(self, symbol: Token) -> Relation:
+    def numbered(self, symbol: PatternToken) -> Relation:
         number = self.expect("number", "a number")
         text = symbol.text
         digits = f"-{number.text}" if text.endswith("-") else number.text
@@ -261,7 +249,7 @@ class _Parser:
             self.expect(closing, f"{closing!r} after the label of the path")
         return label
 
-    def sequence(self, symbol: Token) -> Expression:
+    def sequence(self, symbol: PatternToken) -> Expression:
         """Parses `<... { A ; B }`: the children are exactly A and B."""
         self.expect("{", "'{' and the children, as in <... { DT ; NN }")
         if self.token.kind == "}":
@@ -273,41 +261,6 @@ class _Parser:
         end = NodePattern(Relation(NUMBERED["<"], len(children) + 1), Label("any", "__"), is_negated=True)
         return Coordination("and", (*children, end))
 
-    def in_brackets(self, closing: str, parse: Callable[[], _Value]) -> _Value:
-        opening = self.token
-        self.position += 1
-        value = self.nested(parse)
-        self.expect(closing, f"{closing!r} for the {opening.text!r} at column {opening.offset + 1}")
-        return value
 
-    def nested(self, parse: Callable[[], _Value]) -> _Value:
-        """Parses one level deeper; a limit keeps hostile patterns from exhausting the stack."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.error(f"the pattern is nested more than {MAX_DEPTH} levels deep")
-        value = parse()
-        self.depth -= 1
-        return value
-
-    def accept(self, kind: str) -> Token | None:
-        token = self.token
-        if token.kind != kind:
-            return None
-        self.position += 1
-        return token
-
-    def expect(self, kind: str, expectation: str) -> Token:
-        token = self.accept(kind)
-        if token is None:
-            raise self.error(f"expected {expectation}, found {self.found()}")
-        return token
-
-    def found(self) -> str:
-        return repr(self.token.text) if self.token.text else "the end of the pattern"
-
-    def error(self, reason: str, token: Token | None = None) -> PatternError:
-        return PatternError(reason, self.pattern, (token or self.token).offset)
-
-
-def _label_text(token: Token) -> str:
+def _label_text(token: PatternToken) -> str:
     return token.text[1:-1] if token.kind == "regex" else token.text
