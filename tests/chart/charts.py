@@ -24,7 +24,7 @@ def charts(draw: st.DrawFn, *, max_words: int, max_batch: int = 3, constrained: 
 
 
 def forbid(scores: Tensor, lengths: Tensor, generator: torch.Generator) -> Tensor:
-    """Sets random spans to -inf, except those of one random tree per sentence."""
+    """Sets random spans to -inf, except the spans of one random tree per sentence."""
     is_forbidden = torch.rand(scores.shape, generator=generator) < 0.4
     for b, length in enumerate(lengths.tolist()):
         is_forbidden[b] &= ~random_tree(length, scores.shape[-1], generator)

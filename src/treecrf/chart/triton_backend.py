@@ -27,7 +27,7 @@ SHAPES = ["first_width", "end_width", "size", "stride_b", "stride_i", "stride_j"
 
 
 class LaunchConfig(NamedTuple):
-    """How a launch divides the work of a batch."""
+    """Division of the work of a batch among the programs of a launch."""
 
     programs: int  # per sentence
     spans: int  # spans that a program computes at once

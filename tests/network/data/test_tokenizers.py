@@ -1,4 +1,4 @@
-"""Tokenizers loaded from files, compared with those of transformers."""
+"""Tokenizers loaded from files, compared with transformers."""
 
 import json
 import shutil

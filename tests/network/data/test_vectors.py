@@ -17,6 +17,7 @@ def write(tmp_path, text, name="vectors.txt"):
 @pytest.mark.parametrize("header", ["", "3 2\n"], ids=["GloVe", "word2vec"])
 def test_both_formats_are_read(tmp_path, header):
     vectors = read_vectors(write(tmp_path, header + "the 1 -2.5\ncat 3e-1 4\n, 5 6 \n"))
+    assert read_vectors(write(tmp_path, "0 2\n")).words == []
     assert vectors.words == ["the", "cat", ","] and vectors.size == 2 and vectors.duplicates == 0
     np.testing.assert_array_equal(vectors.matrix, np.array([[1, -2.5], [0.3, 4], [5, 6]], np.float32))
 
@@ -54,6 +55,7 @@ def test_a_word_may_contain_spaces_and_odd_characters(tmp_path):
     ("text", "message"),
     [
         ("", "is empty; expected a word and its vector"),
+        ("\na 1 2\n", "line 2: 2 numbers for 'a'; expected 1"),
         ("word\n", "line 1: 0 numbers for 'word'; expected 1"),
         ("a 1 2\nb 1\n", "line 2: 1 numbers for 'b'; expected 2"),
         ("a 1 2\nb 1 2 3\n", "line 2: 3 numbers for 'b'; expected 2"),

@@ -1,4 +1,4 @@
-"""The shapes of weights, compared with those of the network itself."""
+"""The shapes of weights, compared with the network's own."""
 
 from dataclasses import replace
 from itertools import product

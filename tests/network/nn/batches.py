@@ -41,7 +41,7 @@ def host_batch_of(
 
 
 def small_model(config: ModelConfig = SMALL, *, encoder: nn.Module | None = None, **changes: object) -> SpanModel:
-    """A model with random scores; those of a new model are all zero."""
+    """A model with random scores; the scores of a new model are all zero."""
     torch.manual_seed(0)
     model = SpanModel(replace(config, **changes), VOCABULARY.sizes, encoder=encoder)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Our BERT compared with that of Hugging Face: equal weights, hidden states and gradients."""
+"""Our BERT compared with Hugging Face's: equal weights, hidden states and gradients."""
 
 import json
 

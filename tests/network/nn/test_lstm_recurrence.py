@@ -61,7 +61,7 @@ def test_kernels_equal_the_torch_implementation(batch, steps, size, mask_per):
     expected_activations = gates.clone()
     expected = lstm_recurrence.forward(expected_activations, weight, mask, lengths)
     real = torch.arange(steps, device=DEVICE) < lengths[:, None]
-    close = {"atol": 2e-3, "rtol": 2e-3}  # that of half precision, like TF32
+    close = {"atol": 2e-3, "rtol": 2e-3}  # half precision, like TF32
     torch.testing.assert_close(hidden, expected[0], **close)
     torch.testing.assert_close(cells[real], expected[1][real], **close)
     torch.testing.assert_close(masked.float(), expected[2], **close)

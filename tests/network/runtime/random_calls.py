@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 SOURCE = Path(__file__).parents[3] / "src"
-LANES, TILE, JOB_COUNTERS = 16, 64, 3  # of kernels.h
+LANES, TILE, JOB_COUNTERS = 16, 64, 3  # as in kernels.h
 REFUSED = (ValueError, MemoryError, OverflowError, TypeError)
 WRONG_SIZES = (-1, -(2**62), 2**41, 2**62)
 WRONG_INDICES = (-1, 2**40, 2**62, -(2**63))
@@ -43,7 +43,7 @@ class Call:
     function: str
     arguments: list[Any]  # without thread and threads
     outputs: list[np.ndarray]  # they are among the arguments
-    parameters: tuple[np.ndarray, ...] = ()  # arrays of which a table has the addresses
+    parameters: tuple[np.ndarray, ...] = ()  # arrays whose addresses are in a table
     sizes: int = 0  # how many of the first arguments are sizes
     has_threads: bool = True
 
@@ -233,7 +233,7 @@ def make_hostile(call: Call, random: Random) -> None:
 
 
 def check_valid(module: Any, call: Call, pool: ThreadPoolExecutor, random: Random) -> list[bytes]:
-    """Runs a call on one thread, and then on three of which some never start."""
+    """Runs a call on one thread, and then on three threads, some of which never start."""
     counts = [array for array in call.arguments if isinstance(array, np.ndarray) and array.dtype == np.int64]
     saved = [array.copy() for array in counts]
     call.run(module)

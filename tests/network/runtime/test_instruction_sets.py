@@ -1,4 +1,4 @@
-"""Every instruction set against plain C, bit for bit; those of ARM in an emulator."""
+"""Every instruction set against plain C, bit for bit; ARM instruction sets in an emulator."""
 
 import os
 import platform

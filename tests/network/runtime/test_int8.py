@@ -236,11 +236,11 @@ def test_charts_and_selected_spans_are_close_to_those_of_floats(classes):
     left, right = random_array(3, 8, 37), random_array(3, 8, 37, seed=1)
     lefts = np.random.default_rng(0).integers(0, 24, 100)  # in random order; some share a boundary
     rights = np.random.default_rng(1).integers(0, 24, 100)
-    expected = reference.Labels(*blocks)(left, right, lefts, rights)
-    assert relative_error(int8.Labels(*blocks)(left, right, lefts, rights), expected) < 0.02
+    expected = reference.LabelScorer(*blocks)(left, right, lefts, rights)
+    assert relative_error(int8.LabelScorer(*blocks)(left, right, lefts, rights), expected) < 0.02
     if classes == 1:
         first = [block[0] for block in blocks]
-        assert relative_error(int8.Chart(*first)(left, right), reference.Chart(*first)(left, right)) < 0.02
+        assert relative_error(int8.SpanScorer(*first)(left, right), reference.SpanScorer(*first)(left, right)) < 0.02
 
 
 def test_scorers_with_stored_bytes_differ_from_those_of_floats_by_the_rounding_of_rows():
@@ -254,10 +254,11 @@ def test_scorers_with_stored_bytes_differ_from_those_of_floats_by_the_rounding_o
         left, right = random_array(3, 8, size), random_array(3, 8, size, seed=1)
         boundaries = (np.random.default_rng(seed).integers(0, 24, 100) for seed in range(2))
         arguments = left, right, *boundaries
-        assert relative_error(int8.Labels(*stored)(*arguments), reference.Labels(*stored)(*arguments)) < 1e-3
+        assert relative_error(int8.LabelScorer(*stored)(*arguments), reference.LabelScorer(*stored)(*arguments)) < 1e-3
         if classes == 1:
             first = [block[0] for block in stored]
-            assert relative_error(int8.Chart(*first)(left, right), reference.Chart(*first)(left, right)) < 1e-3
+            expected = reference.SpanScorer(*first)(left, right)
+            assert relative_error(int8.SpanScorer(*first)(left, right), expected) < 1e-3
 
 
 @pytest.mark.parametrize("size", [1, 16, 50])

@@ -1,4 +1,4 @@
-"""The layers in NumPy against those of PyTorch."""
+"""The NumPy layers against PyTorch's."""
 
 import numpy as np
 import pytest
@@ -82,10 +82,10 @@ def test_charts_and_selected_spans(classes):
     tensors = torch.from_numpy(left), torch.from_numpy(right)
     cells = np.random.default_rng(0).permutation(3 * 8 * 8)[:100]
     spans = Spans.at(torch.from_numpy(cells), 8)
-    values = reference.Labels(*blocks)(left, right, spans.lefts.numpy(), spans.rights.numpy())
+    values = reference.LabelScorer(*blocks)(left, right, spans.lefts.numpy(), spans.rights.numpy())
     assert_close(values, scorer.at(*tensors, spans))
     if classes == 1:
-        assert_close(reference.Chart(*(block[0] for block in blocks))(left, right), scorer(*tensors)[..., 0])
+        assert_close(reference.SpanScorer(*(block[0] for block in blocks))(left, right), scorer(*tensors)[..., 0])
 
 
 def test_gelu_is_exact_in_float32():

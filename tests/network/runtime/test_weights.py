@@ -14,7 +14,7 @@ def random_weight(*shape: int, seed: int = 0) -> np.ndarray:
 @given(st.integers(0, 999), st.floats(-8, 8), st.floats(0, 1))
 def test_the_error_of_a_weight_is_half_a_step_of_its_row(seed: int, magnitude: float, step: float) -> None:
     weight = (random_weight(64, 80, seed=seed) * 10**magnitude).astype(np.float32)
-    weight[0, 0] *= 100  # with an outlier, the step is that of 8 bits
+    weight[0, 0] *= 100  # with an outlier, the step is the 8-bit step
     dequantized = dequantize_weights(quantize_weights({"w": weight}, step))["w"]
     steps = np.maximum(np.abs(weight).max(1) / 127, step * np.sqrt(np.square(weight.astype(np.float64)).mean(1)))
     assert (np.abs(dequantized - weight) <= 0.501 * steps[:, None]).all()

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from treecrf.arrays import Ints
 
-Array = TypeVar("Array")  # of NumPy, or of torch on a device
+Array = TypeVar("Array")  # a NumPy array, or a torch tensor on a device
 
 IGNORED = -100  # the class id of an item whose gold class is not in the vocabulary; every loss skips it
 

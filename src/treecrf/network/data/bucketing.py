@@ -11,7 +11,7 @@ import numpy as np
 
 from treecrf.arrays import Ints
 
-Indices = Ints  # of sentences
+Indices = Ints  # sentence numbers
 
 # Words of the smallest batches that are made for threads, for few and for many sentences. Smaller batches cost more per
 # word, larger ones leave threads without work.
@@ -24,7 +24,7 @@ class Budget:
     """Maximal size of a batch; a sentence above it gets a batch of its own."""
 
     words: int = 5000
-    cells: int = 1_000_000  # of padded charts: (n + 1)^2 for each sentence
+    cells: int = 1_000_000  # cells of padded charts: (n + 1)^2 for each sentence
 
     def __post_init__(self) -> None:
         if self.words < 1 or self.cells < 1:

@@ -10,7 +10,7 @@ LossKind = Literal["two-stage", "one-stage-crf", "one-stage-margin"]
 DropoutKind = Literal["shared", "vanilla"]
 RecurrentDropout = Literal["batch", "sentence", "none"]
 
-LEAKY_SLOPE = 0.1  # of the leaky ReLU of scorers
+LEAKY_SLOPE = 0.1  # slope of the scorers' leaky ReLU
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +24,14 @@ class ModelConfig:
     word_size: int = 100
     char_embedding_size: int = 50
     char_size: int = 100
-    tag_size: int = 0  # of part-of-speech tags as input
+    tag_size: int = 0  # embeddings of input tags
     lstm_size: int = 400
     lstm_layers: int = 3
     boundary: Literal["next-word", "same-word"] = "next-word"  # the word of the backward LSTM state at a boundary
     transformer: str = ""  # name or folder; the encoder itself, or an input feature of the LSTM
     transformer_tuned: bool = False  # as a feature: fine-tuned instead of frozen; the encoder is always fine-tuned
     add_word_inputs: bool = False  # as the encoder: add word and character vectors to its piece embeddings
-    transformer_size: int = 100  # of the feature; 0 keeps the size of the hidden states
+    transformer_size: int = 100  # size of the feature; 0 keeps the size of the hidden states
     transformer_layers: int = 4  # number of last layers in the weighted mean
     span_size: int = 500
     label_size: int = 100
@@ -103,7 +103,7 @@ def _check_size(name: str, value: int, *, least: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """The shape of an encoder; the fields are those of its config.json."""
+    """The shape of a BERT, with the field names of its config.json."""
 
     vocab_size: int = 30522
     hidden_size: int = 768

@@ -14,7 +14,7 @@ from treecrf.arrays import Ints
 from treecrf.network.data.batch import IGNORED, PAD, Batch
 from treecrf.network.data.bucketing import Indices
 
-_PIECE_MULTIPLE = 8  # padded segments have a multiple of so many pieces
+_PIECE_MULTIPLE = 8  # the length of padded segments is a multiple of it
 
 
 class PaddedShape(NamedTuple):
@@ -24,7 +24,7 @@ class PaddedShape(NamedTuple):
     words: int  # per sentence
     distinct_words: int  # rows of characters
     chars: int  # per word
-    segments: int = 0  # of subword pieces, if the model has a transformer
+    segments: int = 0  # subword segments, if the model has a transformer
     pieces: int = 0  # per segment
 
 
@@ -33,8 +33,8 @@ def padded_shape(
 ) -> PaddedShape:
     """The shape for a batch of a bucket; almost all batches of the bucket get the same shape in all epochs.
 
-    If charts of the bucket's maximal size had more than `cells` cells, the number of sentences and words stays that of
-    the batch. A transformer reads at most `segment_size` pieces at once.
+    If charts of the bucket's maximal size had more than `cells` cells, the batch keeps its number of sentences and
+    words. A transformer reads at most `segment_size` pieces at once.
     """
     largest = -(-len(bucket) // max(1, round(len(bucket) / batch.size)))
     sentences = largest if largest - batch.size in (0, 1) else batch.size

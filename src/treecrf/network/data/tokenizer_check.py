@@ -97,7 +97,7 @@ def _token_id(token: Any) -> int:
 
 
 def _components(value: Any, field: str, known: set[str]) -> Iterator[dict[str, Any]]:
-    """The components of a normalizer or pre-tokenizer; `field` has those of a sequence."""
+    """The components of a normalizer or pre-tokenizer; a sequence lists its components in `field`."""
     waiting, count = [value] if value is not None else [], 0
     while waiting:
         component = waiting.pop()

@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
@@ -24,22 +24,12 @@ _BERT_TOKENS = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"
 _TOKEN_NAMES = ("cls_token", "bos_token", "sep_token", "eos_token", "pad_token", "unk_token")
 
 
-class Tokenizer(Protocol):
-    """Splits texts into subword pieces; has special pieces for text begin, text end, padding and unknown text."""
-
-    begin_id: int
-    end_id: int
-    pad_id: int
-    unknown_id: int
-    max_length: int  # pieces that the encoder reads at once
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]: ...
-
-    def save(self, folder: str | Path, *, max_length: int) -> None: ...
-
-
 class FastTokenizer:
-    """A tokenizer of the package tokenizers; `tokens` are its special tokens, by their names in transformers."""
+    """A tokenizer of the package tokenizers; `tokens` are its special tokens, by their names in transformers.
+
+    It has the ids of pieces for text begin, text end, padding and unknown text. `max_length` is the number of pieces
+    that the encoder reads at once.
+    """
 
     def __init__(self, backend: "Backend", tokens: Mapping[str, str], *, max_length: int) -> None:
         backend.no_truncation()
@@ -74,7 +64,7 @@ class FastTokenizer:
 
 
 class SlowTokenizer:
-    """A tokenizer that transformers implements in Python."""
+    """A tokenizer that transformers implements in Python, with the interface of `FastTokenizer`."""
 
     def __init__(self, tokenizer: Any, *, max_length: int) -> None:
         self._tokenizer = tokenizer
@@ -93,15 +83,17 @@ class SlowTokenizer:
         self._tokenizer.save_pretrained(str(folder))
 
 
+Tokenizer = FastTokenizer | SlowTokenizer
+
+
 def load_tokenizer(name: str | Path) -> Tokenizer:
     """Loads the tokenizer of a folder or of a name on the Hugging Face hub, for a parser that is saved later."""
     names = (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)
     paths = [Path(name, file) for file in names]
     files = {path.name: path.read_bytes() for path in paths if path.is_file()}
-    tokenizer: Tokenizer | None = _load_from_files(files, Path(name))
+    from_files = _load_from_files(files, Path(name))
     encoder = _read_json(files, _ENCODER_FILE)
-    if tokenizer is None:
-        tokenizer, encoder = _load_with_transformers(name)
+    tokenizer, encoder = (from_files, encoder) if from_files else _load_with_transformers(name)
     if isinstance(tokenizer, FastTokenizer):
         try:
             tokenizer.check(encoder)
@@ -168,6 +160,18 @@ def import_transformers() -> Any:
     return transformers
 
 
+def load_pretrained(auto_class: str, name: str | Path, kind: str) -> Any:
+    """Loads the files of a folder or of a name on the Hugging Face hub with a class of transformers."""
+    transformers = import_transformers()
+    try:
+        return getattr(transformers, auto_class).from_pretrained(str(name), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no {kind} could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
+            "huggingface.co that is cached or can be reached"
+        ) from error
+
+
 def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FastTokenizer | None:
     """The tokenizer in the content of files, or None if they do not describe it completely."""
     config, settings = _read_json(files, _ENCODER_FILE), _read_json(files, _SETTINGS_FILE)
@@ -228,18 +232,10 @@ def _load_backend(
 
 def _load_with_transformers(name: str | Path, vocabulary_size: int | None = None) -> tuple[Tokenizer, dict[str, Any]]:
     """The tokenizer and the content of its encoder's config.json."""
-    transformers = import_transformers()
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(name), trust_remote_code=False)
-        config = transformers.AutoConfig.from_pretrained(str(name), trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"no tokenizer could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
-            "huggingface.co that is cached or can be reached"
-        ) from error
+    tokenizer = load_pretrained("AutoTokenizer", name, "tokenizer")
+    encoder = load_pretrained("AutoConfig", name, "tokenizer").to_dict()
     if vocabulary_size is not None and len(tokenizer) > vocabulary_size:
         raise ValueError(f"the tokenizer has {len(tokenizer):,} pieces; the encoder has {vocabulary_size:,}")
-    encoder = config.to_dict()
     most = max_length({"model_max_length": tokenizer.model_max_length}, encoder)
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:

@@ -4,6 +4,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,23 +41,22 @@ class _Line(NamedTuple):
 def read_vectors(path: str | Path) -> Vectors:
     """Reads a text file with a word and its numbers on each line, with or without a header line of counts."""
     path = Path(path)
-    rows: dict[str, int] = {}
-    blocks: list[Floats] = []
-    duplicates = 0
-    size = 0
+    words: dict[str, None] = {}
+    blocks = [np.zeros((0, 0), np.float32)]
     lines: list[_Line] = []
+    duplicates = 0
     for line in _read_lines(path):
-        size = size or line.values.count(" ") + 1
-        if line.word in rows:
+        if line.word in words:
             duplicates += 1
             continue
-        rows[line.word] = len(rows)
+        words[line.word] = None
         lines.append(line)
         if len(lines) == _LINES_PER_BLOCK:
-            blocks.append(_parse_block(path, lines, size))
+            blocks.append(_parse_block(path, lines))
             lines = []
-    blocks.append(_parse_block(path, lines, size))
-    return Vectors(list(rows), np.concatenate(blocks), duplicates)
+    if lines:
+        blocks.append(_parse_block(path, lines))
+    return Vectors(list(words), np.concatenate(blocks[1:] or blocks), duplicates)
 
 
 def _read_lines(path: Path) -> Iterator[_Line]:
@@ -65,18 +65,16 @@ def _read_lines(path: Path) -> Iterator[_Line]:
     first = next(texts, None)
     if first is None:
         raise VectorError(f"{path} is empty; expected a word and its vector on each line")
-    expected_words, size = _parse_header(first)
+    fields = first.split(" ")
+    has_header = len(fields) == 2 and all(field.isdecimal() for field in fields)
+    size = int(fields[1]) if has_header else len(fields) - 1
     words = 0
-    if expected_words is None:
-        size = len(first.split(" ")) - 1
-        yield _split_line(path, 1, first, size)
-        words = 1
-    for number, text in enumerate(texts, 2):
+    for number, text in enumerate(texts if has_header else chain([first], texts), 1 + has_header):
         if text:
             yield _split_line(path, number, text, size)
             words += 1
-    if expected_words is not None and expected_words != words:
-        raise VectorError(f"{path} has {words} words, but its first line says {expected_words}; is the file truncated?")
+    if has_header and int(fields[0]) != words:
+        raise VectorError(f"{path} has {words} words, but its first line says {fields[0]}; is the file truncated?")
 
 
 def _read_texts(path: Path) -> Iterator[str]:
@@ -91,39 +89,25 @@ def _read_texts(path: Path) -> Iterator[str]:
         raise VectorError(f"{path}, after line {number}: the gzip stream is broken ({error})") from error
 
 
-def _parse_header(line: str) -> tuple[int | None, int]:
-    """The number of words and of dimensions in a header line of word2vec; None and 0 for another line."""
-    fields = line.split(" ")
-    if len(fields) == 2 and all(field.isdecimal() for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None, 0
-
-
 def _split_line(path: Path, number: int, text: str, size: int) -> _Line:
+    """Splits a line into a word, which contains spaces in some files, and `size` numbers."""
     word, _, values = text.partition(" ")
-    if size < 1 or values.count(" ") + 1 != size or not values:
-        word, values = _split_word_with_spaces(path, number, text, size)
-    return _Line(number, word, values)
-
-
-def _split_word_with_spaces(path: Path, number: int, text: str, size: int) -> tuple[str, str]:
-    """Splits a line whose word contains spaces, as in some files; raises an error for any other line."""
+    if values and values.count(" ") + 1 == size:
+        return _Line(number, word, values)
     fields = text.split()
-    word, values = fields[: len(fields) - size], fields[len(fields) - size :]
-    if size < 1 or not word or len(fields) <= size or (len(word) > 1 and _is_number(word[-1])):
+    words, numbers = fields[: len(fields) - size], fields[len(fields) - size :]
+    if size < 1 or not words or len(fields) <= size or (len(words) > 1 and _is_number(words[-1])):
         raise VectorError(
             f"{path}, line {number}: {len(fields) - 1} numbers for {fields[0]!r:.40}; expected {max(1, size)}"
         )
-    return " ".join(word), " ".join(values)
+    return _Line(number, " ".join(words), " ".join(numbers))
 
 
-def _parse_block(path: Path, lines: list[_Line], size: int) -> Floats:
-    if not lines:
-        return np.zeros((0, size), dtype=np.float32)
+def _parse_block(path: Path, lines: list[_Line]) -> Floats:
     try:
         block = np.loadtxt([line.values for line in lines], dtype=np.float32, ndmin=2, comments=None)
     except ValueError:
-        block = np.full((1, 1), np.nan, dtype=np.float32)
+        raise _find_error(path, lines) from None
     if not np.isfinite(block).all():
         raise _find_error(path, lines)
     return block

@@ -69,7 +69,7 @@ class Spans(NamedTuple):
         return Spans(cells, lefts, lefts - lefts % size + cells % size)
 
     def boundary_vectors(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-        """Selects the boundary vectors of the spans, (m, d) each, from those of all boundaries, (b, n + 1, d) each."""
+        """Selects the spans' left and right vectors, (m, d) each, from the vectors of all boundaries, (b, n + 1, d)."""
         return left.flatten(0, 1).index_select(0, self.lefts), right.flatten(0, 1).index_select(0, self.rights)
 
     def split(self, size: int) -> "list[Spans]":

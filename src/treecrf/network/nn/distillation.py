@@ -23,13 +23,13 @@ class SoftTargets(NamedTuple):
     spans: Tensor  # (b, n + 1, n + 1)
     labels: Tensor  # (m, labels)
     tags: Tensor | None  # (b, n, tags)
-    distillation_weight: float  # of the soft targets, from 0 to 1; the gold trees have the rest
+    distillation_weight: float  # weight of the soft targets, from 0 to 1; the gold trees have the rest
 
     @staticmethod
     def from_scores(
         teacher_scores: Sequence[TensorScores], batch: TensorBatch, *, distillation_weight: float
     ) -> "SoftTargets":
-        """The mean probabilities of several teachers; those of tags are by the teachers that predict tags."""
+        """The mean probabilities of several teachers; for tags, only of teachers that predict them."""
         tags = [scores.tags.float().softmax(-1) for scores in teacher_scores if scores.tags is not None]
         return SoftTargets(
             spans=_mean([SpanCRF(scores.spans, scores.lengths, validate=False).marginals for scores in teacher_scores]),

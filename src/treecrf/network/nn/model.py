@@ -170,7 +170,7 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
 
 
 def _capitals(tags: int) -> nn.Embedding:
-    """Scores of tags by the class of a word's capitals; those of class 0 stay zero."""
+    """Scores of tags by the class of a word's capitals; the scores of class 0 stay zero."""
     scores = nn.Embedding(CAPITAL_CLASSES, tags, padding_idx=0)
     nn.init.zeros_(scores.weight)
     return scores
@@ -202,5 +202,4 @@ def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> B
     """The scorer of labels, or without labels, the scorer of spans."""
     if config.scorer == "minus":
         return Minus(width, size, labels or 1, dropout=config.dropout, kind=config.dropout_kind)
-    bias_right = labels > 0
-    return Biaffine(width, size, labels or 1, bias_right=bias_right, dropout=config.dropout, kind=config.dropout_kind)
+    return Biaffine(width, size, labels or 1, bias_right=labels > 0, dropout=config.dropout, kind=config.dropout_kind)

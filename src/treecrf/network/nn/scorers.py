@@ -93,7 +93,7 @@ class Biaffine(nn.Module):
 
 
 class Minus(nn.Module):
-    """An MLP over the difference of two context vectors.
+    """An MLP over the difference of two context vectors, for the paper's ablations.
 
     Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is a dropout mask
     that is shared by the sentence: masks are not negative, and leaky ReLU commutes with multiplication by such numbers.

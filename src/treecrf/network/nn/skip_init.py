@@ -1,20 +1,12 @@
 """Building modules without initializing their parameters, for weights that are loaded afterwards."""
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
 _INITIALIZERS = {
-    "normal_",
-    "uniform_",
-    "orthogonal_",
-    "kaiming_uniform_",
-    "xavier_uniform_",
-    "zeros_",
-    "ones_",
-    "zero_",
-    "fill_",
+    *("normal_", "uniform_", "orthogonal_", "kaiming_uniform_", "xavier_uniform_"),
+    *("zeros_", "ones_", "zero_", "fill_"),
 }
 
 
@@ -24,13 +16,7 @@ class SkipInit(TorchFunctionMode):
     Random initialization takes a second. The meta device would avoid it too, but it imports PyTorch's compiler.
     """
 
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[Any],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         if name in _INITIALIZERS:

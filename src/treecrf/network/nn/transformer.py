@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.network.data.model_config import BertConfig
-from treecrf.network.data.tokenizers import import_transformers
+from treecrf.network.data.tokenizers import import_transformers, load_pretrained
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.bert import Bert
 from treecrf.network.nn.skip_init import SkipInit
@@ -123,14 +123,7 @@ def hidden_states(
 
 def load_encoder(name: str | Path) -> nn.Module:
     """Loads the pretrained encoder of a folder or of a name on the Hugging Face hub; a plain BERT becomes a `Bert`."""
-    transformers = import_transformers()
-    try:
-        encoder = transformers.AutoModel.from_pretrained(str(name), trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"no encoder could be loaded from '{name}': {error}; expected a folder with config.json and weights, "
-            "or a name on huggingface.co that is cached or can be reached"
-        ) from error
+    encoder = load_pretrained("AutoModel", name, "encoder")
     return _convert_bert(_drop_unused_parts(encoder.float()))  # transformers keeps the 16 bits of some files
 
 

@@ -2,7 +2,7 @@
 
 Several programs divide the hidden units of a direction, with a barrier after every step. Each program keeps its columns
 of the recurrent weights on its processor, in half precision, which has ten bits of mantissa, like TF32. Such a grid is
-launched cooperatively, so that all programs are on the device at once. Tensors are those of `lstm_recurrence.py`.
+launched cooperatively, so that all programs are on the device at once. `lstm_recurrence.py` defines the tensors.
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ BACKWARD_TERMS = 128  # terms of a dot product per block in the backward kernel
 
 
 class LaunchConfig(NamedTuple):
-    """How a launch divides the work of a batch."""
+    """Division of the work of a batch among the programs of a launch."""
 
     units: int  # hidden units per program
     rows: int  # sequences per program

@@ -1,7 +1,7 @@
 """Word vectors from characters: the final states of a bidirectional LSTM, with a cache for words that come again."""
 
+from collections.abc import Callable
 from threading import Lock
-from typing import Protocol
 
 import numpy as np
 
@@ -9,21 +9,19 @@ from treecrf.arrays import Floats, Ints
 from treecrf.network.runtime.weights import EmbeddingTable
 
 CACHE_BYTES = 8 << 20
-_ENTRY_BYTES = 300  # of a key and its place in the dictionary, beside the vector
-
-
-class _LstmLayer(Protocol):
-    def __call__(self, x: Floats, lengths: Ints) -> Floats: ...
+_ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
 
 
 class CharVectors:
     """Vectors of words by their characters.
 
     The vector of a word does not depend on other words, so it is computed once, as long as the cache holds it. A full
-    cache is emptied, which costs less than to keep count of what was used last.
+    cache is emptied, which is cheaper than tracking the least recently used words.
     """
 
-    def __init__(self, embedding: EmbeddingTable, lstm: _LstmLayer, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self, embedding: EmbeddingTable, lstm: Callable[[Floats, Ints], Floats], *, cache_bytes: int = CACHE_BYTES
+    ) -> None:
         self._embedding, self._lstm = embedding, lstm
         self._cache_bytes = cache_bytes
         self._vectors: dict[bytes, Floats] = {}
@@ -39,7 +37,7 @@ class CharVectors:
             computed = self._compute(chars[missing, : lengths[missing].max()], lengths[missing])
             for number, vector in zip(missing, computed, strict=True):
                 vectors[number] = vector
-            self._remember({keys[number]: vector for number, vector in zip(missing, computed, strict=True)})
+            self._store(dict(zip((keys[number] for number in missing), computed, strict=True)))
         return np.stack([vector for vector in vectors if vector is not None])
 
     def _compute(self, chars: Ints, lengths: Ints) -> Floats:
@@ -47,7 +45,7 @@ class CharVectors:
         words = np.arange(len(chars))
         return np.concatenate([states[words, lengths - 1, 0], states[:, 0, 1]], -1)
 
-    def _remember(self, vectors: dict[bytes, Floats]) -> None:
+    def _store(self, vectors: dict[bytes, Floats]) -> None:
         entry_bytes = _ENTRY_BYTES + next(iter(vectors.values())).nbytes
         capacity = self._cache_bytes // entry_bytes
         with self._lock:

@@ -36,10 +36,10 @@ else:
 
 _JOB_COUNTERS = 3  # JOB_COUNTERS in kernels.h
 _TILE_ROWS = 12  # a multiple of TILE_ROWS in simd_*.h
-_LSTM_BLOCK = 36  # the most sequences that an LSTM advances at once: their states stay in the cache
+_LSTM_BLOCK = 36  # maximal number of sequences that an LSTM advances at once: their states stay in the cache
 _VARIABLE = "TREECRF_ISA"
 _THREAD_ROWS = 16  # rows per thread: they take a few times as long as waking the thread
-_ENCODER_ROWS = 4  # a row of the encoder takes at least as long as so many rows of a linear layer
+_ENCODER_ROWS = 4  # rows of a linear layer that take about as long as one row of the encoder
 
 
 @cache
@@ -54,7 +54,7 @@ def instruction_set() -> str:
 
 
 def is_fast() -> bool:
-    """Whether the kernels use vector instructions for small integers, or TREECRF_ISA has chosen the others."""
+    """Whether the kernels use vector instructions for small integers, or TREECRF_ISA selects them."""
     return not instruction_set().startswith("scalar") or bool(os.environ.get(_VARIABLE))
 
 
@@ -91,14 +91,14 @@ class Linear:
         return out
 
 
-class Chart:
+class SpanScorer:
     """[left; 1]' W [right; 1] of all spans.
 
     W has the blocks `weight` (size, size), `left` (size,), `right` (size,) and `bias` ().
     """
 
     def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
-        # `right` is not stored as bytes: a second row has what the bytes of the first one leave
+        # a second row holds the rounding errors of `right` as bytes
         rows = np.concatenate([weight, right[None], (right - rounded_to_bytes(right))[None]])
         biases = np.concatenate([left, bias[None], np.zeros(1, np.float32)])
         self._right_product = Linear(Matrix(rows), biases)
@@ -114,7 +114,7 @@ class Chart:
         return out
 
 
-class Labels:
+class LabelScorer:
     """[left; 1]' W [right; 1] of selected spans, for each class.
 
     W has the blocks `weight` (classes, size, size), `left` (classes, size), `right` (classes, size), `bias` (classes,).
@@ -174,18 +174,11 @@ class Bert:
     """The BERT encoder; returns a weighted sum of its hidden states."""
 
     def __init__(self, config: BertConfig, weights: Weights) -> None:
-        self._sizes = (
-            config.num_hidden_layers,
-            config.hidden_size,
-            config.num_attention_heads,
-            config.intermediate_size,
-        )
-        self._positions = config.max_position_embeddings
-        self._epsilon = config.layer_norm_eps
+        self._config = config
         embeddings = weights.below("embeddings")
         positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
         self._words = embeddings.table("word_embeddings.weight")
-        # the first place is for the vectors of the pieces that a batch has
+        # entry 0 is the table of the vectors of a batch's pieces
         parameters = [np.empty(0), positions, *_norm(embeddings.below("LayerNorm"))]
         for number in range(config.num_hidden_layers):
             layer = weights.below(f"encoder.layer.{number}")
@@ -203,17 +196,19 @@ class Bert:
     ) -> Floats:
         """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
-        `layer_weights` are those of the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
+        `layer_weights` belong to the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
         """
-        layer_weights = np.pad(layer_weights, (self._sizes[0] + 1 - len(layer_weights), 0))
+        config = self._config
+        layer_weights = np.pad(layer_weights, (config.num_hidden_layers + 1 - len(layer_weights), 0))
         inputs = None if piece_inputs is None else np.ascontiguousarray(piece_inputs)
         distinct, rows = np.unique(pieces, return_inverse=True)
         vectors = np.ascontiguousarray(self._words[distinct])
         parameters = self._parameters.addresses.copy()
         parameters[0] = address_of(vectors)
         arrays = rows.reshape(pieces.shape), np.ascontiguousarray(lengths), layer_weights, inputs
-        out = np.empty((*pieces.shape, self._sizes[1]), np.float32)
-        settings = (*pieces.shape, *self._sizes, len(vectors), self._positions, self._epsilon)
+        out = np.empty((*pieces.shape, config.hidden_size), np.float32)
+        sizes = config.num_hidden_layers, config.hidden_size, config.num_attention_heads, config.intermediate_size
+        settings = (*pieces.shape, *sizes, len(vectors), config.max_position_embeddings, config.layer_norm_eps)
         work = int(lengths.sum()) * _ENCODER_ROWS
         run_kernel(_kernels.encode, work, *settings, arrays=(parameters, *arrays), out=out)
         return out
@@ -236,7 +231,7 @@ def run_kernel(
 ) -> None:
     """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
-    counter = np.zeros(_JOB_COUNTERS, np.int64)  # of the items that threads have claimed
+    counter = np.zeros(_JOB_COUNTERS, np.int64)  # items that threads have claimed
     addresses = [0 if array is None else address_of(array) for array in (*arrays, counter, out)]
     run_on_threads(kernel, threads, *settings, *addresses)
 
@@ -261,7 +256,7 @@ def _stride(rows: Floats) -> int:
 
 
 def _lstm_block(sequences: int) -> int:
-    """How many sequences an LSTM advances at once: few if threads share them, else blocks of equal size."""
+    """The number of sequences that an LSTM advances at once: few if threads share them, else blocks of equal size."""
     blocks = max(1, -(-sequences // _LSTM_BLOCK))
     return _TILE_ROWS if num_threads() > 1 else max(_TILE_ROWS, -(-sequences // blocks))
 

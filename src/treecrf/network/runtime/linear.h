@@ -175,7 +175,7 @@ INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets) {
     return x;
 }
 
-/* Zeroed memory, of which `start` is aligned; NULL if there is not enough. */
+/* Zeroed memory with an aligned `start`; NULL if there is not enough. */
 INLINE char *allocate(int64_t bytes, char **start) {
     char *memory = (char *)calloc(1, (size_t)(bytes + ALIGNMENT));
     *start = memory == NULL ? NULL : (char *)(((uintptr_t)memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);

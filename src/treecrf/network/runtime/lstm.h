@@ -47,7 +47,7 @@ INLINE Floats sigmoid_tanh(Floats x, Floats y) {
     return f_div(f_sub(one, b), f_mul(f_add(one, a), f_add(one, b)));
 }
 
-/* A gate of LANES units: the hidden state's part added to that of the inputs. */
+/* A gate of LANES units: the sum of the hidden state's part and the inputs' part. */
 INLINE Floats gate(const Block *block, int64_t row, int64_t column, const float *inputs, const int32_t *sums) {
     const Linear *l = &block->hidden;
     return f_fma(dequantize(l, block->state, row, column, sums), f_load(l->scales + column), f_load(inputs + column));

@@ -15,7 +15,7 @@ TILE_COLUMNS = 64
 
 
 def address_of(array: AnyArray) -> int:
-    """Where the numbers of an array are in memory."""
+    """The address of an array's numbers in memory."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -39,7 +39,7 @@ def pack(weight: Matrix, bias: Floats | None = None) -> list[AnyArray]:
 
 
 def rounded_to_bytes(row: Floats) -> Floats:
-    """The numbers that the bytes of a packed row stand for."""
+    """The row after its quantization to bytes and back."""
     scale = max(np.abs(row).max(initial=0) / np.float32(127), np.finfo(np.float32).tiny)
     return np.rint(row / scale) * scale
 

@@ -1,4 +1,4 @@
-"""The layers of the network in NumPy and float32: the definition of what the compiled kernels compute.
+"""The layers of the network in NumPy and float32: the definition of the compiled kernels' results.
 
 The tests compare the kernels with them. They also run where the kernels cannot.
 """
@@ -23,7 +23,7 @@ class Linear:
         return out if self._slope == 1 else np.maximum(out, self._slope * out)
 
 
-class Chart:
+class SpanScorer:
     """[left; 1]' W [right; 1] of all spans.
 
     W has the blocks `weight` (size, size), `left` (size,), `right` (size,) and `bias` ().
@@ -39,7 +39,7 @@ class Chart:
         return left @ half[..., :-1].swapaxes(1, 2) + half[..., -1][:, None]
 
 
-class Labels:
+class LabelScorer:
     """[left; 1]' W [right; 1] of selected spans, for each class.
 
     W has the blocks `weight` (classes, size, size), `left` (classes, size), `right` (classes, size), `bias` (classes,).
@@ -97,7 +97,7 @@ class Bert:
     ) -> Floats:
         """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
-        `layer_weights` are those of the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
+        `layer_weights` belong to the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
         """
         vectors = self._words[pieces] + self._positions[: pieces.shape[1]]
         states = [self._norm(vectors if piece_inputs is None else vectors + piece_inputs)]

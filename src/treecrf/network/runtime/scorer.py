@@ -5,7 +5,6 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Protocol
 
 import numpy as np
 
@@ -36,11 +35,9 @@ class Scorer:
         self._transformer = None if encoder is None else _Transformer(encoder, weights.below("transformer"), layers)
         names = [f"lstm.layers.{number}" for number in range(config.lstm_layers if self._has_lstm else 0)]
         self._lstm = [_lstm(weights.below(name), layers) for name in names]
-        scorer = _Biaffine if config.scorer == "biaffine" else _Minus
-        self._span_scorer: _SpanScorer | None = None
-        if not config.one_stage:
-            self._span_scorer = scorer(weights.below("span_scorer"), layers)
-        self._label_scorer: _SpanScorer = scorer(weights.below("label_scorer"), layers)
+        scorer: type[_Biaffine | _Minus] = _Biaffine if config.scorer == "biaffine" else _Minus
+        self._span_scorer = None if config.one_stage else scorer(weights.below("span_scorer"), layers)
+        self._label_scorer = scorer(weights.below("label_scorer"), layers)
         self._tagger = _linear(weights.below("tagger"), layers) if config.tag_head else None
         self._capitals = weights["capitals.weight"] if config.tag_capitals else None
 
@@ -102,11 +99,7 @@ class _WordInputs:
         self._trained = weights.table("words.trained.weight")
         self._pretrained = weights.table("words.pretrained.weight") if has_vectors else None
         self._tags = weights.table("tags.weight") if config.tag_size else None
-        self._char_vectors: CharVectors | None = None
-        if config.char_size:
-            self._char_vectors = CharVectors(
-                weights.table("chars.embedding.weight"), _lstm(weights.below("chars.lstm"), layers)
-            )
+        self._char_vectors = _char_vectors(weights.below("chars"), layers) if config.char_size else None
 
     def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:
         """`extra` (b, n + 2, d) is one more feature."""
@@ -123,6 +116,10 @@ class _WordInputs:
         if self._tags is not None:
             features.append(self._tags[_required(batch.tags, "part-of-speech tags")])
         return features[0] if len(features) == 1 else np.concatenate(features, -1)
+
+
+def _char_vectors(weights: Weights, layers: ModuleType) -> CharVectors:
+    return CharVectors(weights.table("embedding.weight"), _lstm(weights.below("lstm"), layers))
 
 
 class _Transformer:
@@ -160,21 +157,12 @@ def _spread_over_pieces(words: Floats, batch: Batch) -> Floats:
     return out.reshape(*batch.pieces.shape, size)
 
 
-class _SpanScorer(Protocol):
-    """Scores spans from the vectors of their boundaries."""
-
-    def project(self, x: Floats) -> tuple[Floats, Floats]:
-        """Left and right boundary vectors of context vectors (b, n, d)."""
-
-    def chart(self, left: Floats, right: Floats) -> Floats:
-        """The scores of all spans for one class, (b, n, n)."""
-
-    def at(self, left: Floats, right: Floats, cells: Ints) -> Floats:
-        """The scores of spans at flat chart cells, (m, classes)."""
-
-
 class _Biaffine:
-    """[left; 1]' W [right; 1] for each class."""
+    """[left; 1]' W [right; 1] for each class.
+
+    `project` returns left and right boundary vectors of context vectors (b, n, d). For them, `chart` returns the scores
+    of all spans for one class, (b, n, n), and `at` the scores of spans at flat chart cells, (m, classes).
+    """
 
     def __init__(self, weights: Weights, layers: ModuleType) -> None:
         self._boundaries = _linear(weights.below("boundaries.linear"), layers, slope=LEAKY_SLOPE)
@@ -182,8 +170,8 @@ class _Biaffine:
         left = weights["weight_left"] if "weight_left" in weights else np.zeros_like(right)
         bias = weights["bias"] if "bias" in weights else np.zeros(len(right), np.float32)
         blocks = weights["weight"], left, right, bias
-        self._chart = layers.Chart(*(block[0] for block in blocks)) if len(right) == 1 else None
-        self._labels = layers.Labels(*blocks)
+        self._chart = layers.SpanScorer(*(block[0] for block in blocks)) if len(right) == 1 else None
+        self._labels = layers.LabelScorer(*blocks)
 
     def project(self, x: Floats) -> tuple[Floats, Floats]:
         left, right = np.split(self._boundaries(x), 2, axis=-1)
@@ -198,7 +186,10 @@ class _Biaffine:
 
 
 class _Minus:
-    """A feed-forward network over the difference of two context vectors, whose first layer runs on the boundaries."""
+    """A feed-forward network over the difference of two context vectors, whose first layer runs on the boundaries.
+
+    Only the paper's ablations use it. It has the methods of `_Biaffine`.
+    """
 
     def __init__(self, weights: Weights, layers: ModuleType) -> None:
         self._linear = _linear(weights.below("linear"), layers)
@@ -223,23 +214,13 @@ class _Minus:
         return self._out(np.maximum(difference, np.float32(LEAKY_SLOPE) * difference))
 
 
-class _Layer(Protocol):
-    def __call__(self, x: Floats) -> Floats: ...
+def _linear(weights: Weights, layers: ModuleType, *, slope: float = 1.0) -> Callable[[Floats], Floats]:
+    return layers.Linear(weights.matrix("weight"), weights.get("bias"), slope=slope)
 
 
-class _LstmLayer(Protocol):
-    def __call__(self, x: Floats, lengths: Ints) -> Floats: ...
-
-
-def _linear(weights: Weights, layers: ModuleType, *, slope: float = 1.0) -> _Layer:
-    linear: _Layer = layers.Linear(weights.matrix("weight"), weights.get("bias"), slope=slope)
-    return linear
-
-
-def _lstm(weights: Weights, layers: ModuleType) -> _LstmLayer:
+def _lstm(weights: Weights, layers: ModuleType) -> Callable[[Floats, Ints], Floats]:
     bias = weights["bias_input"] + weights["bias_hidden"]
-    lstm: _LstmLayer = layers.Lstm(weights.matrix("weight_input"), weights.matrix("weight_hidden"), bias)
-    return lstm
+    return layers.Lstm(weights.matrix("weight_input"), weights.matrix("weight_hidden"), bias)
 
 
 def _boundary_ids(cells: Ints, size: int) -> tuple[Ints, Ints]:

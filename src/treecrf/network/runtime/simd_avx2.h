@@ -112,7 +112,7 @@ REDUCE(f_smallest, min)
 
 #define HAS_TRANSPOSE 0
 
-/* The products of one step: four inputs of a row times those of 16 columns of bytes, or eight columns of 16-bit integers.
+/* The products of one step: four inputs of a row times the same inputs of 16 columns of bytes, or eight columns of 16-bit integers.
    Sums have names, as compilers do not keep arrays of vectors in registers. */
 #define ONE_ROW(DO) DO(0)
 #define THREE_ROWS(DO) DO(0) DO(1) DO(2)
