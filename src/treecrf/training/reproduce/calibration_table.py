@@ -1,57 +1,46 @@
 """The calibration table: the parsers of the main row, calibrated on dev and measured on test."""
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from treecrf.parser import Parser
-from treecrf.training.calibration import KINDS, CalibrationReport, calibrate, measure
+from treecrf.training.calibration import KINDS, calibrate, measure
 from treecrf.training.calibration.io import RECORD, read_record, write_record
 from treecrf.training.calibration.plot import plot_reports
 from treecrf.training.reproduce.ablations import MAIN
-from treecrf.training.reproduce.results import Results
+from treecrf.training.reproduce.table import Results
 
-PLOT = "calibration.svg"
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrationTable:
-    """The calibration of the main row's parsers before and after they are calibrated."""
-
-    temperatures: list[dict[str, float]]  # by seed
-    beta: list[dict[str, float]]  # by seed
-    errors: dict[str, dict[str, float]]  # by kind, "before" and "after": mean calibration error over seeds
-    coverage: dict[str, list[dict[str, float]]]  # "before" and "after": F1 by coverage, of the first seed
-    has_picture: bool
+_PLOT = "calibration.svg"
 
 
-def calibration_table(results: Results, *, device: str | None = None) -> CalibrationTable | None:
-    """Calibrates the finished runs of the main row, each once, and plots the first; None if no run is finished."""
-    seeds = results.seeds(MAIN)
-    if not seeds:
-        return None
-    records = [_calibrate_once(results, seed, device, is_plotted=seed == seeds[0]) for seed in seeds]
-    return CalibrationTable(
-        temperatures=[record["temperatures"] for record in records],
-        beta=[record["beta"] for record in records],
-        errors={kind: {when: _mean_error(records, when, kind) for when in ("before", "after")} for kind in KINDS},
-        coverage={when: records[0][when]["coverage"] for when in ("before", "after")},
-        has_picture=(results.plan.out / PLOT).exists(),
-    )
+def calibration_table(results: Results, device: str | None = None) -> dict[str, Any]:
+    """Calibrates the finished runs of the main row, each once, and plots the first; empty if no run is finished.
 
-
-def _mean_error(records: Sequence[dict[str, Any]], when: str, kind: str) -> float:
-    return statistics.fmean(record[when][kind]["error"] for record in records)
-
-
-def _calibrate_once(results: Results, seed: int, device: str | None, *, is_plotted: bool) -> dict[str, Any]:
-    """The record of a run's calibration, which is written if it does not exist yet."""
-    folder = results.folder(MAIN, seed)
-    if not (folder / RECORD).exists():
-        _calibrate(results, folder, device, results.plan.out / PLOT if is_plotted else None)
-    return read_record(folder)
+    Errors are mean calibration errors over seeds, coverage has F1 by coverage of the first seed.
+    """
+    plot = results.plan.out / _PLOT
+    records: list[dict[str, Any]] = []
+    for seed in results.seeds(MAIN):
+        folder = results.folder(MAIN, seed)
+        if not (folder / RECORD).exists():
+            _calibrate(results, folder, device, None if records else plot)
+        records.append(read_record(folder))
+    if not records:
+        return {}
+    return {
+        "temperatures": [record["temperatures"] for record in records],
+        "beta": [record["beta"] for record in records],
+        "errors": {
+            kind: {
+                when: statistics.fmean(record[when][kind]["error"] for record in records)
+                for when in ("before", "after")
+            }
+            for kind in KINDS
+        },
+        "coverage": {when: records[0][when]["coverage"] for when in ("before", "after")},
+        "has_picture": plot.exists(),
+    }
 
 
 def _calibrate(results: Results, folder: Path, device: str | None, plot: Path | None) -> None:
@@ -61,12 +50,8 @@ def _calibrate(results: Results, folder: Path, device: str | None, plot: Path | 
     parameters = calibrate(parser, trees["dev"])
     after = measure(parser, trees["test"])
     if plot is not None:
-        _plot({"before": before, "after": after}, plot)
+        try:
+            plot_reports({"before": before, "after": after}, plot)
+        except ImportError:
+            plot.unlink(missing_ok=True)  # without matplotlib, the report says how to install it
     write_record(folder, parameters, before=before, after=after)
-
-
-def _plot(reports: dict[str, CalibrationReport], path: Path) -> None:
-    try:
-        plot_reports(reports, path)
-    except ImportError:
-        path.unlink(missing_ok=True)  # without matplotlib, the report says how to install it

@@ -1,26 +1,21 @@
 """The report as Markdown."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treecrf.training.calibration import KINDS
+from treecrf.training.markdown import markdown_table
 
 _MAX_LABELS = 20  # the most frequent labels; report.json has all
 
 
 def to_markdown(report: dict[str, Any]) -> str:
-    """The report as Markdown; some details are only in the JSON."""
-    sections = {
-        "dev": _dev,
-        "remarks": _remarks,
-        "test": _test,
-        "speed": _speed,
-        "calibration": _calibration,
-        "analysis": _analysis,
-    }
+    """Formats the report as Markdown; some details are only in the JSON."""
     lines = list(_head(report["facts"]))
     for name, content in report["tables"].items():
-        lines += ["", *sections[name](content)] if content else []
+        if content:
+            section = _SECTIONS[name](content) if name in _SECTIONS else _scores(content, _CLAIMS.get(name, ""))
+            lines += ["", f"## {_TITLES[name]}", "", *section]
     if report["left_out"]:
         lines += ["", "## Left out", "", *(f"- {reason}" for reason in report["left_out"])]
     return "\n".join(lines) + "\n"
@@ -29,8 +24,7 @@ def to_markdown(report: dict[str, Any]) -> str:
 def _head(facts: dict[str, Any]) -> Iterator[str]:
     sentences = ", ".join(f"{count:,} {part}" for part, count in facts["sentences"].items())
     seeds = ", ".join(map(str, facts["seeds"]))
-    yield "# Report"
-    yield ""
+    yield from ("# Report", "")
     yield f"`{facts['treebank']}`: {sentences} sentences" + (
         f"; the paper's {facts['paper']}." if facts["paper"] else "."
     )
@@ -52,26 +46,11 @@ def _head(facts: dict[str, Any]) -> Iterator[str]:
         yield f"All {facts['finished_runs']} finished runs ended because dev F had stopped rising."
 
 
-def _dev(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Dev"
-    yield ""
-    yield from _score_table(content["lines"], "two-stage")
-    yield from _claims(content["claims"], "The paper's claims about its dev table")
-
-
-def _remarks(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Remarks of the paper outside its tables, on dev"
-    yield ""
-    yield from _score_table(content["lines"], "two-stage")
-    yield from _claims(content["claims"], "Remarks of the paper")
-
-
-def _claims(claims: Sequence[dict[str, Any]], title: str) -> Iterator[str]:
-    if not claims:
+def _scores(content: dict[str, Any], claims_title: str) -> Iterator[str]:
+    yield from _score_table(content["lines"], "two-stage" if claims_title else "random word vectors")
+    if not content.get("claims"):
         return
-    yield ""
-    yield f"{title}, and the results here, as differences in F1:"
-    yield ""
+    yield from ("", f"{claims_title}, and the results here, as differences in F1:", "")
     rows = [
         (
             claim["claim"],
@@ -80,22 +59,16 @@ def _claims(claims: Sequence[dict[str, Any]], title: str) -> Iterator[str]:
             ", ".join(f"{name} {difference:+.2f}" for name, difference in claim["paper"].items()),
             claim["verdict"],
         )
-        for claim in claims
+        for claim in content["claims"]
     ]
-    yield from _table(["claim", "here (95%)", "p", "in the paper", "verdict"], rows)
-
-
-def _test(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Test"
-    yield ""
-    yield from _score_table(content["lines"], "random word vectors")
+    yield from markdown_table(["claim", "here (95%)", "p", "in the paper", "verdict"], rows)
 
 
 def _score_table(lines: Sequence[dict[str, Any]], main: str) -> Iterator[str]:
     with_paper = any(line["paper"] for line in lines)
     head = ["", "P", "R", "F1", "deviation", "runs", "complete match", f"F1 against {main} (95%)", "p"]
     rows = [_score_cells(line, with_paper=with_paper) for line in lines]
-    yield from _table(head + ["F1 in the paper"] * with_paper, rows)
+    yield from markdown_table(head + ["F1 in the paper"] * with_paper, rows)
     yield ""
     yield "Means over seeds, with the standard deviation of F1. Intervals and p-values are from a paired bootstrap"
     yield "over sentences, of the mean F1 of both rows' runs."
@@ -121,8 +94,6 @@ def _interval(comparison: dict[str, Any]) -> str:
 
 
 def _speed(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Speed"
-    yield ""
     parts = list(dict.fromkeys(part for line in content["lines"] for part in line["parts"]))
     rows = [
         [
@@ -133,20 +104,18 @@ def _speed(content: dict[str, Any]) -> Iterator[str]:
         ]
         for line in content["lines"]
     ]
-    yield from _table(["", "sentences/s", "the paper's, on PTB", *parts], rows)
+    yield from markdown_table(["", "sentences/s", "the paper's, on PTB", *parts], rows)
     yield ""
     yield "Test sentences from a file to a file, after a warm-up run. Then the parts in microseconds per sentence, each"
     yield "completed before the next one starts. With the charts of torch-struct, the speed is of all parts in turn."
 
 
 def _calibration(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Calibration"
-    yield ""
     rows = [
         [title, f"{content['errors'][kind]['before']:.4f}", f"{content['errors'][kind]['after']:.4f}"]
         for kind, title in KINDS.items()
     ]
-    yield from _table(["expected calibration error on test", "as trained", "calibrated"], rows)
+    yield from markdown_table(["expected calibration error on test", "as trained", "calibrated"], rows)
     yield ""
     temperatures = [f"{each['spans']:.2f} and {each['labels']:.2f}" for each in content["temperatures"]]
     betas = [f"{each['a']:.2f}, {each['b']:.2f} and {each['c']:+.2f}" for each in content["beta"]]
@@ -162,15 +131,13 @@ def _calibration(content: dict[str, Any]) -> Iterator[str]:
         [f"{point['coverage']:.0%}", f"{point['f1']:.2f}", f"{point['confidence']:.3f}"]
         for point in content["coverage"]["after"][3::4]
     ]
-    yield from _table(["coverage", "F1", "lowest mean probability of a sentence's constituents"], rows)
+    yield from markdown_table(["coverage", "F1", "lowest mean probability of a sentence's constituents"], rows)
     yield ""
     yield "Coverage is the share of sentences that are parsed, those with the highest mean probability first. This F1"
     yield "counts all constituents below the root and does not ignore punctuation."
 
 
 def _analysis(content: dict[str, Any]) -> Iterator[str]:
-    yield "## Analysis"
-    yield ""
     yield "Variants, on dev:"
     yield ""
     yield from _score_table(content["variants"], "the paper's settings")
@@ -181,7 +148,7 @@ def _analysis(content: dict[str, Any]) -> Iterator[str]:
         [line["title"], *(f"{line[part]['f1']:.2f}{_deviation(line[part])}" for part in ("dev", "test"))]
         for line in content["learning"]
     ]
-    yield from _table(["", "dev", "test"], rows)
+    yield from markdown_table(["", "dev", "test"], rows)
     if content["has_picture"]:
         yield ""
         yield "![learning curve, F1 by length and by width](analysis.svg)"
@@ -200,15 +167,20 @@ def _group_table(name: str, groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     keys = [key for key in groups[0] if key != "name"] if groups else []
     titles = {"f1": "F1", "gold": "in gold trees", "complete_match": "complete match"}
     rows = [[group["name"], *(_number(group[key]) for key in keys)] for group in groups]
-    yield from _table([name, *(titles.get(key, key) for key in keys)], rows)
+    yield from markdown_table([name, *(titles.get(key, key) for key in keys)], rows)
 
 
 def _number(value: float | int) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + " --- |" * len(head)
-    for row in rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+_TITLES = {
+    "dev": "Dev",
+    "remarks": "Remarks of the paper outside its tables, on dev",
+    "test": "Test",
+    "speed": "Speed",
+    "calibration": "Calibration",
+    "analysis": "Analysis",
+}
+_CLAIMS = {"dev": "The paper's claims about its dev table", "remarks": "Remarks of the paper"}
+_SECTIONS = {"speed": _speed, "calibration": _calibration, "analysis": _analysis}

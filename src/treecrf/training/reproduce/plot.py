@@ -3,37 +3,29 @@
 from pathlib import Path
 from typing import Any
 
-_PANEL_SIDE = 3.2  # inches
-_MIN_SHARE = 0.002  # of all sentences; smaller groups are not plotted
+from treecrf.training.plots import new_figure, save_figure
+
+_MIN_SHARE = 0.002  # smaller groups, as a share of all sentences, are not plotted
 
 
 def plot_analysis(analysis: dict[str, Any], path: Path) -> bool:
     """Plots an analysis as SVG; returns False if matplotlib is not installed."""
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        figure, (learning, length, width) = new_figure(3)
     except ImportError:
         return False
-    figure = Figure(figsize=(3 * _PANEL_SIDE, _PANEL_SIDE), layout="constrained")
-    learning, length, width = figure.subplots(1, 3)
-    _plot_learning_curve(learning, analysis["learning"])
-    _plot_groups(length, analysis["length"], title="by length, on test", xlabel="words in the sentence")
-    _plot_groups(width, analysis["width"], title="by width, on test", xlabel="words in the constituent")
-    for axes in (learning, length, width):
-        axes.grid(alpha=0.3)
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "treecrf"}):
-        figure.savefig(path, metadata={"Date": None})
-    return True
-
-
-def _plot_learning_curve(axes: Any, rows: list[dict[str, Any]]) -> None:
+    rows = analysis["learning"]
     percents = [float(row["title"].partition("%")[0]) for row in rows]
     for part in ("dev", "test"):
         f1s = [row[part]["f1"] for row in rows]
         deviations = [row[part]["deviation"] or 0.0 for row in rows]
-        axes.errorbar(percents, f1s, deviations, fmt="o-", ms=3, capsize=2, label=part)
-    axes.set(title="learning curve", xlabel="% of the training trees", ylabel="F1")
-    axes.legend(fontsize="small")
+        learning.errorbar(percents, f1s, deviations, fmt="o-", ms=3, capsize=2, label=part)
+    learning.set(title="learning curve", xlabel="% of the training trees", ylabel="F1")
+    learning.legend(fontsize="small")
+    _plot_groups(length, analysis["length"], title="by length, on test", xlabel="words in the sentence")
+    _plot_groups(width, analysis["width"], title="by width, on test", xlabel="words in the constituent")
+    save_figure(figure, path)
+    return True
 
 
 def _plot_groups(axes: Any, groups: list[dict[str, Any]], *, title: str, xlabel: str) -> None:

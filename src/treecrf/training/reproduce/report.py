@@ -2,8 +2,7 @@
 
 import json
 import platform
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -16,10 +15,9 @@ from treecrf.training.reproduce.calibration_table import calibration_table
 from treecrf.training.reproduce.markdown import to_markdown
 from treecrf.training.reproduce.plan import PARTS, Plan, Run
 from treecrf.training.reproduce.plot import plot_analysis
-from treecrf.training.reproduce.results import Results
 from treecrf.training.reproduce.runner import Failure
 from treecrf.training.reproduce.speed import measure_speeds
-from treecrf.training.reproduce.table import check_claims, score_rows
+from treecrf.training.reproduce.table import Results, check_claims, score_rows
 from treecrf.training.reproduce.worker import OUTCOME, predictions_path
 from treecrf.trees.treebank import read_trees
 
@@ -33,7 +31,10 @@ def write_report(
     results = Results(plan)
     report = {
         "facts": _facts(plan) | {"command": command},
-        "tables": {name: _TABLES[name](results, device) for name in plan.tables},
+        "tables": {
+            name: _OTHER_TABLES[name](results, device) if name in _OTHER_TABLES else _score_table(results, name)
+            for name in plan.tables
+        },
         "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
     }
     write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
@@ -44,7 +45,8 @@ def write_report(
 def _facts(plan: Plan) -> dict[str, Any]:
     import torch
 
-    outcomes = _outcomes(plan)
+    paths = [(run, run.folder / OUTCOME) for run in plan.runs()]
+    outcomes = [(run, json.loads(path.read_bytes())) for run, path in paths if path.exists()]
     return {
         "treebank": str(plan.treebank.files["train"][0].parent),
         "sentences": {part: len(plan.treebank.trees[part]) for part in PARTS},
@@ -64,41 +66,27 @@ def _facts(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _outcomes(plan: Plan) -> list[tuple[Run, dict[str, Any]]]:
-    """The finished runs with their outcomes."""
-    paths = [(run, run.folder / OUTCOME) for run in plan.runs()]
-    return [(run, json.loads(path.read_bytes())) for run, path in paths if path.exists()]
-
-
 def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
-    """Whether training ended at the limit of epochs, and not because dev F had stopped rising."""
+    """Returns whether training ended at the limit of epochs, and not because dev F had stopped rising."""
     config = plan.recipe(run).train
     return int(outcome["best_epoch"]) + config.patience > config.epochs
 
 
-def _missing_rows(plan: Plan) -> Iterator[str]:
-    """The rows for which the plan lacks word vectors or an encoder."""
+def _missing_rows(plan: Plan) -> list[str]:
+    """Describes the rows for which the plan lacks word vectors or an encoder."""
     rows = {row.name: row for name in plan.tables for row in ablations.rows_of(name)}
-    for row in rows.values():
-        if not plan.has_inputs_of(row):
-            yield f"{row.title}: needs --{row.needs}"
+    return [f"{row.title}: needs --{row.needs}" for row in rows.values() if not plan.has_inputs_of(row)]
 
 
-def _dev(results: Results, device: str | None) -> dict[str, Any]:
-    published = paper.published_scores("dev", results.plan.paper_corpus)
-    rows = score_rows(results, ablations.DEV, "dev", main=MAIN, published=published)
-    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.CLAIMS)}
-
-
-def _remarks(results: Results, device: str | None) -> dict[str, Any]:
-    rows = score_rows(results, ablations.REMARKS, "dev", main=MAIN, published={})
-    return {"lines": [row.as_dict() for row in rows], "claims": check_claims(results, claims.REMARKS)}
-
-
-def _test(results: Results, device: str | None) -> dict[str, Any]:
-    published = paper.published_scores("test", results.plan.paper_corpus)
-    rows = score_rows(results, ablations.TEST, "test", main="random", published=published)
-    return {"lines": [row.as_dict() for row in rows]}
+def _score_table(results: Results, table: str) -> dict[str, Any]:
+    part, main, rows, table_claims = {
+        "dev": ("dev", MAIN, ablations.DEV, claims.CLAIMS),
+        "remarks": ("dev", MAIN, ablations.REMARKS, claims.REMARKS),
+        "test": ("test", "random", ablations.TEST, ()),
+    }[table]
+    published = paper.published_scores(table, results.plan.paper_corpus)
+    lines = score_rows(results, rows, part, main=main, published=published)
+    return {"lines": lines} | ({"claims": check_claims(results, table_claims)} if table_claims else {})
 
 
 def _speed(results: Results, device: str | None) -> dict[str, Any]:
@@ -111,24 +99,18 @@ def _speed(results: Results, device: str | None) -> dict[str, Any]:
     return {"lines": measure_speeds(parsers, trees["test"], trees["train"]) if parsers else []}
 
 
-def _calibration(results: Results, device: str | None) -> dict[str, Any]:
-    table = calibration_table(results, device=device)
-    return {} if table is None else asdict(table)
-
-
 def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     plan, scores = results.plan, results.scores(MAIN, "test")
     if not scores:
         return {}
-    variants = score_rows(results, ablations.VARIANTS, "dev", main="as-in-the-paper", published={})
     dev_curve, test_curve = (
-        score_rows(results, ablations.LEARNING_CURVE, part, main="share-100", published={}) for part in ("dev", "test")
+        score_rows(results, ablations.LEARNING_CURVE, part, main="share-100") for part in ("dev", "test")
     )
     predicted = [list(read_trees(predictions_path(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
     analysis = {
-        "variants": [row.as_dict() for row in variants],
+        "variants": score_rows(results, ablations.VARIANTS, "dev", main="as-in-the-paper"),
         "learning": [
-            {"name": dev.name, "title": dev.title, "dev": dev.as_dict(), "test": test.as_dict()}
+            {"name": dev["name"], "title": dev["title"], "dev": dev, "test": test}
             for dev, test in zip(dev_curve, test_curve, strict=True)
         ],
         "length": breakdown.by_length(scores),
@@ -139,11 +121,4 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
 
 
-_TABLES = {
-    "dev": _dev,
-    "remarks": _remarks,
-    "test": _test,
-    "speed": _speed,
-    "calibration": _calibration,
-    "analysis": _analysis,
-}
+_OTHER_TABLES = {"speed": _speed, "calibration": calibration_table, "analysis": _analysis}

@@ -1,91 +1,102 @@
-"""Score tables: each row's mean over seeds, compared with the main row and with the paper."""
+"""The scores of finished runs, and score tables: means over seeds, compared with the main row and with the paper."""
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from treecrf.training.reproduce.ablations import Row
+from treecrf.training.reproduce.ablations import BY_NAME, Row
 from treecrf.training.reproduce.claims import Claim, paper_differences, verdict
 from treecrf.training.reproduce.paper import PublishedScore
-from treecrf.training.reproduce.results import Results
+from treecrf.training.reproduce.plan import Plan
+from treecrf.training.reproduce.worker import OUTCOME, predictions_path
+from treecrf.trees.evalb import Rules, Score, evaluate, find_rules
 from treecrf.trees.evalb.bootstrap import Comparison, compare_runs
+from treecrf.trees.treebank import read_trees
 
 
-@dataclass(frozen=True, kw_only=True)
-class RowScores:
-    """The scores of a row: means over seeds, in percent."""
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The scores of the trees that the finished runs of a plan have predicted."""
 
-    name: str
-    title: str
-    seeds: list[int]
-    f1s: list[float]
-    precision: float
-    recall: float
-    f1: float
-    deviation: float | None  # standard deviation of F1 over seeds; None for one seed
-    complete_match: float
-    against_main: Comparison | None
-    paper: PublishedScore | None
+    plan: Plan
 
-    def as_dict(self) -> dict[str, Any]:
-        """The scores in JSON values."""
-        comparison = None if self.against_main is None else _comparison_dict(self.against_main)
-        return asdict(self) | {"against_main": comparison, "paper": self.paper and self.paper._asdict()}
+    @cached_property
+    def rules(self) -> Rules:
+        """The EVALB rules of the plan, without a limit on errors."""
+        return replace(find_rules(self.plan.recipe(self.plan.runs()[0]).data.rules), max_error=None)
+
+    def seeds(self, row: str) -> list[int]:
+        """Returns the seeds of a row's finished runs."""
+        return [seed for seed in self.plan.seeds if (self.folder(row, seed) / OUTCOME).exists()]
+
+    def folder(self, row: str, seed: int) -> Path:
+        """Returns the folder of a row's run."""
+        return self.plan.run(BY_NAME[row], seed).folder
+
+    def scores(self, row: str, part: str) -> list[Score]:
+        """Returns the scores of a row's finished runs on a part of the treebank."""
+        return [self.score(row, part, seed) for seed in self.seeds(row)]
+
+    @cache  # noqa: B019  # the cache may live as long as the results
+    def score(self, row: str, part: str, seed: int) -> Score:
+        """Returns the score of one run on a part of the treebank."""
+        predicted = read_trees(predictions_path(self.folder(row, seed), part, mbr=BY_NAME[row].mbr))
+        return evaluate(self.plan.treebank.trees[part], predicted, rules=self.rules, use_gold_tags=True)
+
+    def compare(self, row: str, other: str, part: str) -> Comparison | None:
+        """Tests the difference of two rows over their common seeds; None if there is no common seed."""
+        seeds = [seed for seed in self.seeds(row) if seed in self.seeds(other)]
+        row_scores, other_scores = ([self.score(name, part, seed) for seed in seeds] for name in (row, other))
+        return compare_runs(row_scores, other_scores) if seeds else None
 
 
 def score_rows(
-    results: Results, rows: Sequence[Row], part: str, *, main: str, published: dict[str, PublishedScore]
-) -> list[RowScores]:
-    """The scores of all rows that have a finished run."""
+    results: Results,
+    rows: Sequence[Row],
+    part: str,
+    *,
+    main: str,
+    published: Mapping[str, PublishedScore] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
+    """Returns the scores of all rows that have a finished run, in JSON values: means over seeds, in percent."""
     return [_score_row(results, row, part, main, published.get(row.name)) for row in rows if results.seeds(row.name)]
 
 
-def _score_row(results: Results, row: Row, part: str, main: str, published: PublishedScore | None) -> RowScores:
+def _score_row(results: Results, row: Row, part: str, main: str, published: PublishedScore | None) -> dict[str, Any]:
     scores = results.scores(row.name, part)
     f1s = [score.f1 for score in scores]
-    common_seeds = [seed for seed in results.seeds(row.name) if seed in results.seeds(main)]
-    is_compared = row.name != main and common_seeds
-    return RowScores(
-        name=row.name,
-        title=row.title,
-        seeds=results.seeds(row.name),
-        f1s=f1s,
-        precision=statistics.fmean(score.precision for score in scores),
-        recall=statistics.fmean(score.recall for score in scores),
-        f1=statistics.fmean(f1s),
-        deviation=statistics.stdev(f1s) if len(f1s) > 1 else None,
-        complete_match=statistics.fmean(score.all.complete_match for score in scores),
-        against_main=_compare(results, row.name, main, part, common_seeds) if is_compared else None,
-        paper=published,
-    )
-
-
-def _compare(results: Results, row: str, other: str, part: str, seeds: Sequence[int]) -> Comparison:
-    row_scores, other_scores = ([results.score(name, part, seed) for seed in seeds] for name in (row, other))
-    return compare_runs(row_scores, other_scores)
+    comparison = results.compare(row.name, main, part) if row.name != main else None
+    return {
+        "name": row.name,
+        "title": row.title,
+        "seeds": results.seeds(row.name),
+        "f1s": f1s,
+        "precision": statistics.fmean(score.precision for score in scores),
+        "recall": statistics.fmean(score.recall for score in scores),
+        "f1": statistics.fmean(f1s),
+        "deviation": statistics.stdev(f1s) if len(f1s) > 1 else None,
+        "complete_match": statistics.fmean(score.all.complete_match for score in scores),
+        "against_main": comparison and comparison._asdict(),
+        "paper": published and published._asdict(),
+    }
 
 
 def check_claims(results: Results, claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Compares claims of the paper with the results on dev; claims about unfinished rows are left out."""
-    checked = []
-    for claim in claims:
-        seeds = [seed for seed in results.seeds(claim.row) if seed in results.seeds(claim.other)]
-        if seeds:
-            checked.append(_claim_dict(claim, _compare(results, claim.row, claim.other, "dev", seeds)))
-    return checked
-
-
-def _claim_dict(claim: Claim, comparison: Comparison) -> dict[str, Any]:
-    return {
-        "claim": claim.text,
-        "row": claim.row,
-        "other": claim.other,
-        "found": _comparison_dict(comparison),
-        "verdict": verdict(claim, comparison),
-        "paper": paper_differences(claim),
-    }
-
-
-def _comparison_dict(comparison: Comparison) -> dict[str, Any]:
-    return {**comparison._asdict(), "interval": list(comparison.interval)}
+    comparisons = [(claim, results.compare(claim.row, claim.other, "dev")) for claim in claims]
+    return [
+        {
+            "claim": claim.text,
+            "row": claim.row,
+            "other": claim.other,
+            "found": comparison._asdict(),
+            "verdict": verdict(claim, comparison),
+            "paper": paper_differences(claim),
+        }
+        for claim, comparison in comparisons
+        if comparison
+    ]
