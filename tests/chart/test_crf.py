@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart.charts import charts, clean
-from treecrf.chart import naive
+from treecrf.chart import dispatch, naive, torch_backend
 from treecrf.chart.crf import SpanCRF
 
 close = torch.testing.assert_close
@@ -120,12 +120,38 @@ def test_equal_generators_give_equal_samples():
     assert torch.equal(first, second)
 
 
-def test_first_and_second_derivatives_pass_gradcheck():
-    lengths = torch.tensor([5, 3])
-    scores = torch.randn(2, 6, 6, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda s: SpanCRF(s, lengths).log_partition, scores)
-    assert torch.autograd.gradgradcheck(lambda s: SpanCRF(s, lengths).log_partition, scores)
-    assert torch.autograd.gradcheck(lambda s: SpanCRF(s, lengths).entropy, scores)
+DIFFERENTIABLE = {
+    "log_partition": lambda crf, other: crf.log_partition,
+    "marginals": lambda crf, other: crf.marginals,
+    "log_prob": lambda crf, other: crf.log_prob(other.argmax),
+    "entropy": lambda crf, other: crf.entropy,
+    "cross_entropy": lambda crf, other: crf.cross_entropy(other),
+    "kl": lambda crf, other: crf.kl(other),
+}
+
+
+@pytest.mark.parametrize("backend", ["compiled", "torch"])
+@pytest.mark.parametrize("quantity", DIFFERENTIABLE)
+@pytest.mark.parametrize("lengths", [[1], [4, 2]], ids=str)
+def test_first_and_second_derivatives_equal_finite_differences(quantity, lengths, backend, monkeypatch):
+    if backend == "torch":
+        monkeypatch.setattr(dispatch, "select_backend", lambda scores: torch_backend)
+    generator = torch.Generator().manual_seed(3)
+    size = max(lengths) + 1
+    shape = (len(lengths), size, size)
+    first, second = (torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(2))
+
+    def compute(scores, other_scores):
+        return DIFFERENTIABLE[quantity](SpanCRF(scores, lengths), SpanCRF(other_scores, lengths))
+
+    assert torch.autograd.gradcheck(compute, (first, second))
+    assert torch.autograd.gradgradcheck(compute, (first, second))
+
+
+def test_the_hessian_of_the_entropy_is_not_zero():
+    scores = torch.randn(1, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    hessian = torch.autograd.functional.hessian(lambda chart: SpanCRF(chart, [4]).entropy.sum(), scores)
+    assert hessian.abs().max() > 0.1
 
 
 @pytest.mark.filterwarnings("ignore:.*arg_constraints:UserWarning")

@@ -1,7 +1,8 @@
 """The choice of a backend, and the autograd functions of log Z and the marginals.
 
 The gradient of log Z is the chart of marginals, which the backends compute without autograd. Only second-order losses,
-such as entropy, need the gradient of the marginals; it goes through the PyTorch operations of `torch_backend.py`.
+such as entropy, need the gradient of the marginals; it goes through the PyTorch operations of `torch_backend.py`, and
+is itself differentiable.
 """
 
 from types import ModuleType
@@ -9,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from treecrf.chart import cpu_backend, cpu_tensors, torch_backend
 
@@ -60,14 +60,16 @@ class Marginals(torch.autograd.Function):
         return marginals
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        """The product of the gradient with the covariances of spans; differentiable itself, if autograd asks for it."""
         scores, lengths = ctx.saved_tensors
+        is_differentiable = torch.is_grad_enabled()
         with torch.enable_grad():
-            leaf = scores.detach().requires_grad_()
+            leaf = scores if is_differentiable else scores.detach().requires_grad_()
             _, log_z = torch_backend.inside(leaf, lengths)
             (marginals,) = torch.autograd.grad(log_z.sum(), leaf, create_graph=True)
             if not marginals.requires_grad:  # all sentences have one word and so one tree: marginals are constant
                 return torch.zeros_like(scores), None, None
-            (grad,) = torch.autograd.grad(marginals, leaf, grads[0].to(marginals.dtype))
+            grad_marginals = grads[0].to(marginals.dtype)
+            (grad,) = torch.autograd.grad(marginals, leaf, grad_marginals, create_graph=is_differentiable)
         return grad, None, None
