@@ -23,7 +23,7 @@ EDGES: dict[str, set[str]] = {
     "trees/bootstrap": set(),
     "trees/evalb": {"trees/tree", "trees/bootstrap"},
     "trees/search": {"trees/tree", "trees/treebank"},
-    "trees/dependencies": {"trees/tree", "trees/treebank", "trees/search"},
+    "trees/dependencies": {"config", "trees/tree", "trees/treebank", "trees/search"},
     "trees/drawing": {"trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},

@@ -1,19 +1,12 @@
 """Arcs of a sentence while it is converted."""
 
-from dataclasses import dataclass, field
 
-
-@dataclass
 class Arcs:
     """The head and the relation of each word; the head of a word that is not attached is -1."""
 
-    heads: list[int]
-    relations: list[str] = field(default_factory=list)
-
-    @staticmethod
-    def for_words(count: int) -> "Arcs":
-        """Words without arcs."""
-        return Arcs([-1] * count, ["dep"] * count)
+    def __init__(self, words: int) -> None:
+        self.heads = [-1] * words
+        self.relations = ["dep"] * words
 
     def attach(self, word: int, head: int, relation: str) -> None:
         """Makes `head` the head of a word; a word is not attached to itself."""
@@ -23,7 +16,7 @@ class Arcs:
 
     def dependents(self, head: int) -> list[int]:
         """The words whose head is `head`."""
-        return [word for word, its_head in enumerate(self.heads) if its_head == head]
+        return [word for word, word_head in enumerate(self.heads) if word_head == head]
 
     def promote(self, word: int, head: int, relation: str) -> None:
         """Makes a word the head of `head` and of its dependents; `head` gets the relation to the word."""

@@ -3,46 +3,24 @@
 from collections.abc import Sequence
 
 from treecrf.trees.dependencies.lexicon import AUXILIARIES, BE, LOCATIVE_ADVERBS
-from treecrf.trees.dependencies.nodes import VERB_TAGS, Node, first_word
 from treecrf.trees.dependencies.nominals import is_temporal
+from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word
 
 CLAUSES = frozenset(("S", "SQ", "SINV", "SBARQ", "SBAR"))
 VERBS = VERB_TAGS | {"MD", "TO"}
 WH_TAGS = frozenset(("WP", "WDT", "WP$", "WRB"))
-_PREDICATES = frozenset(
-    [
-        "NP",
-        "NX",
-        "ADJP",
-        "UCP",
-        "QP",
-        "CD",
-        "JJ",
-        "JJR",
-        "JJS",
-        "NN",
-        "NNS",
-        "NNP",
-        "PRP",
-        "VBN",
-        "VBG",
-        "DT",
-        "$",
-        "WHNP",
-        "WHADJP",
-        "NAC",
-    ]
-)
+_PREDICATES = frozenset(("NP", "NX", "NAC", "WHNP", "NN", "NNS", "NNP", "PRP", "QP", "CD", "DT", "$"))
+_PREDICATES |= {"ADJP", "WHADJP", "UCP", "JJ", "JJR", "JJS", "VBN", "VBG"}
 _LATE_PREDICATES = frozenset(["PP", "S", "SBAR", "PRT", "FRAG", "SINV", "SQ", "SBARQ", "X", "WHPP", "IN", "RP"])
 
 
-def is_existential(node: Node) -> bool:
+def is_existential(node: Unit) -> bool:
     """Whether a noun phrase is the "there" of "there is"."""
     leaves = node.leaves()
     return len(leaves) == 1 and leaves[0].label == "EX"
 
 
-def is_wh(node: Node) -> bool:
+def is_wh(node: Unit) -> bool:
     """Whether a constituent is a wh-phrase, whatever its label."""
     if node.label.startswith("WH"):
         return True
@@ -52,21 +30,21 @@ def is_wh(node: Node) -> bool:
     return any(leaf.label in WH_TAGS for leaf in leaves[:3]) and len(leaves) <= 5
 
 
-def clause_of(node: Node) -> Node | None:
+def clause_of(node: Unit) -> Unit | None:
     """The clause whose verb phrase contains the node."""
     return next((ancestor for ancestor in node.ancestors() if ancestor.label not in ("VP", "VB", "VBZ", "VBP")), None)
 
 
-def _has_existential_subject(node: Node) -> bool:
+def _has_existential_subject(node: Unit) -> bool:
     clause = node if node.label in CLAUSES else clause_of(node)
     return clause is not None and any(map(is_existential, clause.items))
 
 
-def _is_locative(node: Node) -> bool:
+def _is_locative(node: Unit) -> bool:
     return any(leaf.text in LOCATIVE_ADVERBS for leaf in node.leaves())
 
 
-def _predicate(items: Sequence[Node], start: int) -> int | None:
+def _predicate(items: Sequence[Unit], start: int) -> int | None:
     """The number of the predicate after a copula, among the items from `start`."""
     candidates = range(start, len(items))
     nominal = [i for i in candidates if items[i].label in _PREDICATES]
@@ -86,7 +64,7 @@ def _predicate(items: Sequence[Node], start: int) -> int | None:
 _NEGATIONS = frozenset(("not", "n't", "also", "just", "only", "too", "really"))
 
 
-def is_auxiliary(item: Node, following: Sequence[Node]) -> bool:
+def is_auxiliary(item: Unit, following: Sequence[Unit]) -> bool:
     """Whether a verb is an auxiliary of the verb phrase that follows it."""
     if item.label in ("MD", "TO"):
         return True
@@ -94,7 +72,7 @@ def is_auxiliary(item: Node, following: Sequence[Node]) -> bool:
     return text in AUXILIARIES and any(other.label == "VP" for other in following)
 
 
-def verb_phrase_head(node: Node) -> int:
+def verb_phrase_head(node: Unit) -> int:
     """The number of the head among the items of a verb phrase, SQ or SINV."""
     items = node.items
     verbs = [i for i, item in enumerate(items) if item.label in VERBS]
@@ -117,7 +95,7 @@ def verb_phrase_head(node: Node) -> int:
     return verb if predicate is None else predicate
 
 
-def clause_head(node: Node) -> int:
+def clause_head(node: Unit) -> int:
     """The number of the head among the items of S, SBAR, SBARQ, FRAG and other constituents."""
     items = node.items
     if node.label in ("SQ", "SINV"):
@@ -132,7 +110,7 @@ def clause_head(node: Node) -> int:
     return _fallback_head(items)
 
 
-def _sentence_head(items: Sequence[Node]) -> int:
+def _sentence_head(items: Sequence[Unit]) -> int:
     phrases = [i for i, item in enumerate(items) if item.label == "VP"]
     clauses = [i for i, item in enumerate(items) if item.label in ("S", "SINV", "SQ", "SBARQ")]
     if phrases:
@@ -154,7 +132,7 @@ def _sentence_head(items: Sequence[Node]) -> int:
     return nouns[0] if nouns else _fallback_head(items)
 
 
-def _subordinate_head(items: Sequence[Node]) -> int:
+def _subordinate_head(items: Sequence[Unit]) -> int:
     for labels in (("S", "SQ", "SINV", "SBARQ"), ("VP",), ("SBAR",)):
         clauses = [i for i, item in enumerate(items) if item.label in labels]
         if clauses:
@@ -172,7 +150,7 @@ _FALLBACKS = (
 )
 
 
-def _fallback_head(items: Sequence[Node]) -> int:
+def _fallback_head(items: Sequence[Unit]) -> int:
     for labels in _FALLBACKS:
         index = next((i for i, item in enumerate(items) if item.label in labels), None)
         if index is not None:

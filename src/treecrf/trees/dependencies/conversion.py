@@ -7,9 +7,9 @@ from treecrf.trees.dependencies.clauses import CLAUSES, VERBS, clause_head, is_w
 from treecrf.trees.dependencies.fixed import merge_fixed_expressions
 from treecrf.trees.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children
 from treecrf.trees.dependencies.lexicon import BE, GET
-from treecrf.trees.dependencies.nodes import NOUN_TAGS, VERB_TAGS, Node, build_nodes, first_word, in_postorder
 from treecrf.trees.dependencies.nominals import head_index, name_arcs
 from treecrf.trees.dependencies.relations import first_word_with, relation
+from treecrf.trees.dependencies.units import NOUN_TAGS, VERB_TAGS, Unit, build_units, first_word, in_postorder
 from treecrf.trees.dependencies.wh_clauses import attach_wh, is_free_relative, make_free_relative
 from treecrf.trees.tree import Tree
 
@@ -20,8 +20,8 @@ _MODIFIERS = frozenset(("ADJP", "WHADJP", "ADVP", "WHADVP", "QP", "JJ", "JJR", "
 
 def convert_words(tree: Tree) -> Arcs:
     """The arcs of all words that are not punctuation; the head of the sentence and punctuation have none."""
-    root = build_nodes(tree)
-    arcs = Arcs.for_words(len(root.leaves()))
+    root = build_units(tree)
+    arcs = Arcs(len(root.leaves()))
     if root.is_punctuation:
         return arcs
     fixed = merge_fixed_expressions(root)
@@ -34,7 +34,7 @@ def convert_words(tree: Tree) -> Arcs:
     return arcs
 
 
-def _convert(node: Node, arcs: Arcs) -> None:
+def _convert(node: Unit, arcs: Arcs) -> None:
     """Finds the head of a constituent and attaches the heads of its other children."""
     items = node.items
     if node.conjuncts:
@@ -47,7 +47,7 @@ def _convert(node: Node, arcs: Arcs) -> None:
         _convert_phrase(node, arcs)
 
 
-def _convert_phrase(node: Node, arcs: Arcs) -> None:
+def _convert_phrase(node: Unit, arcs: Arcs) -> None:
     items = node.items
     head = items[_head_number(node)]
     node.head = head.head
@@ -71,7 +71,7 @@ def _convert_phrase(node: Node, arcs: Arcs) -> None:
                 arcs.attach(mark.head, node.head, "punct")
 
 
-def _head_number(node: Node) -> int:
+def _head_number(node: Unit) -> int:
     label = node.label
     if len(node.items) == 1:
         return 0
@@ -84,7 +84,7 @@ def _head_number(node: Node) -> int:
     return clause_head(node)
 
 
-def _complement_number(node: Node) -> int:
+def _complement_number(node: Unit) -> int:
     """The number of a preposition's complement; a participle with a prepositional phrase is its own head."""
     items = node.items
     first = next((i for i, item in enumerate(items) if item.label in _PREPOSITIONS), None)
@@ -99,14 +99,14 @@ def _complement_number(node: Node) -> int:
     return content[0] if content else first
 
 
-def _is_passive(node: Node, head: Node) -> bool:
+def _is_passive(node: Unit, head: Unit) -> bool:
     """Whether a verb phrase has a passive auxiliary of its head."""
     if head.label != "VP" or first_word_with(head, VERBS).label not in ("VBN", "VBD"):
         return False
     return any(item.label in VERBS and first_word(item).text in BE | GET for item in node.items if item is not head)
 
 
-def _attach_item(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
+def _attach_item(node: Unit, head: Unit, item: Unit, arcs: Arcs) -> None:
     """Attaches one child of a constituent to the head."""
     if node.label in ("SBAR", "SBARQ") and head.label in ("S", "SQ", "SINV", "VP") and is_wh(item):
         attach_wh(arcs, node, head, item)
@@ -135,14 +135,14 @@ def _attach_item(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
         arcs.attach(item.head, node.head, "xcomp")
 
 
-def _next_clause(node: Node, head: Node, item: Node) -> Node | None:
+def _next_clause(node: Unit, head: Unit, item: Unit) -> Unit | None:
     """The clause that an adverb between two clauses belongs to: He was late, (so) we left."""
     if node.label != "S" or head.label != "S" or item.label not in ("RB", "ADVP", "IN", "CC") or item.head < head.head:
         return None
     return next((other for other in node.items if other.label == "S" and other.head > item.head), None)
 
 
-def _attach_to_next(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
+def _attach_to_next(node: Unit, head: Unit, item: Unit, arcs: Arcs) -> None:
     """Attaches a repaired word to its repair, and the word between two numbers to the second one."""
     items = node.items
     index = next(i for i, other in enumerate(items) if other is item)
@@ -151,7 +151,7 @@ def _attach_to_next(node: Node, head: Node, item: Node, arcs: Arcs) -> None:
     arcs.attach(item.head, target.head, "case" if is_joint else "reparandum")
 
 
-def _is_repeated(node: Node, item: Node) -> bool:
+def _is_repeated(node: Unit, item: Unit) -> bool:
     """Whether a speaker repeats the words of a noun phrase or function word at once: the guy - the guy left."""
     items = node.items
     index = next(i for i, other in enumerate(items) if other is item)
@@ -161,7 +161,7 @@ def _is_repeated(node: Node, item: Node) -> bool:
     return words == next_words
 
 
-def _attach_numbers(items: list[Node], head: Node, arcs: Arcs) -> None:
+def _attach_numbers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
     """Attaches the first of two numbers to the second: (3 million), and the end of a range to its start."""
     for first, second in pairwise(items):
         if first.label == second.label == "CD" and second.head == first.head + 1:
@@ -172,7 +172,7 @@ def _attach_numbers(items: list[Node], head: Node, arcs: Arcs) -> None:
             arcs.attach(second.head, head.head, "nmod")
 
 
-def _attach_inner_modifiers(items: list[Node], head: Node, arcs: Arcs) -> None:
+def _attach_inner_modifiers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
     """Attaches modifiers of a noun that itself modifies the head: (four step) approach, (sea level) rise."""
     end = next(i for i, item in enumerate(items) if item is head)
     nouns = [i for i in range(end + 1) if items[i].label in ("NN", "NNS")]
@@ -187,7 +187,7 @@ def _attach_inner_modifiers(items: list[Node], head: Node, arcs: Arcs) -> None:
             arcs.attach(noun.head, number.head, "flat")
 
 
-def _attach_et_al(items: list[Node], head: Node, arcs: Arcs) -> None:
+def _attach_et_al(items: list[Unit], head: Unit, arcs: Arcs) -> None:
     """Attaches "et al." like a conjunction and a conjunct."""
     for et, al in pairwise(items):
         if et.text == "et" and al.text in ("al.", "al"):
@@ -195,19 +195,19 @@ def _attach_et_al(items: list[Node], head: Node, arcs: Arcs) -> None:
             arcs.attach(al.head, head.head, "conj")
 
 
-def _nominal_copy(clause: Node) -> Node:
+def _nominal_copy(clause: Unit) -> Unit:
     """A stand-in for a free relative, which has the relations of a noun phrase or an adverb."""
     label = "ADVP" if clause.first_item.label in ("WHADVP", "ADVP", "WRB") else "NP"
-    return Node(label, [], head=clause.head, text="_")
+    return Unit(label, [], head=clause.head, text="_")
 
 
-def _is_small_clause(clause: Node) -> bool:
+def _is_small_clause(clause: Unit) -> bool:
     """Whether the subject of a clause is the object of the verb before it: the clause has no finite verb."""
     verbs = [leaf for leaf in clause.leaves() if leaf.label in VERBS]
     return not verbs or verbs[0].label in ("TO", "VB", "VBG", "VBN")
 
 
-def _attach_conjunction(item: Node, head: int, arcs: Arcs) -> None:
+def _attach_conjunction(item: Unit, head: int, arcs: Arcs) -> None:
     """Attaches the words of a conjunction to the conjunct after it: but also."""
     for leaf in item.leaves():
         if not leaf.is_punctuation:
@@ -215,7 +215,7 @@ def _attach_conjunction(item: Node, head: int, arcs: Arcs) -> None:
             arcs.attach(leaf.head, head, "advmod" if is_adverb else "cc")
 
 
-def _convert_coordination(node: Node, arcs: Arcs) -> None:
+def _convert_coordination(node: Unit, arcs: Arcs) -> None:
     """Makes the first conjunct the head; conjunctions and modifiers go to the next or the previous conjunct."""
     first = node.conjuncts[0]
     node.head, node.is_passive, node.subject = first.head, first.is_passive, first.subject
@@ -237,18 +237,18 @@ def _convert_coordination(node: Node, arcs: Arcs) -> None:
             arcs.attach(item.head, target.head, relation(node, target, item))
 
 
-def _follows_conjunction(items: list[Node], index: int) -> bool:
+def _follows_conjunction(items: list[Unit], index: int) -> bool:
     """Whether only modifiers stand between the item and the conjunction before it."""
     return index > 0 and (items[index - 1].label in CONJUNCTIONS or items[index].label == "SYM")
 
 
-def _is_hyphenated(node: Node) -> bool:
+def _is_hyphenated(node: Unit) -> bool:
     """Whether hyphens join all words of the constituent."""
     inner = node.children[1::2]
     return len(node.children) % 2 == 1 and all(child.label == "HYPH" for child in inner)
 
 
-def _convert_hyphenated(node: Node, arcs: Arcs) -> None:
+def _convert_hyphenated(node: Unit, arcs: Arcs) -> None:
     """Attaches hyphenated words: the last is the head, but the first of state-of-the-art."""
     items = node.items
     prepositions = [i for i, item in enumerate(items) if item.label in ("IN", "TO") and 0 < i < len(items) - 1]
@@ -267,7 +267,7 @@ def _convert_hyphenated(node: Node, arcs: Arcs) -> None:
         arcs.attach(item.head, target, "amod" if item.label == "JJ" else name)
 
 
-def _convert_name(node: Node, arcs: Arcs) -> None:
+def _convert_name(node: Unit, arcs: Arcs) -> None:
     """Attaches the words of a name, to the first for a person and to the last for other names."""
     items = node.items
     sisters = node.parent.items if node.parent is not None else []

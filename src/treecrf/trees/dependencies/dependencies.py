@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecrf.trees.dependencies.conversion import convert_words
-from treecrf.trees.dependencies.nodes import PUNCTUATION_TAGS
 from treecrf.trees.dependencies.punctuation import PunctuationAttacher
+from treecrf.trees.dependencies.units import PUNCTUATION_TAGS
 from treecrf.trees.dependencies.upos import universal_tag
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
@@ -22,7 +22,7 @@ class Dependencies:
     """
 
     words: tuple[str, ...]
-    tags: tuple[str, ...]  # of the Penn Treebank
+    tags: tuple[str, ...]  # Penn Treebank tags
     universal_tags: tuple[str, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]

@@ -1,13 +1,13 @@
 """Fixed expressions: several words that act as one function word or adverb, such as "because of"."""
 
 from treecrf.trees.dependencies.lexicon import FIXED
-from treecrf.trees.dependencies.nodes import Node
+from treecrf.trees.dependencies.units import Unit
 
 _LONGEST = max(map(len, FIXED))
 
 
-def merge_fixed_expressions(root: Node) -> list[tuple[int, int]]:
-    """Removes the later words of fixed expressions from the tree, and returns their numbers and those of their heads.
+def merge_fixed_expressions(root: Unit) -> list[tuple[int, int]]:
+    """Removes the later words of fixed expressions from the tree, and returns their numbers, each with its head.
 
     The first word keeps its place and gets the tag of the whole expression.
     """
@@ -25,7 +25,7 @@ def merge_fixed_expressions(root: Node) -> list[tuple[int, int]]:
     return arcs
 
 
-def _relabel(leaf: Node, tag: str) -> None:
+def _relabel(leaf: Unit, tag: str) -> None:
     """Gives an expression its tag; a phrase with a fixed preposition is a prepositional phrase."""
     leaf.label = tag
     parent = leaf.parent
@@ -33,7 +33,7 @@ def _relabel(leaf: Node, tag: str) -> None:
         parent.label = "PP"
 
 
-def _expression_size(leaves: list[Node], start: int) -> int:
+def _expression_size(leaves: list[Unit], start: int) -> int:
     """The number of words in the longest expression that starts here; 1 if there is none."""
     for size in range(min(_LONGEST, len(leaves) - start), 1, -1):
         words = leaves[start : start + size]
@@ -43,7 +43,7 @@ def _expression_size(leaves: list[Node], start: int) -> int:
     return 1
 
 
-def _is_fixed(words: list[Node], tag: str, next_leaf: list[Node]) -> bool:
+def _is_fixed(words: list[Unit], tag: str, next_leaf: list[Unit]) -> bool:
     """Whether the words form a unit in this tree: sisters, or a preposition and the first word of its complement."""
     parent = words[0].parent
     texts = tuple(leaf.text for leaf in words)
@@ -66,7 +66,7 @@ def _is_fixed(words: list[Node], tag: str, next_leaf: list[Node]) -> bool:
     return True
 
 
-def _follows(leaf: Node, parent: Node) -> bool:
+def _follows(leaf: Unit, parent: Unit) -> bool:
     """Whether a word is a child of the same constituent, or the first word of one of its children."""
     if leaf.parent is parent:
         return True

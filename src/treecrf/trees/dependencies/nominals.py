@@ -11,7 +11,7 @@ from treecrf.trees.dependencies.lexicon import (
     TEMPORAL_NOUNS,
     TITLES,
 )
-from treecrf.trees.dependencies.nodes import NOUN_TAGS, Node, first_word
+from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
 
 _POSTMODIFIERS = frozenset(("PP", "SBAR", "S", "VP", "RRC", "PRN", "WHPP", "FRAG", "SINV"))
 _NAME_TAGS = frozenset(("NNP", "NNPS"))
@@ -19,21 +19,21 @@ _ADJECTIVES = frozenset(["JJ", "JJR", "JJS", "VBN", "VBG", "VBD", "ADJP"])
 _ADVERBS = frozenset(["RB", "RBR", "RBS", "WRB", "ADVP", "WHADVP", "RP"])
 
 
-def is_possessive(node: Node) -> bool:
+def is_possessive(node: Unit) -> bool:
     """Whether a noun phrase ends with 's."""
     while node.items:
         node = node.items[-1]
     return node.label == "POS"
 
 
-def is_temporal(node: Node) -> bool:
+def is_temporal(node: Unit) -> bool:
     """Whether the head of a noun phrase is a unit or a point of time."""
     while not node.is_leaf:
         node = node.conjuncts[0] if node.conjuncts else node.items[head_index(node)] if node.items else node.children[0]
     return node.text in TEMPORAL_NOUNS or (node.label == "CD" and len(node.text) == 4 and node.text.isdigit())
 
 
-def head_index(node: Node) -> int:
+def head_index(node: Unit) -> int:
     """The number of the head among the items of a noun phrase, adjective phrase, adverb phrase or number."""
     items = node.items
     if node.label == "QP":
@@ -45,13 +45,13 @@ def head_index(node: Node) -> int:
     return _noun_head(items)
 
 
-def _core(items: Sequence[Node]) -> Sequence[Node]:
+def _core(items: Sequence[Unit]) -> Sequence[Unit]:
     """The items before the first postmodifier."""
     end = next((i for i, item in enumerate(items) if item.label in _POSTMODIFIERS and i > 0), len(items))
     return items[:end]
 
 
-def _noun_head(items: Sequence[Node]) -> int:
+def _noun_head(items: Sequence[Unit]) -> int:
     if items[0].label in ("S", "SBAR", "VP") and all(item.label in NOMINALS for item in items[1:]):
         return 0
     if items[-1].label == "POS" and len(items) > 1:
@@ -75,12 +75,12 @@ def _noun_head(items: Sequence[Node]) -> int:
     return next((i for i, item in enumerate(core) if item.label not in ("CC", "INTJ", "ADVP", "RB")), 0)
 
 
-def _is_full(node: Node) -> bool:
+def _is_full(node: Unit) -> bool:
     """Whether a noun phrase has a determiner or a noun as its own head, so that later nouns are appositions."""
     return any(item.label in ("DT", "PRP", "PRP$", "NP") for item in node.items) and not is_temporal(node)
 
 
-def _described_noun(core: Sequence[Node], nouns: Sequence[int]) -> int:
+def _described_noun(core: Sequence[Unit], nouns: Sequence[int]) -> int:
     """The last noun; but the noun before a name, if it has a determiner: my friend Bill."""
     last = nouns[-1]
     dollars = [i for i in nouns if core[i].label == "$"]
@@ -93,7 +93,7 @@ def _described_noun(core: Sequence[Node], nouns: Sequence[int]) -> int:
     return last
 
 
-def _number_head(items: Sequence[Node]) -> int:
+def _number_head(items: Sequence[Unit]) -> int:
     """The last number before a range or a second part; the currency sign if there is one."""
     dollars = [i for i, item in enumerate(items) if item.label == "$"]
     if dollars:
@@ -109,7 +109,7 @@ def _number_head(items: Sequence[Node]) -> int:
     return last
 
 
-def _phrase_head(items: Sequence[Node], labels: frozenset[str], fallbacks: Sequence[str]) -> int:
+def _phrase_head(items: Sequence[Unit], labels: frozenset[str], fallbacks: Sequence[str]) -> int:
     core = _core(items)
     positions = [i for i, item in enumerate(core) if item.label in labels]
     if positions and core[positions[0]].label in ("ADJP", "ADVP", "WHADJP", "WHADVP") and positions[0] == 0:
@@ -125,7 +125,7 @@ def _phrase_head(items: Sequence[Node], labels: frozenset[str], fallbacks: Seque
     return len(core) - 1
 
 
-def name_arcs(names: Sequence[Node], *, has_determiner: bool) -> tuple[int, list[tuple[int, str]]]:
+def name_arcs(names: Sequence[Unit], *, has_determiner: bool) -> tuple[int, list[tuple[int, str]]]:
     """The number of the head in a run of proper nouns, and the head and the relation of each name."""
     first, last = 0, len(names)
     while first < last - 1 and first_word(names[first]).text in TITLES:
@@ -143,7 +143,7 @@ def name_arcs(names: Sequence[Node], *, has_determiner: bool) -> tuple[int, list
     return head, arcs
 
 
-def _attach_inner_name(core: Sequence[Node], first: int, arcs: list[tuple[int, str]], *, is_place: bool) -> None:
+def _attach_inner_name(core: Sequence[Unit], first: int, arcs: list[tuple[int, str]], *, is_place: bool) -> None:
     """Attaches the first of three or more names to the second: (San Francisco) Bay, (Leiden University) Press."""
     text = first_word(core[0]).text
     if is_place:
@@ -152,7 +152,7 @@ def _attach_inner_name(core: Sequence[Node], first: int, arcs: list[tuple[int, s
         arcs[first] = (first + 1, "compound")
 
 
-def _is_person(names: Sequence[Node], *, has_title: bool, has_determiner: bool) -> bool:
+def _is_person(names: Sequence[Unit], *, has_title: bool, has_determiner: bool) -> bool:
     """Whether proper nouns are the name of a person."""
     texts = [first_word(name).text for name in names]
     if len(names) == 1 or any(text in INSTITUTION_NOUNS for text in texts):

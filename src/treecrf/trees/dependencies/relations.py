@@ -12,8 +12,8 @@ from treecrf.trees.dependencies.lexicon import (
     VERBS_OF_TELLING,
     VERBS_OF_TIME,
 )
-from treecrf.trees.dependencies.nodes import NOUN_TAGS, Node, first_word
 from treecrf.trees.dependencies.nominals import is_possessive, is_temporal
+from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
 
 _ANYWHERE = {
     **dict.fromkeys(("INTJ", "UH"), "discourse"),
@@ -46,7 +46,7 @@ _VERB_COMPLEMENTS = {
 }
 
 
-def is_clausal(phrase: Node) -> bool:
+def is_clausal(phrase: Unit) -> bool:
     """Whether a prepositional phrase has a clause as its complement, as in "by asking"."""
     node = phrase
     while not node.is_leaf and node.items:
@@ -59,12 +59,12 @@ def is_clausal(phrase: Node) -> bool:
     return node.label in ("VBN", "VBG", "VB")
 
 
-def _is_nominal(clause: Node) -> bool:
+def _is_nominal(clause: Unit) -> bool:
     """Whether a free relative is headed by its wh-word."""
     return clause.first_item.head == clause.head and is_wh(clause.first_item)
 
 
-def relation(parent: Node, head: Node, item: Node) -> str:
+def relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of an item of a constituent to the constituent's head."""
     label = item.label
     if parent.label in ("PP", "WHPP"):
@@ -81,7 +81,7 @@ def relation(parent: Node, head: Node, item: Node) -> str:
     return clause_relation(parent, head, item)
 
 
-def _nominal_relation(head: Node, item: Node) -> str:
+def _nominal_relation(head: Unit, item: Unit) -> str:
     label, is_after = item.label, item.head > head.head
     if label in _IN_NOMINALS:
         return _IN_NOMINALS[label]
@@ -102,7 +102,7 @@ def _nominal_relation(head: Node, item: Node) -> str:
     return _parenthetical_relation(item) if label == "PRN" else "dep"
 
 
-def _number_relation(head: Node, item: Node) -> str:
+def _number_relation(head: Unit, item: Unit) -> str:
     """The relation of a number after its noun: $ 5, May 3, May 1998, page 12."""
     if head.label == "$" or item.label == "QP":
         return "nummod"
@@ -111,13 +111,13 @@ def _number_relation(head: Node, item: Node) -> str:
     return "flat"
 
 
-def _is_relative(clause: Node) -> bool:
+def _is_relative(clause: Unit) -> bool:
     """Whether a clause in a noun phrase is relative: it has a wh-phrase, or no subordinator."""
     first = clause.first_item
     return is_wh(first) or (first.label not in ("IN", "SBAR", "RB", "ADVP") and not _is_infinitive(clause))
 
 
-def _parenthetical_relation(item: Node) -> str:
+def _parenthetical_relation(item: Unit) -> str:
     content = next((child for child in item.items if child.head == item.head), item)
     if content.label in NOMINALS or content.label in NOUN_TAGS:
         return "appos"
@@ -126,7 +126,7 @@ def _parenthetical_relation(item: Node) -> str:
     return "parataxis" if content.label in CLAUSES else "dep"
 
 
-def _prepositional_relation(head: Node, item: Node) -> str:
+def _prepositional_relation(head: Unit, item: Unit) -> str:
     if item.label in ("CC", "CONJP"):
         return "cc"
     if item.label in ("INTJ", "UH"):
@@ -142,7 +142,7 @@ def _prepositional_relation(head: Node, item: Node) -> str:
     return "mark" if head.label in CLAUSES or head.label == "VP" or is_clausal(head) else "case"
 
 
-def _modifier_relation(parent: Node, head: Node, item: Node) -> str:
+def _modifier_relation(parent: Unit, head: Unit, item: Unit) -> str:
     label, is_after = item.label, item.head > head.head
     if label in ("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP", "JJR", "DT"):
         return "advmod"
@@ -163,7 +163,7 @@ def _modifier_relation(parent: Node, head: Node, item: Node) -> str:
     return {"JJ": "amod", "SYM": "punct", "$": "compound"}.get(label, "dep")
 
 
-def clause_relation(parent: Node, head: Node, item: Node) -> str:
+def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of an item of a clause or verb phrase to the predicate."""
     label, is_before = item.label, item.head < head.head
     if label in VERBS:
@@ -183,7 +183,7 @@ def clause_relation(parent: Node, head: Node, item: Node) -> str:
     return _VERB_COMPLEMENTS.get(label, "dep")
 
 
-def _subordinate_relation(parent: Node, head: Node, item: Node) -> str:
+def _subordinate_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if parent.label != "VP" or not _is_complement(item):
         return "advcl"
     if head.label in VERBS or head.label == "VP":
@@ -193,13 +193,13 @@ def _subordinate_relation(parent: Node, head: Node, item: Node) -> str:
     return "csubj" if is_extraposition(parent) else "ccomp"
 
 
-def is_extraposition(phrase: Node) -> bool:
+def is_extraposition(phrase: Unit) -> bool:
     """Whether the subject of a verb phrase is an "it" that stands for a clause in it."""
     clause = clause_of(phrase)
     return clause is not None and any(map(_is_expletive, clause.items))
 
 
-def verb_relation(parent: Node, head: Node, item: Node) -> str:
+def verb_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of a verb to the predicate whose auxiliary or copula it is."""
     text = first_word(item).text
     if item.label == "TO":
@@ -212,27 +212,27 @@ def verb_relation(parent: Node, head: Node, item: Node) -> str:
     return "aux" if item.label == "MD" else "dep"
 
 
-def first_word_with(node: Node, labels: frozenset[str]) -> Node:
+def first_word_with(node: Unit, labels: frozenset[str]) -> Unit:
     """The first word with one of the tags, or the first word."""
     return next((leaf for leaf in node.leaves() if leaf.label in labels), first_word(node))
 
 
-def _acts_as_adverb(phrase: Node) -> bool:
+def _acts_as_adverb(phrase: Unit) -> bool:
     """Whether a prepositional phrase is one adverb: of course."""
     leaves = phrase.leaves()
     return len(leaves) == 1 and leaves[0].label == "RB"
 
 
-def _oblique_relation(head: Node, phrase: Node) -> str:
+def _oblique_relation(head: Unit, phrase: Unit) -> str:
     is_agent = head.label == "VBN" and first_word(phrase).text == "by"
     return "obl:agent" if is_agent else "obl"
 
 
-def _has_subject(clause: Node, head: Node) -> bool:
+def _has_subject(clause: Unit, head: Unit) -> bool:
     return any(item.label == "NP" and item.head < head.head for item in clause.items)
 
 
-def _argument_relation(parent: Node, head: Node, item: Node) -> str:
+def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if is_existential(item) or _is_expletive(item) or (first_word(item).text == "it" and _is_cleft(head)):
         return "expl"
     if parent.label in CLAUSES and item.head < head.head:
@@ -247,7 +247,7 @@ def _argument_relation(parent: Node, head: Node, item: Node) -> str:
     return _object_relation(parent, head, item)
 
 
-def _preverbal_relation(parent: Node, head: Node, item: Node) -> str:
+def _preverbal_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of a noun phrase before the predicate: the last one is the subject, but not one of time."""
     nouns = [other for other in parent.items if other.label in NOMINALS and other.head < head.head]
     subjects = [noun for noun in nouns if not is_temporal(noun)] or nouns
@@ -258,34 +258,34 @@ def _preverbal_relation(parent: Node, head: Node, item: Node) -> str:
     return "vocative" if item.leaves()[0].label == "NNP" else "dislocated"
 
 
-def _is_expletive(item: Node) -> bool:
+def _is_expletive(item: Unit) -> bool:
     """Whether "it" stands for a clause later in the sentence: the Penn Treebank puts it into two noun phrases."""
     return [child.label for child in item.children] == ["NP"] and [leaf.text for leaf in item.leaves()] == ["it"]
 
 
-def _is_cleft(phrase: Node) -> bool:
+def _is_cleft(phrase: Unit) -> bool:
     """Whether a verb phrase has a nominal predicate and a relative clause beside it: was the cook who called."""
     items = phrase.items
     has_clause = any(item.label == "SBAR" and is_wh(item.first_item) for item in items[2:])
     return phrase.label == "VP" and has_clause and items[1].head == phrase.head and items[1].label in NOMINALS
 
 
-def subject_relation(head: Node) -> str:
+def subject_relation(head: Unit) -> str:
     """The relation of a subject to its predicate."""
     if head.is_passive:
         return "nsubj:pass"
     return "nsubj:outer" if _is_clausal_predicate(head) else "nsubj"
 
 
-def _is_clausal_predicate(head: Node) -> bool:
+def _is_clausal_predicate(head: Unit) -> bool:
     """Whether the predicate of a copula is a clause: the aim is to win."""
-    inner: Node | None = head
+    inner: Unit | None = head
     while inner is not None and inner.label == "VP":
         inner = next((item for item in inner.items if item.head == head.head), None)
     return inner is not None and head.label == "VP" and inner.label in CLAUSES
 
 
-def _object_relation(parent: Node, head: Node, item: Node) -> str:
+def _object_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if head.label not in VERBS and head.label != "VP":  # a copula's predicate has no objects
         return "nsubj" if any(map(is_existential, parent.items)) else "obl:unmarked"
     verb = first_word(head).text
@@ -298,11 +298,11 @@ def _object_relation(parent: Node, head: Node, item: Node) -> str:
     return "xcomp" if verb in LINKING_VERBS else "obj"
 
 
-def _is_infinitive(clause: Node) -> bool:
+def _is_infinitive(clause: Unit) -> bool:
     return any(leaf.label == "TO" for leaf in clause.leaves()[:2])
 
 
-def _is_complement(clause: Node) -> bool:
+def _is_complement(clause: Unit) -> bool:
     """Whether a subordinate clause is a complement: it has no subordinator, a complementizer or a question word."""
     first = clause.first_item
     if first.label in ("IN", "DT"):
@@ -312,13 +312,13 @@ def _is_complement(clause: Node) -> bool:
     return first.label not in ("RB", "ADVP", "PP")
 
 
-def _is_adverbial(clause: Node) -> bool:
+def _is_adverbial(clause: Unit) -> bool:
     first = clause.first_item
     word = first_word(first).text
     return (first.label == "IN" and word not in ("that", "whether", "for")) or word in ("when", "while", "whenever")
 
 
-def _inner_clause_relation(parent: Node, head: Node, item: Node) -> str:
+def _inner_clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     is_open = item.subject < 0
     if parent.label == "SINV":
         return "ccomp"

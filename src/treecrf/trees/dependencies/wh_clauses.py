@@ -3,11 +3,11 @@
 from treecrf.trees.dependencies.arcs import Arcs
 from treecrf.trees.dependencies.clauses import is_wh
 from treecrf.trees.dependencies.lexicon import BE, QUESTION_PREDICATES, QUESTION_PREPOSITIONS
-from treecrf.trees.dependencies.nodes import VERB_TAGS, Node, first_word
 from treecrf.trees.dependencies.relations import is_clausal, subject_relation
+from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word
 
 
-def attach_wh(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None:
+def attach_wh(arcs: Arcs, parent: Unit, clause: Unit, phrase: Unit) -> None:
     """Attaches the wh-phrase before a clause to the word that it belongs to; it may become the head of `parent`."""
     verb = clause.head
     word = first_word(phrase)
@@ -28,7 +28,7 @@ def attach_wh(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None:
         _attach_object(arcs, parent, clause, phrase)
 
 
-def _is_bare_copula(arcs: Arcs, clause: Node) -> bool:
+def _is_bare_copula(arcs: Arcs, clause: Unit) -> bool:
     """Whether a clause is a subject and a form of be, without a predicate."""
     head = next((leaf for leaf in clause.leaves() if leaf.head == clause.head), None)
     if head is None or head.text not in BE or head.label not in VERB_TAGS or clause.subject < 0:
@@ -36,11 +36,11 @@ def _is_bare_copula(arcs: Arcs, clause: Node) -> bool:
     return not any(arcs.relations[word] == "expl" for word in arcs.dependents(clause.head))
 
 
-def _is_infinitive(clause: Node) -> bool:
+def _is_infinitive(clause: Unit) -> bool:
     return first_word(clause).label == "TO"
 
 
-def _attach_object(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None:
+def _attach_object(arcs: Arcs, parent: Unit, clause: Unit, phrase: Unit) -> None:
     """Attaches a wh-phrase to a stranded preposition's verb, or to the innermost verb without an object."""
     stranded = [leaf for leaf in clause.leaves() if _is_stranded(leaf)]
     if stranded:
@@ -67,12 +67,12 @@ def _attach_object(arcs: Arcs, parent: Node, clause: Node, phrase: Node) -> None
     arcs.attach(phrase.head, verb, gap_relation)
 
 
-def _is_stranded(leaf: Node) -> bool:
+def _is_stranded(leaf: Unit) -> bool:
     parent = leaf.parent
     return leaf.label in ("IN", "TO") and parent is not None and parent.label == "PP" and len(parent.items) == 1
 
 
-def make_free_relative(arcs: Arcs, clause: Node) -> None:
+def make_free_relative(arcs: Arcs, clause: Unit) -> None:
     """Makes the wh-word of a clause its head: eat (what you want)."""
     phrase = clause.first_item
     if phrase.head == clause.head or phrase.label in ("PP", "WHPP"):
@@ -84,7 +84,7 @@ def make_free_relative(arcs: Arcs, clause: Node) -> None:
     clause.head = phrase.head
 
 
-def is_free_relative(parent: Node, head: Node, clause: Node) -> bool:
+def is_free_relative(parent: Unit, head: Unit, clause: Unit) -> bool:
     """Whether a wh-clause in this place is a free relative, and not a question or an adverbial clause."""
     if clause.label != "SBAR" or len(clause.items) < 2 or not is_wh(clause.first_item):
         return False

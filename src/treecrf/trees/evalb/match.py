@@ -67,8 +67,8 @@ class _Quote:
 
     tag: str
     word: str
-    index: int  # of the word in its tree
-    position: int  # among the words that are not deleted
+    index: int  # the word's number in its tree
+    position: int  # its number among the words that are not deleted
 
 
 class Matcher:

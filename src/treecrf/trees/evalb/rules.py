@@ -15,7 +15,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """Rules of an evaluation; the defaults are those of EVALB without a parameter file.
+    """Rules of an evaluation; EVALB has the same defaults without a parameter file.
 
     >>> rules = Rules(delete_labels={"TOP", "."}, equal_labels={("ADVP", "PRT")})
     >>> rules.cutoff

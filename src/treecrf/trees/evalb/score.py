@@ -116,7 +116,7 @@ def evaluate_lines(
 ) -> Score:
     """Scores lines of brackets as EVALB does: malformed lines are scored, and the shorter file ends the scoring.
 
-    `use_gold_tags` is that of `evaluate`.
+    `use_gold_tags` has the same meaning as in `evaluate`.
     """
     return _evaluate(map(read_brackets, gold), map(read_brackets, predicted), rules, use_gold_tags)
 

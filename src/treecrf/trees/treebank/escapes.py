@@ -1,8 +1,8 @@
 """Penn Treebank escapes of brackets in words: `-LRB-` for a left round bracket, and so on.
 
 Treebanks, tokenizers and other parsers write parentheses in words this way. `treecrf.trees.tree.escape` has an escape
-for any character, which only this package reads; the functions here replace its escapes of parentheses by those in
-treebanks.
+for any character, which only this package reads; the functions here replace its escapes of parentheses by
+the escapes in treebanks.
 """
 
 import re
@@ -18,7 +18,7 @@ _LEFT, _RIGHT = escape("("), escape(")")
 
 
 def penn_brackets(line: str) -> str:
-    r"""Replaces the escapes of parentheses in a bracketed tree by those of the Penn Treebank.
+    r"""Replaces the escapes of parentheses in a bracketed tree by escapes of the Penn Treebank.
 
     >>> penn_brackets(r"(NP (-LRB- \u{28}) (NN a) (-RRB- \u{29}))")
     '(NP (-LRB- -LRB-) (NN a) (-RRB- -RRB-))'

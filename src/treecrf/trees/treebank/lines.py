@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 _SAMPLE = 1 << 20  # bytes for the detection of the encoding
-# characters of GB18030 with two high bytes: four-byte characters, and those of GB2312. Accented letters of Latin-1 are
-# rarely pairs; further two-byte characters are left out because their bytes could be Latin-1 or Big5
+# GB18030 characters of four bytes, and of two high bytes as in GB2312: accented letters of Latin-1 are rarely pairs.
+# Other two-byte characters are left out, because their bytes could be Latin-1 or Big5
 _GB18030_CHARACTER = re.compile(rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\xa1-\xf7][\xa1-\xfe]")
 _GZIP_MAGIC = b"\x1f\x8b"
 

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from treecrf.trees.tree import Tree, escape, unescape
 
-Production = tuple[str, ...]  # the label of a constituent, and those of its children
+Production = tuple[str, ...]  # the label of a constituent, and the labels of its children
 
 
 def productions(tree: Tree) -> Iterator[Production]:

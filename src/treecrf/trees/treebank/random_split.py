@@ -38,12 +38,12 @@ class SplitShares:
 
 @dataclass(frozen=True, kw_only=True)
 class RandomSplit:
-    """The trees that `split_files` wrote: all trees and those of each part, with their counts."""
+    """The trees that `split_files` wrote: all trees and the trees of each part, with their counts."""
 
     trees: CleanTrees
     parts: dict[str, CleanTrees]
     has_file_documents: bool
-    seen: dict[str, int]  # sentences of dev and test whose words are those of a sentence in train
+    seen: dict[str, int]  # sentences of dev and test with the same words as a sentence in train
 
 
 def split_files(

@@ -1,4 +1,4 @@
-"""Reports on prepared trees: the sizes of each split, beside those of the paper, and the trees that were left out."""
+"""Reports on prepared trees: the sizes of each split beside the paper's sizes, and the trees that were left out."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
 """Treebank releases and their standard splits: from a release's folder to train, dev and test files.
 
-The expected sizes are those of the paper (Zhang, Zhou and Li, 2020, table 1).
+The expected sizes are the paper's (Zhang, Zhou and Li, 2020, table 1).
 """
 
 import re

@@ -135,7 +135,7 @@ def measure_well_formedness(
 
 
 def has_penn_tags(trees: Iterable[Tree]) -> bool:
-    """Whether the tags are those of the Penn Treebank; the violations are defined for such treebanks only."""
+    """Whether trees have the tags of the Penn Treebank; the violations are defined for such treebanks only."""
     tags = {tag for tree in trees for tag in tree.tags}
     # the tags of finite verbs alone do not tell: ICON has VBP for passive verbs
     return not tags.isdisjoint(FINITE_VERBS) and not tags.isdisjoint(_OTHER_PENN_TAGS)

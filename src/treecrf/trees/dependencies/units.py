@@ -1,0 +1,120 @@
+"""Units of a sentence: the words and constituents of a tree, which conversion to dependencies regroups."""
+
+from collections.abc import Iterator, Sequence
+
+from treecrf.trees.search.labels import basic_category
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.escapes import unescape_brackets
+
+PUNCTUATION_TAGS = frozenset(
+    [",", ".", ":", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-", "HYPH", "NFP"]
+)
+VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))
+NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS", "ADD", "NML", "NX", "NAC"))
+_APOSTROPHES = str.maketrans("’‘ʼ", "'''")
+
+
+class Unit:
+    """A constituent, or a word with its tag as the label.
+
+    Conversion sets `head`, the number of the head word, `is_passive`, and `subject`, the number of a clause's subject.
+    `conjuncts` are the children of a coordination; the first of them is its head.
+    """
+
+    __slots__ = ("children", "conjuncts", "head", "is_passive", "is_punctuation", "label", "parent", "subject", "text")
+
+    def __init__(
+        self, label: str, children: "list[Unit]", *, conjuncts: "Sequence[Unit]" = (), head: int = -1, text: str = ""
+    ) -> None:
+        self.label = label
+        self.head = head
+        self.text = text  # the word, in lower case
+        self.parent: Unit | None = None
+        self.subject = -1
+        self.is_passive = False
+        marks = [child.is_punctuation for child in children]
+        self.is_punctuation: bool = all(marks) if marks else label in PUNCTUATION_TAGS
+        self.regroup(children, conjuncts)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the unit is a word."""
+        return bool(self.text)
+
+    @property
+    def items(self) -> "list[Unit]":
+        """The children without punctuation."""
+        return [child for child in self.children if not child.is_punctuation]
+
+    @property
+    def first_item(self) -> "Unit":
+        """The first child that is not punctuation, or the unit itself if there is none."""
+        return next(iter(self.items), self)
+
+    def leaves(self) -> "list[Unit]":
+        """The words, left to right."""
+        leaves: list[Unit] = []
+        stack = [self]
+        while stack:
+            unit = stack.pop()
+            if unit.text:
+                leaves.append(unit)
+            stack += reversed(unit.children)
+        return leaves
+
+    def regroup(self, children: "list[Unit]", conjuncts: "Sequence[Unit]") -> None:
+        """Replaces the children by groups of them."""
+        self.children = children
+        self.conjuncts = conjuncts
+        for child in children:
+            child.parent = self
+
+    def relabeled(self, label: str) -> "Unit":
+        """The same word with another tag; punctuation stays punctuation."""
+        word = Unit(label, [], head=self.head, text=self.text)
+        word.is_punctuation = self.is_punctuation
+        return word
+
+    def remove(self) -> None:
+        """Removes the unit, and ancestors that lose their last child."""
+        unit = self
+        for parent in self.ancestors():
+            if unit is self or not (unit.children or unit.is_leaf):
+                parent.children = [child for child in parent.children if child is not unit]
+            parent.is_punctuation = all(child.is_punctuation for child in parent.children)
+            unit = parent
+
+    def ancestors(self) -> "Iterator[Unit]":
+        """The units above, from the parent upward."""
+        unit = self.parent
+        while unit is not None:
+            yield unit
+            unit = unit.parent
+
+
+def build_units(tree: Tree) -> Unit:
+    """Copies a tree into units, with categories as labels: NP-SBJ becomes NP."""
+    source = list(tree.walk())
+    word = sum(node.is_leaf for node in source)
+    finished: list[Unit] = []  # units whose parent is not finished, from right to left
+    for node in reversed(source):
+        if node.is_leaf:
+            word -= 1
+            text = unescape_brackets(node.words[0]).lower().translate(_APOSTROPHES)
+            finished.append(Unit(basic_category(node.label), [], head=word, text=text or "_"))
+        else:
+            finished.append(Unit(basic_category(node.label), [finished.pop() for _ in node.child_trees]))
+    return finished[0]
+
+
+def first_word(unit: Unit) -> Unit:
+    """The first word of a constituent that is not punctuation."""
+    return next((leaf for leaf in unit.leaves() if not leaf.is_punctuation), unit)
+
+
+def in_postorder(root: Unit) -> list[Unit]:
+    """All units, children before parents."""
+    units = [root]
+    for unit in units:
+        units += unit.children
+    return units[::-1]
