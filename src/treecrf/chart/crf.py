@@ -211,11 +211,11 @@ def _kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
     batch, size = scores.shape[:2]
     trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
     for b, (chart, length) in enumerate(zip(scores.detach().double().cpu(), lengths.tolist(), strict=True)):
-        lazy_trees = LazyTrees(chart[..., None].numpy(), length)
+        lazy_trees = LazyTrees(chart.numpy(), length)
         for rank in range(count):
             spans = lazy_trees.spans(rank)
             if not spans:
                 break
-            starts, ends, _ = zip(*spans, strict=True)
+            starts, ends = zip(*spans, strict=True)
             trees[rank, b, list(starts), list(ends)] = True
     return trees.to(scores.device)

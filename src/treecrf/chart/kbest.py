@@ -21,7 +21,6 @@ class _Candidate(NamedTuple):
     split: int
     a: int
     b: int
-    choice: int  # index of the span's score
 
 
 class _Ranking:
@@ -35,7 +34,7 @@ class _Ranking:
     def __init__(self, best_by_split: Iterator[_Candidate]) -> None:
         self.heap: list[_Candidate] = []
         self.ranked: list[_Candidate] = []
-        self.seen: set[tuple[int, ...]] = set()  # successors that have been in the heap
+        self.seen: set[tuple[int, int, int]] = set()  # successors that have been in the heap
         self.expanded = 0  # number of ranked trees whose successors are in the heap
         self._best_by_split = best_by_split
         self._push_next_split()
@@ -55,40 +54,31 @@ class _Ranking:
 class LazyTrees:
     """The trees of one sentence in descending order of score, each computed on request.
 
-    The successors of a tree of a span differ from it in the rank of one child or in the choice. Only trees that the
-    order at the root depends on are ranked.
-
-    `scores` is (n + 1, n + 1, c): a span has c alternative scores, in descending order, and each makes a different
-    tree.
+    The successors of a tree of a span differ from it in the rank of one child. Only trees that the order at the root
+    depends on are ranked. `scores` is (n + 1, n + 1).
     """
 
     def __init__(self, scores: Reals, length: int) -> None:
         self.scores = scores.astype(np.float64)
-        self.choices = scores.shape[-1]
         self.length = length
-        best_scores, _ = numpy_backend.best_scores(scores[None, ..., 0], np.array([length]))
-        self.best = best_scores[0].astype(np.float64)
+        self.best = numpy_backend.best_scores(scores[None], np.array([length]))[0][0]
         self.rankings: dict[tuple[int, int], _Ranking] = {}
 
     def _ranking(self, start: int, end: int) -> _Ranking:
         if (start, end) not in self.rankings:
-            best_by_split = self._best_by_split(start, end) if end > start + 1 else self._word_trees(start)
-            self.rankings[start, end] = _Ranking(best_by_split)
+            self.rankings[start, end] = _Ranking(self._best_by_split(start, end))
         return self.rankings[start, end]
 
-    def _word_trees(self, start: int) -> Iterator[_Candidate]:
-        """The trees of one word, one for each choice."""
-        costs = (-self.scores[start, start + 1]).tolist()
-        return (_Candidate(cost, start, 0, 0, choice) for choice, cost in enumerate(costs) if cost < math.inf)
-
     def _best_by_split(self, start: int, end: int) -> Iterator[_Candidate]:
-        """The best tree of each split of a span, in ascending order of cost."""
-        scores = self.scores[start, end, 0] + self.best[start, start + 1 : end] + self.best[start + 1 : end, end]
+        """The best tree of each split of a span, in ascending order of cost; one word has one tree."""
+        scores = self.scores[start, end] + self.best[start, start + 1 : end] + self.best[start + 1 : end, end]
+        if end == start + 1:
+            scores = self.scores[start, end, None]
         order = np.argsort(-scores, kind="stable")
         for place, score in zip(order, scores[order], strict=True):
             if score == -math.inf:
                 return
-            yield _Candidate(-float(score), start + 1 + int(place), 0, 0, 0)
+            yield _Candidate(-float(score), start + 1 + int(place), 0, 0)
 
     def rank(self, start: int, end: int, place: int) -> _Candidate | None:
         """The tree of a span at a place of its ranking, from 0; None after the last tree."""
@@ -126,18 +116,18 @@ class LazyTrees:
     def _push_successors(
         self, start: int, end: int, ranking: _Ranking, latest: _Candidate, left: _Ranking, right: _Ranking
     ) -> None:
-        split, a, b, choice = latest[1:]
-        for key in ((split, a + 1, b, choice), (split, a, b + 1, choice), (split, a, b, choice + 1)):
-            _, a, b, choice = key
-            if a >= len(left.ranked) or b >= len(right.ranked) or choice >= self.choices or key in ranking.seen:
+        _, split, a, b = latest
+        for key in ((split, a + 1, b), (split, a, b + 1)):
+            _, a, b = key
+            if a >= len(left.ranked) or b >= len(right.ranked) or key in ranking.seen:
                 continue
             ranking.seen.add(key)
-            cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end, choice].item()
+            cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end].item()
             if cost < math.inf:
                 heapq.heappush(ranking.heap, _Candidate(cost, *key))
 
-    def spans(self, place: int) -> list[tuple[int, int, int]]:
-        """The spans (start, end, choice) of the tree at a place of the order, from 0; empty after the last tree."""
+    def spans(self, place: int) -> list[tuple[int, int]]:
+        """The spans (start, end) of the tree at a place of the order, from 0; empty after the last tree."""
         spans = []
         pending = [(0, self.length, place)]
         while pending:
@@ -145,7 +135,7 @@ class LazyTrees:
             candidate = self.rank(start, end, place)
             if candidate is None:
                 return []
-            spans.append((start, end, candidate.choice))
+            spans.append((start, end))
             if end > start + 1:
                 pending += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
         return spans

@@ -1,7 +1,9 @@
-"""The layers on compiled kernels against those in NumPy."""
+"""The layers on compiled kernels against the layers in NumPy."""
 
+import ast
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -275,3 +277,18 @@ def test_the_reason_names_the_missing_compiler_or_the_sizes(monkeypatch):
     assert int8.why_unsupported(BERT) is None
     monkeypatch.setattr(int8, "is_compiled", False)
     assert "no C compiler" in int8.why_unsupported(BERT)
+
+
+def test_the_arguments_of_kernels_have_the_names_and_the_order_of_the_stub():
+    source = Path(int8.__file__)
+    stub = ast.parse(source.with_name("_kernels.pyi").read_text())
+    functions = {node.name: [arg.arg for arg in node.args.posonlyargs] for node in stub.body}
+    calls = [
+        node
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "run_kernel"
+    ]
+    names = {call.args[0].attr: [keyword.arg for keyword in call.keywords] for call in calls}
+    assert set(names) == {"linear", "lstm", "encode", "score_chart", "score_labels"}
+    for kernel, keywords in names.items():
+        assert functions[kernel] == ["thread", "threads", *keywords, "next", "out"]

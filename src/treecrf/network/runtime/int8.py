@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -86,8 +85,10 @@ class Linear:
         """Outputs (..., outputs) for inputs (..., inputs)."""
         rows = _rows(x)
         out = np.empty((*x.shape[:-1], self._sizes[1]), np.float32)
-        settings = (len(rows), *self._sizes, _stride(rows), self._slope)
-        run_kernel(_kernels.linear, len(rows), *settings, arrays=(self._parameters.addresses, rows), out=out)
+        run_kernel(
+            _kernels.linear, len(rows), out, rows=len(rows), inputs=self._sizes[0], outputs=self._sizes[1],
+            stride=_stride(rows), slope=self._slope, table=self._parameters.addresses, x=rows,
+        )  # fmt: skip
         return out
 
 
@@ -109,8 +110,10 @@ class SpanScorer:
         half = np.concatenate([half[..., :-2], half[..., -2:].sum(-1, keepdims=True)], -1)
         sentences, boundaries, size = left.shape
         out = np.empty((sentences, boundaries, boundaries), np.float32)
-        settings = (sentences, boundaries, size, _stride(rows))
-        run_kernel(_kernels.score_chart, sentences * boundaries // 8, *settings, arrays=(rows, half), out=out)
+        run_kernel(
+            _kernels.score_chart, sentences * boundaries // 8, out, sentences=sentences, boundaries=boundaries,
+            size=size, stride=_stride(rows), left=rows, half=half,
+        )  # fmt: skip
         return out
 
 
@@ -137,9 +140,11 @@ class LabelScorer:
             left_rows, right_rows = np.ascontiguousarray(left_rows), np.ascontiguousarray(right_rows)
         order = np.argsort(rights, kind="stable")
         out = np.empty((len(lefts), self._sizes[1]), np.float32)
-        settings = (len(out), *self._sizes, len(left_rows), _stride(left_rows))
-        arrays = self._parameters.addresses, left_rows, right_rows, lefts[order], rights[order]
-        run_kernel(_kernels.score_labels, len(out), *settings, arrays=arrays, out=out)
+        run_kernel(
+            _kernels.score_labels, len(out), out, spans=len(out), size=self._sizes[0], classes=self._sizes[1],
+            boundaries=len(left_rows), stride=_stride(left_rows), table=self._parameters.addresses,
+            left=left_rows, right=right_rows, lefts=lefts[order], rights=rights[order],
+        )  # fmt: skip
         scores = np.empty_like(out)
         scores[order] = out
         return scores
@@ -162,11 +167,13 @@ class Lstm:
         rows, order = _rows(x), np.argsort(-lengths, kind="stable")
         out = np.zeros((*x.shape[:2], 2, self._sizes[1]), np.float32)
         block = _lstm_block(len(x))
-        settings = (*x.shape[:2], *self._sizes, _stride(rows), block)
         blocks = 2 * -(-len(x) // block)  # each runs on one thread
         work = min(2 * int(lengths.sum()), blocks * _THREAD_ROWS)
-        arrays = self._parameters.addresses, rows, np.ascontiguousarray(lengths), order
-        run_kernel(_kernels.lstm, work, *settings, arrays=arrays, out=out)
+        run_kernel(
+            _kernels.lstm, work, out, sequences=len(x), width=x.shape[1], inputs=self._sizes[0], size=self._sizes[1],
+            stride=_stride(rows), block=block, table=self._parameters.addresses, x=rows,
+            lengths=np.ascontiguousarray(lengths), order=order,
+        )  # fmt: skip
         return out
 
 
@@ -205,12 +212,14 @@ class Bert:
         vectors = np.ascontiguousarray(self._words[distinct])
         parameters = self._parameters.addresses.copy()
         parameters[0] = address_of(vectors)
-        arrays = rows.reshape(pieces.shape), np.ascontiguousarray(lengths), layer_weights, inputs
         out = np.empty((*pieces.shape, config.hidden_size), np.float32)
-        sizes = config.num_hidden_layers, config.hidden_size, config.num_attention_heads, config.intermediate_size
-        settings = (*pieces.shape, *sizes, len(vectors), config.max_position_embeddings, config.layer_norm_eps)
-        work = int(lengths.sum()) * _ENCODER_ROWS
-        run_kernel(_kernels.encode, work, *settings, arrays=(parameters, *arrays), out=out)
+        run_kernel(
+            _kernels.encode, int(lengths.sum()) * _ENCODER_ROWS, out, segments=len(pieces), width=pieces.shape[1],
+            layers=config.num_hidden_layers, size=config.hidden_size, heads=config.num_attention_heads,
+            inner=config.intermediate_size, words=len(vectors), positions=config.max_position_embeddings,
+            epsilon=config.layer_norm_eps, table=parameters, pieces=rows.reshape(pieces.shape),
+            lengths=np.ascontiguousarray(lengths), mix=layer_weights, added=inputs,
+        )  # fmt: skip
         return out
 
 
@@ -226,14 +235,15 @@ def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, si
     return out
 
 
-def run_kernel(
-    kernel: Callable[..., None], work: int, *settings: Any, arrays: Sequence[AnyArray | None], out: Any
-) -> None:
-    """Runs a kernel on as many threads as `work` rows keep busy; an array of None has a null address."""
+def run_kernel(kernel: Callable[..., None], work: int, out: Floats, **arguments: AnyArray | float | None) -> None:
+    """Runs a kernel on as many threads as `work` rows keep busy.
+
+    `arguments` have the names and the order of _kernels.pyi, where arrays are addresses; None is a null address.
+    """
     threads = max(1, min(num_threads(), work // _THREAD_ROWS))
     counter = np.zeros(_JOB_COUNTERS, np.int64)  # items that threads have claimed
-    addresses = [0 if array is None else address_of(array) for array in (*arrays, counter, out)]
-    run_on_threads(kernel, threads, *settings, *addresses)
+    values = (address_of(value) if isinstance(value, np.ndarray) else value or 0 for value in arguments.values())
+    run_on_threads(kernel, threads, *values, address_of(counter), address_of(out))
 
 
 class _ParameterTable:
