@@ -1,10 +1,13 @@
 import json
 import logging
+import re
 
 import pytest
 from fastapi.testclient import TestClient
 
+from treecrf.parser import Parser
 from treecrf.server.access_log import JsonFormatter
+from treecrf.server.app import create_app
 
 
 def log_entries(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
@@ -60,3 +63,17 @@ def test_requests_are_counted_by_method_path_and_status(client: TestClient) -> N
     assert "made-up" not in text
     assert "treecrf_sentences_total 1.0" in text
     assert "treecrf_queue_sentences 0.0" in text
+
+
+def test_every_route_is_counted_under_its_own_path(parser: Parser) -> None:
+    with TestClient(create_app({"small": parser}, corenlp=True)) as client:
+        client.post("/sentences", json={"text": "We sing."})
+        client.post("/", content=b"We sing.")
+        client.post("/tregex", params={"pattern": "NP < ("}, content=b"We sing.")
+        for path in ("/ping", "/ready", "/live", "/docs", "/openapi.json", "/main.js"):
+            client.get(path)
+        text = client.get("/metrics").text
+    paths = {("POST", "/sentences", 200), ("POST", "/", 200), ("POST", "/tregex", 422), ("GET", "other", 200)}
+    paths |= {("GET", path, 200) for path in ("/ping", "/ready", "/live", "/docs", "/openapi.json")}
+    rows = re.findall(r'treecrf_requests_total{method="(\w+)",path="(.*)",status="(\d+)"} 1.0', text)
+    assert {(method, path, int(status)) for method, path, status in rows} == paths

@@ -1,8 +1,6 @@
 """CoreNLP's protocol, as its clients use it."""
 
-import asyncio
 import json
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +16,6 @@ from server_process import TIMEOUT, ServerProcess, start_server
 from treecrf.parser import Parser
 from treecrf.server.app import create_app
 from treecrf.server.corenlp import with_root
-from treecrf.server.tregex import find_in_process, find_pattern
 from treecrf.text import sentences, tokenize
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.penn_format import penn_format
@@ -179,37 +176,10 @@ def test_tregex_finds_nodes(client: TestClient, parser: Parser) -> None:
 
 
 def test_a_tregex_pattern_that_takes_too_long_is_stopped(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.server.tregex._SECONDS", 3.0)
+    monkeypatch.setattr("treecrf.server.tregex.SEARCH_SECONDS", 3.0)
     text = b"a" * 40 + b"b"
     response = client.post("/tregex", params={"pattern": "/^(a+)+$/"}, content=text)
     assert response.status_code == 422 and "took more than 3 seconds" in response.json()["detail"]
-
-
-def test_the_search_of_a_client_that_has_left_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.server.tregex._SECONDS", 1000.0)
-    create, processes = asyncio.create_subprocess_exec, []
-
-    async def record(*arguments: Any, **options: Any) -> Any:
-        processes.append(await create(*arguments, **options))
-        return processes[0]
-
-    async def run() -> None:
-        monkeypatch.setattr(asyncio, "create_subprocess_exec", record)
-        search = asyncio.ensure_future(find_in_process("/^(a+)+$/", [f"(S (NN {'a' * 40}b))"]))
-        while not processes:
-            await asyncio.sleep(0.01)
-        search.cancel()
-        await asyncio.wait({search})
-
-    asyncio.run(run())
-    assert processes[0].returncode == -signal.SIGKILL
-
-
-def test_a_tregex_pattern_with_too_many_matches_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.server.tregex._ANSWER_CHARACTERS", 1000)
-    tree = f"(S {'(NN a) ' * 30})"
-    assert find_pattern("__=a .. (__=b .. __=c)", [tree]) == {"error": "its matches have more than 1,000 characters"}
-    assert "sentences" in find_pattern("S", [tree])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -242,21 +241,6 @@ def test_the_token_may_come_from_the_environment(model: Path) -> None:
         assert "s3cret" not in "".join(server.log)
         requests = [json.loads(line) for line in server.log if '"request"' in line]
         assert [line["status"] for line in requests] == [401, 200, 421]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only glibc returns memory to the system on request")
-@pytest.mark.parametrize(("chosen", "expected"), [(None, "malloc"), ("pymalloc", "pymalloc")])
-def test_a_server_uses_the_system_s_allocator_unless_another_one_is_chosen(
-    model: Path, monkeypatch: pytest.MonkeyPatch, chosen: str | None, expected: str
-) -> None:
-    monkeypatch.delenv("PYTHONMALLOC", raising=False)
-    if chosen:
-        monkeypatch.setenv("PYTHONMALLOC", chosen)
-    with start_server(model) as server:
-        environment = Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
-        assert f"PYTHONMALLOC={expected}".encode() in environment
-        assert httpx.post(f"{server.url}/parse", json={"text": "We parse."}).status_code == 200
-        assert server.stop() == 0
 
 
 def test_responses_are_not_held_back_for_an_acknowledgment() -> None:

@@ -48,7 +48,7 @@ class Formatter:
         return str(tree) if self.exact else penn_brackets(str(tree))
 
     def _json(self, sentence: OutputSentence) -> dict[str, Any]:
-        tree, offsets, analysis, marginals = sentence
+        tree, offsets, analysis = sentence
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
         fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
         if analysis is not None and self.probs:
@@ -63,8 +63,8 @@ class Formatter:
             fields["kbest"] = [self._alternative(alternative, offsets) for alternative in analysis.alternatives]
             fields["kbest_exact"] = analysis.alternatives_exact
             fields["differences"] = list(analysis.differences)
-        if marginals is not None:
-            fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in marginals]
+        if analysis is not None and analysis.marginals is not None:
+            fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in analysis.marginals]
         return fields
 
     def _alternative(self, alternative: Alternative, offsets: Offsets) -> dict[str, Any]:

@@ -311,19 +311,20 @@ class Parser:
         constraints: Iterable[Constraints | None] | None = None,
         batch_words: int = 5000,
         mbr: bool = True,
+        marginals: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> Iterator[Analysis]:
         """The analysis of each sentence, in input order; sentences are read as in `parse_many`.
 
-        The search for alternatives calls `should_stop` often. It ends when that returns true, with the best trees
-        that it has found.
+        With `marginals`, an analysis has the probability of every span too. The search for alternatives calls
+        `should_stop` often. It ends when that returns true, with the best trees that it has found.
         """
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         reader = replace(self.reader, max_words=min(self.reader.max_words, MAX_ANALYZED_WORDS))
         windows = reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        analyze = partial(self._analyze, k=k, mbr=mbr, should_stop=should_stop)
+        analyze = partial(self._analyze, k=k, mbr=mbr, marginals=marginals, should_stop=should_stop)
         for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
             yield from analyses
 
@@ -470,7 +471,14 @@ class Parser:
         return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
 
     def _analyze(
-        self, sentences: Sentences, scores: Scores, *, k: int, mbr: bool, should_stop: Callable[[], bool] | None
+        self,
+        sentences: Sentences,
+        scores: Scores,
+        *,
+        k: int,
+        mbr: bool,
+        marginals: bool,
+        should_stop: Callable[[], bool] | None,
     ) -> list[Analysis]:
         distribution = BracketDistribution.of(scores)
         decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=distribution)
@@ -485,6 +493,8 @@ class Parser:
             excluded=() if self.same_label_unaries else repeating_labels(self._labels),
             should_stop=should_stop,
         )
+        if marginals:
+            analyses = map(lambda analysis, rows: replace(analysis, marginals=rows), analyses, distribution.rows())
         return [self.tree_calibration.apply(self.calibration.apply(analysis)) for analysis in analyses]
 
 

@@ -5,6 +5,7 @@ import logging
 import re
 import time
 import uuid
+from collections.abc import Collection
 from datetime import datetime, timezone
 from typing import Any
 
@@ -16,9 +17,7 @@ from treecrf.server.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# other paths and methods are counted as "other": clients must not be able to add metrics
-_PATHS = ("/parse", "/parse/batch", "/models", "/health", "/metrics", "/docs", "/openapi.json")
-_METHODS = ("GET", "HEAD", "POST")
+_METHODS = ("GET", "HEAD", "POST")  # other methods are counted as "other"
 _POLLED_PATHS = ("/health", "/metrics")
 _REQUEST_ID = re.compile(r"[\w.:/+=-]{1,64}", re.ASCII)
 
@@ -28,11 +27,11 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         timestamp = datetime.fromtimestamp(record.created, timezone.utc).isoformat(timespec="milliseconds")
-        entry: dict[str, Any] = {"time": timestamp, "level": record.levelname.lower(), "message": record.getMessage()}
-        entry |= getattr(record, "fields", {})
+        fields: dict[str, Any] = {"time": timestamp, "level": record.levelname.lower(), "message": record.getMessage()}
+        fields |= getattr(record, "fields", {})
         if record.exc_info:
-            entry["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(entry)
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
 
 
 class TextFormatter(logging.Formatter):
@@ -53,12 +52,14 @@ class TextFormatter(logging.Formatter):
 class AccessLog:
     """Middleware that gives each request an id, and logs and counts its response.
 
-    Handlers add fields to the log entry through `scope["log_fields"]`.
+    Requests to other paths than `paths` are counted as "other": clients must not be able to add metrics. Handlers add
+    fields to the log line through `scope["log_fields"]`.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, paths: Collection[str]) -> None:
         self.app = app
         self._metrics = metrics
+        self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -90,7 +91,7 @@ class AccessLog:
         self._record(scope, status, time.perf_counter() - start)
 
     def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        path = scope["path"] if scope["path"] in _PATHS else "other"
+        path = scope["path"] if scope["path"] in self._paths else "other"
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.record_request(method, path, status, seconds)
         if path in _POLLED_PATHS and status == 200:

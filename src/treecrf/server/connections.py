@@ -1,8 +1,27 @@
-"""The open connections by client, and which of them is closed when there are too many."""
+"""The clients of a server, their open connections, and the choice of a connection to close if there are too many."""
 
+from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
-_EXTRA_CONNECTIONS = 100  # connections above the limit: for health checks, and for clients with few connections
+from starlette.types import Scope
+
+from treecrf.server.limits import EXTRA_CONNECTIONS
+
+
+def client_name(scope: Scope) -> str:
+    """The address of the client; for IPv6, its network of 64 bits, which providers give to one customer.
+
+    >>> client_name({"client": ("192.0.2.7", 1234)}), client_name({"client": ("2001:db8::7", 1234)})
+    ('192.0.2.7', '2001:db8::')
+    """
+    host = (scope.get("client") or ("",))[0]
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return str(host)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return str(host)
 
 
 class Connection(Protocol):
@@ -35,7 +54,7 @@ class Connections:
         """Adds a new connection; far above the limit, another one is closed."""
         self._clients.setdefault(connection.client_name, {})[connection] = None
         self._count += 1
-        if self._count > self._limit + _EXTRA_CONNECTIONS:
+        if self._count > self._limit + EXTRA_CONNECTIONS:
             self._close_idle(connection)
 
     def make_room(self, connection: Connection) -> bool:
@@ -43,7 +62,7 @@ class Connections:
         if self._count <= self._limit or self._close_idle(connection):
             return True
         is_smaller_client = len(self._clients.get(connection.client_name, ())) < len(self._largest_client())
-        return is_smaller_client and self._count <= self._limit + _EXTRA_CONNECTIONS
+        return is_smaller_client and self._count <= self._limit + EXTRA_CONNECTIONS
 
     def restart_wait(self, connection: Connection) -> None:
         """Notes that a connection begins to wait for its client now."""
@@ -63,8 +82,8 @@ class Connections:
 
     def _close_idle(self, newcomer: Connection) -> bool:
         """Closes the connection that has waited longest of the client that has most connections, if one waits."""
-        waiting = (one for one in self._largest_client() if one is not newcomer and one.is_waiting_for_client)
-        oldest = next(waiting, None)
+        others = (connection for connection in self._largest_client() if connection is not newcomer)
+        oldest = next((connection for connection in others if connection.is_waiting_for_client), None)
         if oldest is None:
             return False
         self.discard(oldest)

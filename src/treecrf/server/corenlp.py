@@ -6,39 +6,35 @@ lemma and parse are there; a lemma is the word in lower case.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from treecrf.parser import Parser
 from treecrf.parser.formats import Formatter
-from treecrf.server.client import client_name
-from treecrf.server.disconnection import await_connected
+from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError, validation_error
-from treecrf.server.fair_threads import FairThreads
-from treecrf.server.limits import Limits
-from treecrf.server.parse_batch import ParseOptions, SentenceInput
-from treecrf.server.request_body import parse_json, receive_body
-from treecrf.server.request_parsing import check_sentences
+from treecrf.server.limits import PROPERTY_CHARACTERS, SEARCH_PROCESSES
+from treecrf.server.parse_routes import RequestRunner
+from treecrf.server.request_body import await_connected, parse_json, receive_body
+from treecrf.server.request_parsing import ParseOptions, SentenceInput
 from treecrf.server.tregex import find_in_process
+from treecrf.server.work_queue import FairThreads
 from treecrf.text import Token, sentences, tokenize
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import penn_brackets
 from treecrf.trees.treebank.penn_format import penn_format
 
-RunSentences = Callable[[Request, ParseOptions, list[SentenceInput]], Any]
-ReadBody = Callable[[Request, int, Callable[[], Any]], Any]
+T = TypeVar("T")
 
-# what clients call a body of text; requests of Python's urllib and requests libraries have the form type or none
+# media types that clients give to text; requests of Python's urllib and requests libraries have the form type or none
 _MEDIA_TYPES = ("text/plain", "application/x-www-form-urlencoded", "application/octet-stream", "")
 _ANNOTATORS = ("tokenize", "ssplit", "cleanxml", "pos", "lemma", "parse")
 _ROOT = "ROOT"
 _PYTHON_CONSTANT = re.compile(r"\b(?:True|False)\b")
-_PROPERTY_CHARACTERS = 10_000
-_SEARCH_THREADS = 1
 
 
 class Properties(BaseModel):
@@ -61,20 +57,27 @@ class Properties(BaseModel):
 
 @dataclass(frozen=True)
 class Document:
-    """The properties and the sentences of a request."""
+    """The properties and the sentences of a request, and their trees if the properties ask for trees."""
 
     properties: Properties
     sentences: list[list[Token]]
+    trees: Sequence[Tree] = ()
 
     @property
     def needs_trees(self) -> bool:
         return bool({"pos", "parse"} & set(self.properties.annotator_names))
 
+    def rows(self) -> Iterator[tuple[list[Token], Tree | None, Sequence[str | None]]]:
+        """The tokens, the tree and the tags of each sentence."""
+        trees: Sequence[Tree | None] = self.trees or [None] * len(self.sentences)
+        for tokens, tree in zip(self.sentences, trees, strict=True):
+            yield tokens, tree, tree.tags if tree is not None else [None] * len(tokens)
+
 
 def read_properties(text: str) -> Properties:
     """Reads and checks the properties of a request."""
-    if len(text) > _PROPERTY_CHARACTERS:
-        raise ApiError(422, f"properties has {len(text):,} characters; expected at most {_PROPERTY_CHARACTERS:,}")
+    if len(text) > PROPERTY_CHARACTERS:
+        raise ApiError(422, f"properties has {len(text):,} characters; expected at most {PROPERTY_CHARACTERS:,}")
     value = _parse_properties(text) if text.strip() else {}
     try:
         properties = Properties.model_validate(value)
@@ -105,7 +108,7 @@ def read_document(content: bytes, properties: Properties, language: str) -> Docu
         text = content.decode()
     except UnicodeDecodeError as error:
         raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
-    return Document(properties, [tokens for tokens in _split(text, properties, language) if tokens])
+    return Document(properties, list(filter(None, _split(text, properties, language))))
 
 
 def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
@@ -130,21 +133,18 @@ def _split_spaces(line: str) -> list[Token]:
     return tokens
 
 
-def to_json(document: Document, trees: Sequence[Tree | None]) -> dict[str, Any]:
-    """CoreNLP's JSON for the sentences and their trees."""
+def to_json(document: Document) -> Iterator[dict[str, Any]]:
+    """CoreNLP's JSON of each sentence."""
     names = document.properties.annotator_names
-    fields = []
-    for index, (tokens, tree) in enumerate(zip(document.sentences, trees, strict=True)):
-        sentence: dict[str, Any] = {"index": index}
+    for index, (tokens, tree, tags) in enumerate(document.rows()):
+        fields: dict[str, Any] = {"index": index}
         if tree is not None and "parse" in names:
-            sentence["parse"] = penn_brackets(str(tree))
-        tags = tree.tags if tree is not None else [None] * len(tokens)
-        sentence["tokens"] = [
+            fields["parse"] = penn_brackets(str(tree))
+        fields["tokens"] = [
             _token_fields(number, token, tag if "pos" in names else None, has_lemma="lemma" in names)
             for number, (token, tag) in enumerate(zip(tokens, tags, strict=True), 1)
         ]
-        fields.append(sentence)
-    return {"sentences": fields}
+        yield fields
 
 
 def _token_fields(number: int, token: Token, tag: str | None, *, has_lemma: bool) -> dict[str, Any]:
@@ -160,12 +160,11 @@ def _token_fields(number: int, token: Token, tag: str | None, *, has_lemma: bool
     return fields if tag is None else {**fields, "pos": tag}
 
 
-def to_text(document: Document, trees: Sequence[Tree | None]) -> str:
+def to_text(document: Document) -> str:
     """CoreNLP's text for people: the tokens and the tree of each sentence."""
     lines: list[str] = []
-    for number, (tokens, tree) in enumerate(zip(document.sentences, trees, strict=True), 1):
+    for number, (tokens, tree, tags) in enumerate(document.rows(), 1):
         lines += [f"Sentence #{number} ({len(tokens)} tokens):", " ".join(token.tree_word for token in tokens), ""]
-        tags = tree.tags if tree is not None else [""] * len(tokens)
         for token, tag in zip(tokens, tags, strict=True):
             pos = f" PartOfSpeech={tag}" if tag else ""
             offsets = f"CharacterOffsetBegin={token.start} CharacterOffsetEnd={token.end}"
@@ -181,61 +180,61 @@ def with_root(tree: Tree) -> Tree:
     return Tree(_ROOT, tree.children) if not tree.is_leaf else Tree(_ROOT, (tree,))
 
 
-def corenlp_routes(parsers: Mapping[str, Parser], limits: Limits, *, run: RunSentences, read: ReadBody) -> APIRouter:
+def _respond(document: Document) -> Response:
+    if document.properties.output_format == "text":
+        return Response(to_text(document), media_type="text/plain")
+    # sentence by sentence: the encoder blocks all other threads
+    fields = ", ".join(map(json.dumps, to_json(document)))
+    return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
+
+
+def corenlp_routes(runner: RequestRunner) -> APIRouter:
     """The routes of CoreNLP's server. The first parser answers."""
     routes = APIRouter(include_in_schema=False)
-    name, parser = next(iter(parsers.items()))
+    reader = runner.reader
+    name, parser = next(iter(reader.parsers.items()))
     options = ParseOptions(model=name, formatter=Formatter(exact=True))
-    searchers = FairThreads(_SEARCH_THREADS)
+    searchers = FairThreads(SEARCH_PROCESSES)
 
-    def read_inputs(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:
+    def read(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:
         document = read_document(content, properties, parser.language)
-        inputs = [SentenceInput(tokens, [(one.start, one.end) for one in tokens]) for tokens in document.sentences]
-        check_sentences(inputs, options, parser, limits)
+        inputs = list(map(SentenceInput.from_tokens, document.sentences))
+        reader.check(inputs, options)
         return document, inputs
 
-    async def annotate(request: Request, properties: Properties) -> tuple[Document, list[str]]:
-        """The sentences of a request, and the brackets of their trees, if the properties ask for trees."""
-        content = await receive_body(request, limits, media_types=_MEDIA_TYPES)
-        document, inputs = await read(request, len(content), lambda: read_inputs(content, properties))
-        return document, await run(request, options, inputs) if document.needs_trees else []
+    async def annotate(request: Request, properties: Properties, write: Callable[[Document], T]) -> T:
+        """Reads a request, parses its sentences if the properties ask for trees, and writes the document."""
+        content = await receive_body(request, reader.limits, media_types=_MEDIA_TYPES)
+        document, inputs = await runner.run(request, len(content), partial(read, content, properties))
+        brackets = (await runner.parse(request, options, [inputs]))[0] if document.needs_trees else []
 
-    def respond(document: Document, brackets: Sequence[str]) -> Response:
-        trees: list[Tree | None] = [with_root(Tree.parse(line)) for line in brackets]
-        trees = trees or [None] * len(document.sentences)
-        if document.properties.output_format == "text":
-            return Response(to_text(document, trees), media_type="text/plain")
-        # one by one: the encoder blocks all other threads
-        fields = ", ".join(map(json.dumps, to_json(document, trees)["sentences"]))
-        return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
+        def write_document() -> T:
+            return write(replace(document, trees=[with_root(Tree.parse(line)) for line in brackets]))
+
+        return await runner.run(request, sum(map(len, document.sentences)), write_document)
 
     @routes.post("/")
     async def annotate_text(request: Request, properties: str = "") -> Response:
-        document, brackets = await annotate(request, read_properties(properties))
-        words = sum(map(len, document.sentences))
-        response: Response = await read(request, words, lambda: respond(document, brackets))
-        return response
+        return await annotate(request, read_properties(properties), _respond)
 
     @routes.post("/tregex")
     async def search(request: Request, pattern: str = "", properties: str = "") -> Response:
         settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
-        document, brackets = await annotate(request, settings)
-        words = sum(map(len, document.sentences))
-        trees = await read(request, words, lambda: [str(with_root(Tree.parse(line))) for line in brackets])
+        trees = await annotate(request, settings, lambda document: list(map(str, document.trees)))
 
         async def find() -> bytes:
-            async with searchers.place(client_name(request.scope), words):
+            async with searchers.reserve(client_name(request.scope), sum(map(len, trees))):
                 return await find_in_process(pattern, trees)
 
         return Response(await await_connected(request, find()), media_type="application/json")
 
-    for path in ("/ping", "/ready", "/live"):
-        routes.add_api_route(path, _status(path[1:]))
+    for path, word in (("/ping", "pong"), ("/ready", "ready"), ("/live", "live")):
+        routes.add_api_route(path, _status(word))
     return routes
 
 
 def _status(word: str) -> Callable[[], Any]:
     async def answer() -> Response:
-        return Response("pong\n" if word == "ping" else f"{word}\n", media_type="text/plain")
+        return Response(f"{word}\n", media_type="text/plain")
 
     return answer

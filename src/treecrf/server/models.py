@@ -1,11 +1,13 @@
-"""Loads the parsers that a server offers, and describes them."""
+"""Loads the parsers that a server offers, describes them, and warns about texts that they cannot read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from treecrf.parser import Parser
+from treecrf.parser import Parser, models
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard, format_megabytes
-from treecrf.text import language_name, tokenize
+from treecrf.server.schema import ModelInfo
+from treecrf.text import guess_other_language, language_name, tokenize
+from treecrf.trees.treebank.binarize import LabelSet
 
 _ENCODERS = {"lstm": "LSTM", "transformer": "transformer"}
 
@@ -23,7 +25,20 @@ def load_parsers(sources: Sequence[str], device: str | None = None) -> dict[str,
     return parsers
 
 
-def describe_model(parser: Parser) -> str:
+def model_info(name: str, parser: Parser) -> ModelInfo:
+    """The description of a model in GET /models."""
+    return ModelInfo(
+        name=name,
+        description=_describe(parser),
+        language=parser.language,
+        root=parser.root,
+        labels=sorted({parser.root, *LabelSet(parser.vocabulary.labels).names}),
+        reads_tags=bool(parser.model_config.tag_size),
+        has_tags=parser.model_config.tag_head,
+    )
+
+
+def _describe(parser: Parser) -> str:
     """A line about a model: language, encoder, and from its model card the size, the first score and the license."""
     encoder = parser.model_config.encoder
     facts = [language_name(parser.language), _ENCODERS.get(encoder, encoder)]
@@ -32,3 +47,22 @@ def describe_model(parser: Parser) -> str:
     card = ModelCard.load(parser.folder)
     facts += [format_megabytes(card.size), *(f"F1 {score.f1:.1f} on {score.name}" for score in card.scores[:1])]
     return ", ".join([*facts, card.purpose.license])
+
+
+def language_warnings(
+    sentences: Iterable[Sequence[str]], model: str, parsers: Mapping[str, Parser], *, is_text: bool
+) -> list[str]:
+    """A message if the words of a sentence are not of the model's language; it names a model that reads them.
+
+    The words of an input that is not text are checked only for the models of this project: a parser that reads nothing
+    but words need not state its language.
+    """
+    if not is_text and not models.is_known(model):
+        return []
+    language = parsers[model].language
+    for words in sentences:
+        if guess := guess_other_language(words, language):
+            names = [name for name, parser in parsers.items() if parser.language == guess.code]
+            advice = f"the model {names[0]} of this server reads it" if names else "no model of this server reads it"
+            return [f"the text looks {guess.name}, and the model {model} reads {language_name(language)}; {advice}"]
+    return []

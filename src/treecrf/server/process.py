@@ -1,54 +1,24 @@
-"""The server process: start, log, and graceful shutdown."""
+"""The server process: listening socket, log, and start."""
 
-import asyncio
 import errno
 import gc
 import logging
 import math
 import os
-import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
 
 from treecrf.server.access_log import JsonFormatter, TextFormatter
 from treecrf.server.limits import Limits
-from treecrf.server.protocol import ServerProtocol
+from treecrf.server.uvicorn_adapter import Server, ServerProtocol
 
-_SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
-_STOP_SECONDS = 2  # after the limit on the drain, in which unfinished requests get their error responses
-
+_STOP_SECONDS = 2  # time after the limit on the drain, in which unfinished requests get their error responses
 _BACKLOG = 2048  # connections that wait to be accepted
 _SWITCH_SECONDS = 0.001  # the event loop waits this long for a thread that runs Python code
-
-
-class Server(uvicorn.Server):
-    """A server that, at SIGTERM or SIGINT, stops listening, answers all accepted requests, and exits with status 0.
-
-    Requests that take longer than the limit on the drain get status 503.
-    """
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        state = self.config.app.state  # type: ignore[union-attr]
-        state.is_closing = True
-        for server in self.servers:
-            server.close()
-        deadline = asyncio.get_running_loop().call_later(state.limits.drain_seconds, state.batcher.stop)
-        await asyncio.sleep(min(_SHUTDOWN_DELAY, state.limits.drain_seconds))
-        await super().shutdown(sockets)
-        deadline.cancel()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handles signals until the process ends; a second one must not change the exit status."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self.handle_exit)
-        yield
 
 
 def serve(

@@ -1,21 +1,21 @@
-"""Request bodies: receives them within the limits, and parses strict JSON."""
+"""Request bodies: receives them within the limits, parses strict JSON, and notices that a client disconnects."""
 
 import asyncio
 import json
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
 
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from treecrf.server.errors import ApiError
-from treecrf.server.limits import Limits
+from treecrf.server.limits import JSON_NAMES, JSON_OBJECTS, Limits
+
+T = TypeVar("T")
 
 JSON = "application/json"
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_MAX_NAMES = 100  # names per object; no object of the schema has so many, and each unknown one would be an error
-_MAX_OBJECTS = 50_000  # objects per body; with the shortest useful one, a span, they are about a megabyte
 
 
 async def receive_body(request: Request, limits: Limits, *, media_types: Iterable[str] = (JSON,)) -> bytes:
@@ -27,6 +27,25 @@ async def receive_body(request: Request, limits: Limits, *, media_types: Iterabl
         raise ApiError(408, f"the body took more than {limits.body_seconds} seconds to arrive") from None
     except ClientDisconnect:
         raise ApiError(400, "the client disconnected before the end of the body") from None
+
+
+async def await_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Awaits work, and cancels it if the client disconnects."""
+    task = asyncio.ensure_future(work)
+    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait({task, disconnect}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ApiError(499, "the client disconnected before the response")
+        return task.result()
+    finally:
+        task.cancel()
+        disconnect.cancel()
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _check_headers(request: Request, limits: Limits, media_types: tuple[str, ...]) -> None:
@@ -89,11 +108,11 @@ class _ObjectReader:
         value = dict(pairs)
         if len(value) < len(pairs):
             raise ValueError(f"an object has the name {_first_repeated(pairs)!r:.80} twice")
-        if len(value) > _MAX_NAMES:
-            raise ApiError(422, f"an object has {len(value):,} names; expected at most {_MAX_NAMES}")
+        if len(value) > JSON_NAMES:
+            raise ApiError(422, f"an object has {len(value):,} names; expected at most {JSON_NAMES}")
         self._objects += 1
-        if self._objects > _MAX_OBJECTS:
-            raise ApiError(422, f"the body has more than {_MAX_OBJECTS:,} objects; send several requests")
+        if self._objects > JSON_OBJECTS:
+            raise ApiError(422, f"the body has more than {JSON_OBJECTS:,} objects; send several requests")
         return value
 
 

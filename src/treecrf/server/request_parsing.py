@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import NamedTuple, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError, validation_error
-from treecrf.server.language import language_warnings
-from treecrf.server.limits import Limits
-from treecrf.server.parse_batch import ParseOptions, SentenceInput, word_texts
+from treecrf.server.limits import CHECKED_SENTENCES, Limits, sentence_work
+from treecrf.server.models import language_warnings
 from treecrf.server.request_body import parse_json
 from treecrf.server.schema import (
     BatchRequest,
@@ -20,120 +19,179 @@ from treecrf.server.schema import (
     Input,
     OptionsIn,
     ParseRequest,
-    SpanIn,
     SplitRequest,
     SplitResponse,
     SplitSentence,
 )
-from treecrf.server.work import sentence_work
-from treecrf.text import sentences
+from treecrf.text import Token, sentences
 
-Body = TypeVar("Body", ParseRequest, BatchRequest)
-AnyBody = TypeVar("AnyBody", ParseRequest, BatchRequest, SplitRequest)
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class SentenceInput(NamedTuple):
+    """A sentence of a request."""
+
+    words: Sequence[str] | Sequence[Token]
+    offsets: Sequence[tuple[int, int]]
+    tags: Sequence[str] | None = None
+    constraints: Constraints | None = None
+
+    @staticmethod
+    def from_tokens(tokens: Sequence[Token]) -> "SentenceInput":
+        """A sentence of a text."""
+        return SentenceInput(tokens, [(token.start, token.end) for token in tokens])
+
+    @property
+    def word_texts(self) -> list[str]:
+        """The words as they appear in the tree."""
+        return [word.tree_word if isinstance(word, Token) else word for word in self.words]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParseOptions:
+    """The options of a request, which hold for all of its sentences."""
+
+    model: str
+    formatter: Formatter
+    mbr: bool = True
+    marginals: bool = False
+
+    def work(self, sentence: SentenceInput) -> float:
+        """Estimates the work of parsing a sentence with these options."""
+        return sentence_work(len(sentence.words), k=self.formatter.kbest, marginals=self.marginals)
 
 
 @dataclass(frozen=True)
-class ParsedRequest(Generic[Body]):
-    """A request that is ready for the parser: its body, its options, and the sentences and warnings of each input."""
+class ParsedRequest:
+    """A request that is ready for the parser: its options, and the sentences and warnings of each input."""
 
-    body: Body
     options: ParseOptions
     groups: list[list[SentenceInput]]
     warnings: list[list[str]]
 
 
-def read_request(
-    content: bytes, model: type[Body], parsers: Mapping[str, Parser], limits: Limits
-) -> ParsedRequest[Body]:
-    """Reads the body of a request and checks it."""
-    body = _read_body(content, model)
-    options = read_options(body, list(parsers), limits)
-    inputs = [body] if isinstance(body, ParseRequest) else body.inputs
-    groups = read_inputs(inputs, options, parsers[options.model], limits)
-    warnings = [
-        language_warnings(group, options.model, parsers, is_text=request_input.tokens is None)
-        for request_input, group in zip(inputs, groups, strict=True)
-    ]
-    return ParsedRequest(body, options, groups, warnings)
+@dataclass(frozen=True)
+class RequestReader:
+    """Reads and checks the bodies of requests for these parsers, within the limits."""
 
+    parsers: Mapping[str, Parser]
+    limits: Limits
 
-def read_split_request(content: bytes, parsers: Mapping[str, Parser], limits: Limits) -> SplitResponse:
-    """Reads the body of a request to split a text, and splits the text."""
-    body = _read_body(content, SplitRequest)
-    model = _model_name(body.model, list(parsers))
-    group = _split_text(body.text, parsers[model], limits)
-    if len(group) > limits.sentences:
-        raise _too_many_sentences(limits)
-    return SplitResponse(
-        model=model,
-        sentences=[SplitSentence(words=word_texts(sentence), offsets=list(sentence.offsets)) for sentence in group],
-        warnings=language_warnings(group, model, parsers, is_text=True),
-    )
+    def read(self, content: bytes, body_type: type[ParseRequest] | type[BatchRequest]) -> ParsedRequest:
+        """Reads a request to parse."""
+        body: ParseRequest | BatchRequest = _read_body(content, body_type)
+        options = self._read_options(body)
+        inputs = [body] if isinstance(body, ParseRequest) else body.inputs
+        groups = self._read_inputs(inputs, options)
+        warnings = [
+            self._warnings(group, options.model, is_text=request_input.tokens is None)
+            for request_input, group in zip(inputs, groups, strict=True)
+        ]
+        return ParsedRequest(options, groups, warnings)
 
+    def split(self, content: bytes) -> SplitResponse:
+        """Reads a request to split a text, and splits the text."""
+        body = _read_body(content, SplitRequest)
+        model = self._model_name(body.model)
+        group = self._split_text(body.text, model)
+        if len(group) > self.limits.sentences:
+            raise self._too_many_sentences()
+        return SplitResponse(
+            model=model,
+            sentences=[SplitSentence(words=sentence.word_texts, offsets=list(sentence.offsets)) for sentence in group],
+            warnings=self._warnings(group, model, is_text=True),
+        )
 
-def _read_body(content: bytes, model: type[AnyBody]) -> AnyBody:
-    try:
-        return model.model_validate(parse_json(content))
-    except ValidationError as error:
-        raise validation_error(error) from None
+    def check(self, group: Sequence[SentenceInput], options: ParseOptions) -> None:
+        """Checks the limits on the sentences of a request in another schema."""
+        self._check_group(group, len(group), options)
+        self._check_work([group], options)
 
+    def _read_options(self, request: OptionsIn) -> ParseOptions:
+        model = self._model_name(request.model)
+        if request.k > self.limits.k:
+            raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {self.limits.k}")
+        formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k)
+        return ParseOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
 
-def read_options(request: OptionsIn, models: Sequence[str], limits: Limits) -> ParseOptions:
-    """Checks the options of a request."""
-    model = _model_name(request.model, models)
-    if request.k > limits.k:
-        raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {limits.k}")
-    formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k, is_text=True)
-    return ParseOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
+    def _model_name(self, name: str | None) -> str:
+        """The name of a model, by default of the first one."""
+        names = list(self.parsers)
+        if name is not None and name not in names:
+            raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(names)}")
+        return names[0] if name is None else name
 
+    def _read_inputs(self, inputs: Sequence[Input], options: ParseOptions) -> list[list[SentenceInput]]:
+        """Splits each input into sentences, and checks the limits."""
+        groups: list[list[SentenceInput]] = []
+        count = 0
+        for index, request_input in enumerate(inputs):
+            prefix = input_prefix(index, len(inputs))
+            if request_input.tokens is None:
+                group = self._split_text(request_input.text or "", options.model)
+            else:
+                group = _read_tokens(request_input.tokens, request_input.tags)
+            count += len(group)
+            self._check_group(group, count, options, prefix)
+            groups.append(_add_constraints(group, request_input.constraints, prefix))
+        self._check_work(groups, options)
+        return groups
 
-def _model_name(name: str | None, models: Sequence[str]) -> str:
-    """The name of a model, by default of the first one."""
-    if name is None:
-        return models[0]
-    if name not in models:
-        raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(models)}")
-    return name
+    def _split_text(self, text: str, model: str) -> list[SentenceInput]:
+        group: list[SentenceInput] = []
+        for tokens in sentences(text, language=self.parsers[model].language):
+            group.append(SentenceInput.from_tokens(tokens))
+            if len(group) > self.limits.sentences:
+                break  # the caller raises the error
+        return group
 
+    def _warnings(self, group: Sequence[SentenceInput], model: str, *, is_text: bool) -> list[str]:
+        words = (sentence.word_texts for sentence in group[:CHECKED_SENTENCES])
+        return language_warnings(words, model, self.parsers, is_text=is_text)
 
-def read_inputs(
-    inputs: Sequence[Input], options: ParseOptions, parser: Parser, limits: Limits
-) -> list[list[SentenceInput]]:
-    """Splits each input into sentences, and checks the limits."""
-    groups: list[list[SentenceInput]] = []
-    count = 0
-    for index, request_input in enumerate(inputs):
-        prefix = input_prefix(index, len(inputs))
-        if request_input.tokens is None:
-            group = _split_text(request_input.text or "", parser, limits)
-        else:
-            group = _read_tokens(request_input.tokens, request_input.tags)
-        count += len(group)
-        if count > limits.sentences:
-            raise _too_many_sentences(limits, prefix)
+    def _check_group(self, group: Sequence[SentenceInput], count: int, options: ParseOptions, prefix: str = "") -> None:
+        """Checks the sentences of an input; `count` is the number of sentences up to its end."""
+        if count > self.limits.sentences:
+            raise self._too_many_sentences(prefix)
         for number, sentence in enumerate(group):
-            _check_sentence(sentence, f"{prefix}sentence {number}", options, parser, limits)
-        groups.append(_add_constraints(group, request_input.constraints, prefix))
-    _check_work(groups, options, limits)
-    return groups
+            self._check_sentence(sentence, f"{prefix}sentence {number}", options)
 
+    def _too_many_sentences(self, prefix: str = "") -> ApiError:
+        return ApiError(
+            422, f"{prefix}more than {self.limits.sentences} sentences, this server's limit; send several requests"
+        )
 
-def check_sentences(sentences: Sequence[SentenceInput], options: ParseOptions, parser: Parser, limits: Limits) -> None:
-    """Checks the limits on the sentences of a request that is not in the schema of this server."""
-    if len(sentences) > limits.sentences:
-        raise _too_many_sentences(limits)
-    for number, sentence in enumerate(sentences):
-        _check_sentence(sentence, f"sentence {number}", options, parser, limits)
-    _check_work([sentences], options, limits)
+    def _check_sentence(self, sentence: SentenceInput, name: str, options: ParseOptions) -> None:
+        words, limits = len(sentence.words), self.limits
+        if words > limits.words:
+            raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
+        if options.marginals and words > limits.marginal_words:
+            raise ApiError(
+                422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
+            )
+        if sentence.tags is None and self.parsers[options.model].model_config.tag_size:
+            raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
-
-def _too_many_sentences(limits: Limits, prefix: str = "") -> ApiError:
-    return ApiError(422, f"{prefix}more than {limits.sentences} sentences, this server's limit; send several requests")
+    def _check_work(self, groups: Sequence[Sequence[SentenceInput]], options: ParseOptions) -> None:
+        work = sum(options.work(sentence) for group in groups for sentence in group)
+        if work > self.limits.work:
+            raise ApiError(
+                422,
+                f"the request has {work:,.0f} units of work; this server's limit is {self.limits.work:,}; "
+                "send fewer or shorter sentences, or ask for fewer alternatives",
+            )
 
 
 def input_prefix(index: int, inputs: int) -> str:
     """The beginning of error messages about an input, which is empty for a single input."""
     return f"inputs.{index}: " if inputs > 1 else ""
+
+
+def _read_body(content: bytes, body_type: type[Body]) -> Body:
+    try:
+        return body_type.model_validate(parse_json(content))
+    except ValidationError as error:
+        raise validation_error(error) from None
 
 
 def _read_tokens(words: list[str], tags: list[str] | None) -> list[SentenceInput]:
@@ -146,63 +204,28 @@ def _read_tokens(words: list[str], tags: list[str] | None) -> list[SentenceInput
     return [SentenceInput(words, offsets, tags)] if words else []
 
 
-def _split_text(text: str, parser: Parser, limits: Limits) -> list[SentenceInput]:
-    group: list[SentenceInput] = []
-    for tokens in sentences(text, language=parser.language):
-        group.append(SentenceInput(tokens, [(token.start, token.end) for token in tokens]))
-        if len(group) > limits.sentences:
-            break  # the caller raises the error
-    return group
-
-
-def _check_sentence(sentence: SentenceInput, name: str, options: ParseOptions, parser: Parser, limits: Limits) -> None:
-    words = len(sentence.words)
-    if words > limits.words:
-        raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
-    if options.marginals and words > limits.marginal_words:
-        raise ApiError(
-            422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
-        )
-    if sentence.tags is None and parser.model_config.tag_size:
-        raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
-
-
-def _check_work(groups: Sequence[Sequence[SentenceInput]], options: ParseOptions, limits: Limits) -> None:
-    k, marginals = options.formatter.kbest, options.marginals
-    work = sum(sentence_work(len(one.words), k=k, marginals=marginals) for group in groups for one in group)
-    if work > limits.work:
-        raise ApiError(
-            422,
-            f"the request has {work:,.0f} units of work; this server's limit is {limits.work:,}; "
-            "send fewer or shorter sentences, or ask for fewer alternatives",
-        )
-
-
 def _add_constraints(
     group: list[SentenceInput], constraints: ConstraintsIn | list[ConstraintsIn | None] | None, prefix: str
 ) -> list[SentenceInput]:
     if constraints is None:
         return group
-    sentence_constraints = constraints if isinstance(constraints, list) else [constraints]
-    if len(sentence_constraints) != len(group):
+    group_constraints = constraints if isinstance(constraints, list) else [constraints]
+    if len(group_constraints) != len(group):
         raise ApiError(
             422,
-            f"{prefix}constraints for {len(sentence_constraints)} sentences, but the input has {len(group)}; "
+            f"{prefix}constraints for {len(group_constraints)} sentences, but the input has {len(group)}; "
             "expected a list with constraints or null for each sentence",
         )
     return [
-        sentence._replace(constraints=_to_constraints(one))
-        for sentence, one in zip(group, sentence_constraints, strict=True)
+        sentence._replace(constraints=_to_constraints(sentence_constraints))
+        for sentence, sentence_constraints in zip(group, group_constraints, strict=True)
     ]
 
 
 def _to_constraints(constraints: ConstraintsIn | None) -> Constraints | None:
     if constraints is None or not (constraints.require or constraints.forbid):
         return None
-    return Constraints(
-        require=list(map(_to_triple, constraints.require)), forbid=list(map(_to_triple, constraints.forbid))
+    require, forbid = (
+        [(span.start, span.end, span.label) for span in spans] for spans in (constraints.require, constraints.forbid)
     )
-
-
-def _to_triple(span: SpanIn) -> tuple[int, int, str | None]:
-    return span.start, span.end, span.label
+    return Constraints(require=require, forbid=forbid)

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from treecrf.server.limits import CONSTRAINT_SPANS
+
 _TEXT_OR_TOKENS: dict[str, Any] = {
     "oneOf": [
         {
@@ -33,8 +35,8 @@ class SpanIn(_Strict):
 class ConstraintsIn(_Strict):
     """Constituents that the tree of a sentence must have, and constituents that it must not have."""
 
-    require: _List[SpanIn] = Field(default=[], max_length=1000)
-    forbid: _List[SpanIn] = Field(default=[], max_length=1000)
+    require: _List[SpanIn] = Field(default=[], max_length=CONSTRAINT_SPANS)
+    forbid: _List[SpanIn] = Field(default=[], max_length=CONSTRAINT_SPANS)
 
 
 class Input(_Strict):

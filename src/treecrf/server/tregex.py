@@ -12,28 +12,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from treecrf.server.errors import ApiError
+from treecrf.server.limits import (
+    PATTERN_CHARACTERS,
+    SEARCH_ANSWER_CHARACTERS,
+    SEARCH_MEMORY_BYTES,
+    SEARCH_NICENESS,
+    SEARCH_SECONDS,
+)
 from treecrf.trees.search import Match, Pattern, PatternError
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.penn_format import penn_format
 
-_SECONDS = 10.0
-_PATTERN_CHARACTERS = 1000
-_MEMORY_BYTES = 1 << 30
-_NICENESS = 10
-_ANSWER_CHARACTERS = 10_000_000
-
 
 async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:
     """CoreNLP's JSON for the matches of a pattern, searched in another process."""
-    if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
+    if not 0 < len(pattern) <= PATTERN_CHARACTERS:
         raise ApiError(
-            422, f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {_PATTERN_CHARACTERS:,}"
+            422, f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {PATTERN_CHARACTERS:,}"
         )
     request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
     try:
-        status, answer = await asyncio.wait_for(_run_process(request), _SECONDS)
+        status, answer = await asyncio.wait_for(_run_process(request), SEARCH_SECONDS)
     except asyncio.TimeoutError:
-        raise ApiError(422, f"the search took more than {_SECONDS:.0f} seconds; expected a simpler pattern") from None
+        raise ApiError(
+            422, f"the search took more than {SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
+        ) from None
     if status:
         raise ApiError(422, "pattern: the search failed; expected a simpler pattern")
     if answer.startswith(b'{"error"'):
@@ -42,7 +45,7 @@ async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:
 
 
 async def _run_process(request: bytes) -> tuple[int | None, bytes]:
-    """The exit status and the output of the process, which is killed if this coroutine is cancelled."""
+    """The exit status and the output of the process, which is killed if this coroutine is canceled."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "treecrf.server.tregex"),
         stdin=asyncio.subprocess.PIPE,
@@ -72,8 +75,8 @@ def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
             fields = _match_fields(match)
             nodes = [text for node in fields["namedNodes"] for text in node.values()]
             characters += sum(map(len, (fields["match"], *nodes)))
-            if characters > _ANSWER_CHARACTERS:
-                return {"error": f"its matches have more than {_ANSWER_CHARACTERS:,} characters"}
+            if characters > SEARCH_ANSWER_CHARACTERS:
+                return {"error": f"its matches have more than {SEARCH_ANSWER_CHARACTERS:,} characters"}
             sentences[-1][str(number)] = fields
     return {"sentences": sentences}
 
@@ -98,9 +101,9 @@ def _limit_process() -> None:
         import resource
     except ImportError:  # on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (SEARCH_MEMORY_BYTES, SEARCH_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(_NICENESS)
+    os.nice(SEARCH_NICENESS)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ class Analysis:
     constituents: tuple[Constituent, ...]
     alternatives: tuple[Alternative, ...]
     alternatives_exact: bool
+    marginals: tuple[list[float], ...] | None = None
 
     @property
     def differences(self) -> tuple[str, ...]:
@@ -71,12 +72,8 @@ Offsets = Sequence[tuple[int, int]]  # the characters of each word in its line
 
 
 class OutputSentence(NamedTuple):
-    """A tree with the offsets of its words, and probabilities if they were requested.
-
-    Row i of `marginals` has the probability of the span `words[i:j]` for every j > i.
-    """
+    """A tree with the offsets of its words, and probabilities if they were requested."""
 
     tree: Tree
     offsets: Offsets
     analysis: Analysis | None = None
-    marginals: Sequence[Sequence[float]] | None = None

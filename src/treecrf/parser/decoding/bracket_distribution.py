@@ -1,5 +1,6 @@
 """The distribution over the bracketings of each sentence, with the labels summed out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,12 @@ class BracketDistribution:
             spans = np.where(spans == -np.inf, -np.inf, logsumexp(scores.labels)).astype(spans.dtype)
         _, log_z, marginals = inside_outside(spans, scores.lengths)
         return BracketDistribution(scores=spans, lengths=scores.lengths, log_z=log_z, marginals=marginals)
+
+    def rows(self) -> Iterator[tuple[list[float], ...]]:
+        """The marginals of each sentence: row i has the probability of the span `words[i:j]` for every j > i."""
+        for chart, length in zip(self.marginals, self.lengths.tolist(), strict=True):
+            rows = chart[:length, : length + 1].clip(0, 1).tolist()
+            yield tuple(row[start + 1 :] for start, row in enumerate(rows))
 
     @cached_property
     def entropies(self) -> list[float]:

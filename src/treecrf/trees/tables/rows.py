@@ -62,14 +62,14 @@ def table_rows(
 
 
 def _sentence_values(sentence: OutputSentence, text: str, text_start: int) -> Row:
-    tree, offsets, analysis, _ = sentence
+    tree, offsets, analysis = sentence
     start, end = offsets[0][0], offsets[-1][1]
     numbers = (None, None) if analysis is None else (_round(analysis.log_prob), _round(analysis.entropy))
     return (len(offsets), str(tree), start, end, text[start - text_start : end - text_start], *numbers)
 
 
 def _constituent_values(sentence: OutputSentence, text: str, text_start: int, rules: HeadRules | None) -> Iterator[Row]:
-    tree, offsets, analysis, _ = sentence
+    tree, offsets, analysis = sentence
     words, spans = tree.words, tree.spans()
     heads: list[str | None] = [None] * len(spans)
     if rules is not None:

@@ -80,3 +80,12 @@ def test_other_sites_cannot_read_or_frame_responses(client: TestClient) -> None:
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_head_has_the_headers_of_get_without_the_body(client: TestClient) -> None:
+    for path in ("/", "/models", "/health", "/docs"):
+        head, get = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == get.headers["content-length"]
+    assert client.head("/parse").status_code == 405
+    assert client.head("/nowhere").status_code == 404

@@ -1,25 +1,36 @@
-"""The HTTP protocol of a connection: limits, timeouts and strictness that Uvicorn's protocol does not have."""
+"""The adapter to Uvicorn: all that this server takes from Uvicorn's private classes.
 
+`ServerProtocol` adds the limits, timeouts and strictness that Uvicorn's HTTP protocol does not have; `Server` adds a
+graceful shutdown. A test lists the attributes of Uvicorn that they use.
+"""
+
+import asyncio
+import signal
+import socket
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httptools
+import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from treecrf.server.auth import PUBLIC_PATH
-from treecrf.server.client import client_name
-from treecrf.server.connections import Connections
+from treecrf.server.connections import Connections, client_name
 from treecrf.server.errors import error_response
-from treecrf.server.limits import Limits
+from treecrf.server.limits import (
+    CHUNK_OVERHEAD,
+    HALF_CLOSED_SECONDS,
+    PIECE_BYTES,
+    PIPELINED_REQUESTS,
+    REJECTED_SECONDS,
+    UNREAD_SHARE,
+    Limits,
+)
+from treecrf.server.middleware import PUBLIC_PATH
 
-_PIECE_BYTES = 4096  # data is parsed in pieces of this size, so that an endless request head is noticed
-_CHUNK_OVERHEAD = 8  # bytes that a chunked body may have beside each byte of content
-_PIPELINED_REQUESTS = 20  # per connection; more of them end the connection
-_HALF_CLOSED_SECONDS = 4.0  # a client that sends no more may read its response within this time
-_UNREAD_SHARE = 7 / 8  # of a response: a client that leaves more unread between two checks does not read it
-_REJECTED_SECONDS = 2.0  # a client that still sends data may read its error response within this time
+_SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
 
 
 class RejectedRequest(Exception):
@@ -42,8 +53,6 @@ class ServerProtocol(HttpToolsProtocol):
     def _limits(self) -> Limits:
         limits: Limits = self.config.app.state.limits  # type: ignore[union-attr]
         return limits
-
-    # connections
 
     @property
     def _connections(self) -> Connections:
@@ -89,7 +98,7 @@ class ServerProtocol(HttpToolsProtocol):
         """Closes the connection if its client has sent no request and read no response since the last check."""
         unread_bytes = self.transport.get_write_buffer_size()
         if self._events == self._checked_events:
-            if unread_bytes > _UNREAD_SHARE * self._unread_bytes > 0:
+            if unread_bytes > UNREAD_SHARE * self._unread_bytes > 0:
                 self.transport.abort()
             elif self._has_no_request and not unread_bytes:
                 self.transport.close()
@@ -108,7 +117,7 @@ class ServerProtocol(HttpToolsProtocol):
         if self._is_rejected or self.is_waiting_for_client:
             return False
         self.cycle.keep_alive = False
-        self.loop.call_later(min(_HALF_CLOSED_SECONDS, self._limits.body_seconds), self.transport.abort)
+        self.loop.call_later(min(HALF_CLOSED_SECONDS, self._limits.body_seconds), self.transport.abort)
         return True
 
     def on_response_complete(self) -> None:
@@ -122,8 +131,6 @@ class ServerProtocol(HttpToolsProtocol):
             headers = {"retry-after": "1", "connection": "close"}
             app = error_response(uuid.uuid4().hex, 503, "too many connections; try again in 1 s", headers)
         await app(scope, receive, send)
-
-    # data
 
     def data_received(self, data: bytes) -> None:
         if self._is_rejected:
@@ -157,7 +164,7 @@ class ServerProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _check_framing(self) -> None:
-        allowance = self._limits.head_bytes + _PIECE_BYTES + _CHUNK_OVERHEAD * self._body_bytes
+        allowance = self._limits.head_bytes + PIECE_BYTES + CHUNK_OVERHEAD * self._body_bytes
         if self._framing_bytes - self._body_bytes > allowance:
             raise RejectedRequest(
                 431, f"the request head is too long; this server's limit is {self._limits.head_bytes:,} bytes"
@@ -173,22 +180,20 @@ class ServerProtocol(HttpToolsProtocol):
             if self.pipeline or self.cycle.response_started:
                 self.transport.abort()
                 return
-            self.cycle.disconnected = True  # the error response replaces that of the app
+            self.cycle.disconnected = True  # the error response replaces the app's response
             self.cycle.message_event.set()
         response = error_response(uuid.uuid4().hex, error.status, str(error), {"connection": "close"})
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
         self.transport.write(b"".join([STATUS_LINE[error.status], *lines, b"\r\n", bytes(response.body)]))
         self.transport.write_eof()
-        self.loop.call_later(_REJECTED_SECONDS, self.transport.close)
-
-    # parser callbacks
+        self.loop.call_later(REJECTED_SECONDS, self.transport.close)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._note_event()
         self._framing_bytes = self._body_bytes = 0
-        if len(self.pipeline) >= _PIPELINED_REQUESTS:
+        if len(self.pipeline) >= PIPELINED_REQUESTS:
             raise RejectedRequest(400, "too many requests on this connection wait for their responses")
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -236,8 +241,32 @@ def _invalid_request(reason: str = "") -> RejectedRequest:
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
-    if len(data) <= _PIECE_BYTES:
+    if len(data) <= PIECE_BYTES:
         yield data
         return
-    for start in range(0, len(data), _PIECE_BYTES):
-        yield data[start : start + _PIECE_BYTES]
+    for start in range(0, len(data), PIECE_BYTES):
+        yield data[start : start + PIECE_BYTES]
+
+
+class Server(uvicorn.Server):
+    """A server that, at SIGTERM or SIGINT, stops listening, answers all accepted requests, and exits with status 0.
+
+    Requests that take longer than the limit on the drain get status 503.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        state = self.config.app.state  # type: ignore[union-attr]
+        state.is_closing = True
+        for server in self.servers:
+            server.close()
+        deadline = asyncio.get_running_loop().call_later(state.limits.drain_seconds, state.batcher.stop)
+        await asyncio.sleep(min(_SHUTDOWN_DELAY, state.limits.drain_seconds))
+        await super().shutdown(sockets)
+        deadline.cancel()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handles signals until the process ends; a second one must not change the exit status."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield

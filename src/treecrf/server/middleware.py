@@ -1,6 +1,8 @@
-"""Access control: the token, the Host header, and security headers for browsers."""
+"""Middleware: access control, HEAD requests, and request bodies that are not read."""
 
+import asyncio
 import base64
+import contextlib
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -9,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treecrf.server.errors import error_response
+from treecrf.server.limits import DRAIN_FACTOR, Limits
 
 PUBLIC_PATH = "/health"  # needs neither the token nor an allowed Host header
 _SECURITY_HEADERS = {
@@ -96,3 +99,75 @@ def _basic_password(credentials: str) -> bytes:
         return base64.b64decode(credentials.strip(), validate=True).partition(b":")[2]
     except ValueError:
         return b""
+
+
+class HeadMethod:
+    """Middleware that lets every route for GET answer HEAD, with the same headers and without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self.app({**scope, "method": "GET"}, receive, send_without_body)
+
+
+class DrainUnreadBody:
+    """Middleware that discards the rest of a request's body after the response.
+
+    A server that closes a connection with unread data resets it, and many clients then lose the response. So the
+    response is sent at once, and the connection is closed when the body has arrived, within limits.
+    """
+
+    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
+        self.app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _has_body(scope):
+            await self.app(scope, receive, send)
+            return
+        is_complete = False
+
+        async def receive_counted() -> Message:
+            nonlocal is_complete
+            message = await receive()
+            is_complete = is_complete or not message.get("more_body", False)  # also after a disconnect
+            return message
+
+        async def send_then_drain(message: Message) -> None:
+            if is_complete:
+                await send(message)
+            elif message["type"] == "http.response.start":
+                MutableHeaders(scope=message)["connection"] = "close"
+                await send(message)
+            elif message.get("more_body", False):
+                await send(message)
+            else:
+                await send({**message, "more_body": True})
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._discard(receive), self._limits.body_seconds)
+                await send({"type": "http.response.body", "body": b""})
+
+        await self.app(scope, receive_counted, send_then_drain)
+
+    async def _discard(self, receive: Receive) -> None:
+        size = 0
+        while size < DRAIN_FACTOR * self._limits.body_bytes:
+            message = await receive()
+            size += len(message.get("body", b""))
+            if not message.get("more_body", False):
+                return
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = Headers(scope=scope)
+    return headers.get("content-length", "0") != "0" or "transfer-encoding" in headers

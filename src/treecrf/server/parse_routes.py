@@ -1,0 +1,212 @@
+"""The routes that parse. A request takes one path, from top to bottom:
+
+receive_body        receives the bytes, within the limits
+RequestReader       bytes to JSON, to ParseOptions and SentenceInputs
+Batcher             queues the sentences with the sentences of other requests, fairly
+parse_sentences     calls the parser; writes each sentence in the format of its request
+Answer              the written sentences and the warnings of each input, until they become the response
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from treecrf.parser import Parser
+from treecrf.server import schema
+from treecrf.server.connections import client_name
+from treecrf.server.errors import ApiError
+from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
+from treecrf.server.request_body import await_connected, receive_body
+from treecrf.server.request_parsing import ParseOptions, RequestReader, SentenceInput, input_prefix
+from treecrf.server.work_queue import Batcher, FairThreads, Job, SentenceResult
+from treecrf.trees.analysis import OutputSentence
+
+T = TypeVar("T")
+
+PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
+AUTH_ERRORS = (401, 421)
+_READ_ERRORS = (400, *AUTH_ERRORS, 408, 413, 415, 422)
+_CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than from large batches
+_GPU_BATCH_WORDS = 5000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a request: for each input its parsed sentences, in the request's format, and its warnings.
+
+    Sentences are written by the thread that parses them: as text they need much less memory than their trees.
+    """
+
+    options: ParseOptions
+    sentences: list[list[str]]
+    warnings: list[list[str]]
+    is_batch: bool
+
+    @property
+    def size(self) -> int:
+        return sum(len(sentence) for group in self.sentences for sentence in group)
+
+    def response(self) -> Response:
+        """Writes the response."""
+        formatter = self.options.formatter
+        if formatter.format != "json":
+            lines = "".join(f"{formatter.join(group)}\n" for group in self.sentences)
+            return Response(lines, media_type="text/plain")
+        results = [
+            f'"sentences": [{", ".join(group)}], "warnings": {json.dumps(warnings)}'
+            for group, warnings in zip(self.sentences, self.warnings, strict=True)
+        ]
+        fields = f'"results": [{", ".join(f"{{{result}}}" for result in results)}]' if self.is_batch else results[0]
+        return Response(f'{{"model": {json.dumps(self.options.model)}, {fields}}}', media_type="application/json")
+
+
+@dataclass(frozen=True)
+class RequestRunner:
+    """Reads requests and parses their sentences, in threads whose time clients share fairly."""
+
+    reader: RequestReader
+    batcher: Batcher
+    threads: FairThreads = field(default_factory=lambda: FairThreads(READER_THREADS))
+
+    async def run(self, request: Request, size: int, function: Callable[[], T], *, limit: int = LOOP_BYTES) -> T:
+        """Runs a function: in a thread if its input or output is larger than the limit.
+
+        A function that waits for a thread is canceled if the client disconnects.
+        """
+        if size <= limit:
+            return function()
+        return await await_connected(request, self.threads.run(client_name(request.scope), size, function))
+
+    async def parse(
+        self, request: Request, options: ParseOptions, groups: Sequence[Sequence[SentenceInput]]
+    ) -> list[list[str]]:
+        """Parses the sentences of each input."""
+        sentences = [sentence for group in groups for sentence in group]
+        request.scope["log_fields"] = {
+            "model": options.model,
+            "sentences": len(sentences),
+            "words": sum(len(sentence.words) for sentence in sentences),
+        }
+        job = Job(options, sentences, client=client_name(request.scope))
+        results = iter(await await_connected(request, self.batcher.run(job)))
+        prefixes = [input_prefix(index, len(groups)) for index in range(len(groups))]
+        return [
+            list(_raise_errors(islice(results, len(group)), prefix))
+            for group, prefix in zip(groups, prefixes, strict=True)
+        ]
+
+    async def answer(
+        self, request: Request, body_type: type[schema.ParseRequest] | type[schema.BatchRequest]
+    ) -> Response:
+        """Answers a request to parse."""
+        content = await receive_body(request, self.reader.limits)
+        parsed = await self.run(request, len(content), partial(self.reader.read, content, body_type))
+        sentences = await self.parse(request, parsed.options, parsed.groups)
+        answer = Answer(parsed.options, sentences, parsed.warnings, body_type is schema.BatchRequest)
+        return await self.run(request, answer.size, answer.response, limit=LOOP_CHARACTERS)
+
+    async def split(self, request: Request) -> Response:
+        """Answers a request to split a text."""
+        content = await receive_body(request, self.reader.limits)
+
+        def split_text() -> Response:
+            answer = self.reader.split(content)
+            request.scope["log_fields"] = {"model": answer.model, "sentences": len(answer.sentences)}
+            return Response(answer.model_dump_json(), media_type="application/json")
+
+        return await self.run(request, len(content), split_text)
+
+
+def _raise_errors(results: Iterator[SentenceResult], prefix: str) -> Iterator[str]:
+    """Yields the results of an input's sentences, and raises the first error among them."""
+    for number, result in enumerate(results):
+        if isinstance(result, ValueError):
+            reason = str(result).removeprefix("sentence 0: ")
+            raise ApiError(422, f"{prefix}sentence {number}: {reason}")
+        if isinstance(result, Exception):
+            raise result
+        yield result
+
+
+def parse_sentences(
+    parsers: Mapping[str, Parser],
+    options: ParseOptions,
+    sentences: Sequence[SentenceInput],
+    should_stop: Callable[[], bool] | None = None,
+) -> list[SentenceResult]:
+    """Parses sentences together and returns one result per sentence.
+
+    When `should_stop` returns true, the search for alternatives ends early, because the results are not needed.
+
+    Either all sentences have tags or none has, and the same for constraints. If the batch fails, each sentence is
+    parsed by itself, so that only the sentences at fault have errors.
+    """
+    try:
+        outputs = _parse(parsers[options.model], options, sentences, should_stop)
+        return [options.formatter.sentence(output) for output in outputs]
+    except Exception as error:
+        if len(sentences) == 1:
+            return [error]
+    return [result for sentence in sentences for result in parse_sentences(parsers, options, [sentence], should_stop)]
+
+
+def _parse(
+    parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
+) -> Iterator[OutputSentence]:
+    words = [sentence.words for sentence in sentences]
+    offsets = [sentence.offsets for sentence in sentences]
+    settings: dict[str, Any] = {
+        "tags": [sentence.tags for sentence in sentences] if sentences[0].tags is not None else None,
+        "constraints": [sentence.constraints for sentence in sentences] if sentences[0].constraints else None,
+        "batch_words": _CPU_BATCH_WORDS if parser.device == "cpu" else _GPU_BATCH_WORDS,
+        "mbr": options.mbr,
+    }
+    k, marginals = options.formatter.kbest, options.marginals
+    if not (options.formatter.probs or k or marginals):
+        return map(OutputSentence, parser.parse_many(words, **settings), offsets)
+    analyses = parser.analyze_many(words, k=k, marginals=marginals, should_stop=should_stop, **settings)
+    return map(lambda word_offsets, analysis: OutputSentence(analysis.tree, word_offsets, analysis), offsets, analyses)
+
+
+def parse_routes(runner: RequestRunner) -> APIRouter:
+    """The routes of this server's own protocol."""
+    routes = APIRouter()
+
+    @routes.post(
+        "/parse",
+        responses=_responses(schema.ParseResponse),
+        openapi_extra=schema.request_body(schema.ParseRequest),
+    )
+    async def parse(request: Request) -> Response:
+        """Parse a text, or the words of a sentence."""
+        return await runner.answer(request, schema.ParseRequest)
+
+    @routes.post(
+        "/parse/batch",
+        responses=_responses(schema.BatchResponse),
+        openapi_extra=schema.request_body(schema.BatchRequest),
+    )
+    async def parse_batch(request: Request) -> Response:
+        """Parse several texts or sentences."""
+        return await runner.answer(request, schema.BatchRequest)
+
+    @routes.post(
+        "/sentences",
+        responses={200: {"model": schema.SplitResponse}, **schema.error_responses(*_READ_ERRORS)},
+        openapi_extra=schema.request_body(schema.SplitRequest),
+    )
+    async def split(request: Request) -> Response:
+        """Split a text into sentences and words, without parsing them."""
+        return await runner.split(request)
+
+    return routes
+
+
+def _responses(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": model, "content": PLAIN_TEXT}, **schema.error_responses(*_READ_ERRORS, 503)}
