@@ -23,6 +23,7 @@ MISSING_PARTS = (
     "as gcc or clang, and install treecrf again."
 )
 TERMINAL = Path("/dev/tty")
+PORTABLE = "src/treecrf/chart/portable.h"
 
 
 class BuildExtensions(build_ext):
@@ -84,17 +85,17 @@ def extension(name: str, *sources: str, flags: Sequence[str] = (), headers: Sequ
 setup(
     cmdclass={"build_ext": BuildExtensions, "bdist_wheel": BuildWheel},
     ext_modules=[
-        extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c"),
+        extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c", headers=[PORTABLE]),
         extension(
             "treecrf.network.runtime._kernels",
             *sources("network/runtime", "*.c"),
-            headers=sources("network/runtime", "*.h"),
+            headers=[PORTABLE, *sources("network/runtime", "*.h")],
             flags=EXACT,
         ),
         extension(
-            "treecrf.parser.decoding._best_children",
-            "src/treecrf/parser/decoding/best_children.c",
-            headers=["src/treecrf/network/runtime/portable.h"],
+            "treecrf.parser.decoding._decoding",
+            *sources("parser/decoding", "*.c"),
+            headers=[PORTABLE, "src/treecrf/parser/decoding/module.h"],
             flags=EXACT,
         ),
         extension(

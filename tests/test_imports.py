@@ -37,7 +37,7 @@ EDGES: dict[str, set[str]] = {
     "parser/models": {"config", "files"},
     "parser/decoding": {
         *("arrays", "threads", "trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart"),
-        *("network/data", "network/nn", "network/runtime"),
+        *("network/data", "network/nn"),
     },
     "parser": {
         *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),

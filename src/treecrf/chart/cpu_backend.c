@@ -9,38 +9,13 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
+
+#include "portable.h"
 
 #define LANES 8
 #define PARENT_BLOCK (4 * LANES) /* parents that the outside pass processes at once */
 #define LARGEST_SIZE ((int64_t)1 << 20) /* batches and sizes above this are mistakes; products of them could overflow */
 #define MIN_SHARED_WORDS 200 /* threads share longer sentences only; in shorter ones they would mostly wait */
-
-#if defined(_MSC_VER)
-#include <windows.h>
-#define INLINE static __forceinline
-#define ATOMIC_INCREMENT(counter) InterlockedExchangeAdd64(counter, 1)
-#define ATOMIC_LOAD(counter) InterlockedExchangeAdd64(counter, 0)
-#define YIELD SwitchToThread
-#else
-#include <sched.h>
-#define INLINE static inline __attribute__((always_inline))
-#define ATOMIC_INCREMENT(counter) __atomic_fetch_add(counter, 1, __ATOMIC_ACQ_REL)
-#define ATOMIC_LOAD(counter) __atomic_load_n(counter, __ATOMIC_ACQUIRE)
-#define YIELD sched_yield
-#endif
-
-/* The binary has code for several instruction sets; the loader selects one of them. */
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-#endif
-#ifndef CLONES
-#define CLONES
-#endif
 
 /* Without the pragma, GCC unrolls such a short loop before it vectorizes, and then cannot vectorize it. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -292,10 +267,10 @@ CLONES static void cky_step(const Sentence *s, int64_t width, int64_t begin, int
    waits until all tickets of the previous widths are completed. */
 static void run_shared(const Sentence *s, Step *step, int descending, int64_t parts, int64_t *next,
                        int64_t *completed) {
-    for (int64_t ticket; (ticket = ATOMIC_INCREMENT(next)) < (s->words + 1) * parts; ATOMIC_INCREMENT(completed)) {
+    for (int64_t ticket; (ticket = add_to_counter(next, 1)) < (s->words + 1) * parts; add_to_counter(completed, 1)) {
         int64_t step_index = ticket / parts, part = ticket % parts;
         int64_t width = descending ? s->words - step_index : step_index, blocks = lane_count(s, width) / LANES;
-        while (ATOMIC_LOAD(completed) < step_index * parts) YIELD();
+        while (load_counter(completed) < step_index * parts) yield_thread();
         step(s, width, blocks * part / parts * LANES, blocks * (part + 1) / parts * LANES);
     }
 }
@@ -340,7 +315,7 @@ static void run_batch(const Batch *b, Step *step, int descending) {
             slot < 2 * b->threads) {
             Sentence s = sentence(b, index, slot++);
             run_shared(&s, step, descending, b->threads, next, next + 1);
-        } else if (ATOMIC_INCREMENT(next) == 0) {
+        } else if (add_to_counter(next, 1) == 0) {
             Sentence s = sentence(b, index, b->thread);
             run_sentence(&s, step, descending);
         }
@@ -372,7 +347,7 @@ static int check_batch(const Batch *b, int needs_charts) {
                          (long long)b->order[k], (long long)b->batch);
             return 0;
         }
-        if (ATOMIC_LOAD(b->counters + 2 * k) < 0) {
+        if (load_counter(b->counters + 2 * k) < 0) {
             PyErr_Format(PyExc_ValueError, "the counter of sentence %lld is negative; expected zero", (long long)k);
             return 0;
         }

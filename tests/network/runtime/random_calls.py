@@ -132,7 +132,7 @@ def random_score_labels(kernels: Any, random: Random) -> Call:
     return Call("score_labels", arguments, [out], tuple(parameters), sizes=5)
 
 
-def random_label_utility(kernels: Any, random: Random) -> Call:
+def random_label_utility(random: Random) -> Call:
     spans, classes, names = (int(random.integers(1, most)) for most in (250, 30, 10))
     counts = integers(random, 0, 2, classes)
     starts = np.concatenate([[0], counts.cumsum()]).astype(np.int64)
@@ -171,8 +171,8 @@ def random_mean_pool(kernels: Any, random: Random) -> Call:
     return Call("mean_pool", arguments, [out], sizes=4, has_threads=False)
 
 
-KERNELS = [random_pack, random_linear, random_lstm, random_encode, random_score_labels, random_label_utility]
-KERNELS += [random_score_chart, random_mean_pool]
+KERNELS = [random_pack, random_linear, random_lstm, random_encode, random_score_labels, random_score_chart]
+KERNELS += [random_mean_pool]
 
 
 def chart_calls(charts: Any, random: Random) -> Iterator[Call]:
@@ -274,13 +274,16 @@ def attempt(call: Callable[[], None]) -> int:
 def run_cases(folder: Path, cases: int, seed: int) -> int:
     """Runs random calls; returns how many were refused."""
     kernels, charts = load(folder, "network/runtime/_kernels"), load(folder, "chart/_cpu_backend")
-    writer, random, refused = load(folder, "trees/treebank/_bracket_writer"), np.random.default_rng(seed), 0
+    writer, decoding = load(folder, "trees/treebank/_bracket_writer"), load(folder, "parser/decoding/_decoding")
+    random, refused = np.random.default_rng(seed), 0
     with ThreadPoolExecutor(2) as pool, np.errstate(all="ignore"):
         for case in range(cases):
-            is_hostile, kind = case % 2 == 1, case // 2 % (len(KERNELS) + 2)
+            is_hostile, kind = case % 2 == 1, case // 2 % (len(KERNELS) + 3)
             if kind == len(KERNELS):
                 calls, module = list(chart_calls(charts, random)), charts
             elif kind == len(KERNELS) + 1:
+                calls, module = [random_label_utility(random)], decoding
+            elif kind == len(KERNELS) + 2:
                 refused += attempt(lambda hostile=is_hostile: write_random_brackets(writer, random, hostile))
                 continue
             else:

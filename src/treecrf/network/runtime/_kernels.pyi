@@ -71,26 +71,6 @@ def score_labels(
     out: int,
     /,
 ) -> None: ...
-def label_utility(
-    thread: int,
-    threads: int,
-    spans: int,
-    classes: int,
-    names: int,
-    chain_names: int,
-    choices: int,
-    threshold: float,
-    scores: int,
-    marginals: int,
-    starts: int,
-    chains: int,
-    counts: int,
-    utility: int,
-    probabilities: int,
-    next: int,
-    labels: int,
-    /,
-) -> None: ...
 def score_chart(
     thread: int,
     threads: int,

@@ -7,4 +7,4 @@
 #include "scorers.h"
 
 const Kernels KERNELS = {ISA_NAME,   pack,        encode_job, multiply_job, lstm_job,
-                         labels_job, utility_job, chart_job,  pool_job};
+                         labels_job, chart_job,   pool_job};

@@ -70,20 +70,6 @@ typedef struct { /* [l; 1]' W [r; 1] of chosen spans, for each class */
     float *out;                    /* (spans, classes) */
 } LabelsJob;
 
-typedef struct { /* expected-F1 utility of the most probable labels of each span: see parser/decoding/expected_f1.py */
-    int64_t spans, classes, names;
-    int64_t choices; /* labels per span, at most `classes` */
-    double threshold;
-    const float *scores;            /* (spans, classes) */
-    const float *marginals;         /* (spans,) */
-    const int64_t *starts, *chains; /* names of class c: chains[starts[c]] to chains[starts[c + 1] - 1] */
-    const double *counts;           /* (classes,) constituents per class */
-    float *utility;                 /* (spans, choices) */
-    float *probabilities;           /* (spans, choices) of the labels, given the span */
-    int64_t *next;                  /* the first span that no thread has taken */
-    int64_t *labels;                /* (spans, choices) */
-} UtilityJob;
-
 typedef struct { /* left[i] . half[j] + bias[j] of all pairs of boundaries */
     int64_t sentences, boundaries, size;
     int64_t stride;    /* of left */
@@ -115,7 +101,6 @@ typedef struct {
     int (*multiply)(const LinearJob *);
     int (*lstm)(const LstmJob *);
     int (*score_labels)(const LabelsJob *);
-    int (*label_utility)(const UtilityJob *);
     void (*score_chart)(const ChartJob *);
     void (*pool)(const PoolJob *);
 } Kernels;

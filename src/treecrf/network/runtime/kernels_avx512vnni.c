@@ -5,7 +5,7 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 
-#include "portable.h"
+#include "../../chart/portable.h"
 
 #define KERNELS kernels_avx512vnni
 BEGIN_TARGET("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")

@@ -5,7 +5,7 @@
 #if defined(__x86_64__) || defined(_M_X64)
 #include <immintrin.h>
 
-#include "portable.h"
+#include "../../chart/portable.h"
 
 #if HAS_AVXVNNI
 #define KERNELS kernels_avxvnni

@@ -5,7 +5,7 @@
 #if defined(__aarch64__) || defined(_M_ARM64)
 #include <arm_neon.h>
 
-#include "portable.h"
+#include "../../chart/portable.h"
 
 #define KERNELS kernels_neon
 BEGIN_TARGET("arch=armv8.2-a+dotprod")

@@ -1,7 +1,7 @@
 /* The kernels for plain C: see kernels.h. */
 
 #include "kernels.h"
-#include "portable.h"
+#include "../../chart/portable.h"
 
 #define KERNELS kernels_scalar
 #include "simd_scalar.h"

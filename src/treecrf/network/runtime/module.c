@@ -8,7 +8,7 @@
 
 #include "cpu_features.h"
 #include "kernels.h"
-#include "portable.h"
+#include "../../chart/portable.h"
 
 #define LARGEST_SIZE ((int64_t)1 << 40) /* sizes above this are mistakes, and their products could overflow */
 
@@ -191,33 +191,6 @@ static PyObject *score_labels(PyObject *module, PyObject *args) {
     return finished(is_done);
 }
 
-static PyObject *label_utility(PyObject *module, PyObject *args) {
-    unsigned long long scores, marginals, starts, chains, counts, utility, probabilities, next, labels;
-    long long thread, threads, spans, classes, names, chain_names, choices;
-    double threshold;
-    int is_done = 0;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLdKKKKKKKKK", &thread, &threads, &spans, &classes, &names, &chain_names, &choices,
-                          &threshold, &scores, &marginals, &starts, &chains, &counts, &utility, &probabilities, &next,
-                          &labels))
-        return NULL;
-    if (!SIZES(0, spans, classes) || !SIZES(0, classes, names) || !SIZES(1, classes) || !SIZES(0, chain_names) ||
-        !ADDRESSES(starts, counts, next) || (chain_names && !ADDRESSES(chains)) ||
-        (spans && !ADDRESSES(scores, marginals, utility, probabilities, labels)) || !check_counter(next))
-        return NULL;
-    UtilityJob job = {spans, classes, names, choices, threshold, AT(const float, scores), AT(const float, marginals),
-                      AT(const int64_t, starts), AT(const int64_t, chains), AT(const double, counts),
-                      AT(float, utility), AT(float, probabilities), AT(int64_t, next), AT(int64_t, labels)};
-    if (choices < 1 || choices > classes) return fail("choices", 0, choices, 1, classes), NULL;
-    if (!check_indices("chain start", job.starts, classes + 1, 0, chain_names + 1) ||
-        !check_indices("name", job.chains, chain_names, 0, names))
-        return NULL;
-    for (int64_t k = 0; k < classes; k++)
-        if (job.starts[k] > job.starts[k + 1]) return fail("chain start", k, job.starts[k], 0, job.starts[k + 1]), NULL;
-    RUN(is_done = selected->label_utility(&job))
-    return finished(is_done);
-}
-
 static PyObject *score_chart(PyObject *module, PyObject *args) {
     unsigned long long left, half, next, out;
     long long thread, threads, sentences, boundaries, size, stride;
@@ -308,7 +281,6 @@ static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"linear", linear, METH_VARARGS, NULL},
                                 {"lstm", lstm, METH_VARARGS, NULL},
                                 {"score_labels", score_labels, METH_VARARGS, NULL},
-                                {"label_utility", label_utility, METH_VARARGS, NULL},
                                 {"score_chart", score_chart, METH_VARARGS, NULL},
                                 {"mean_pool", mean_pool, METH_VARARGS, NULL},
                                 {"pack", pack, METH_VARARGS, NULL},

@@ -1,4 +1,4 @@
-/* Scores of spans and labels, their expected-F1 utility, and the mean over word pieces. */
+/* Scores of spans and labels, and the mean over word pieces. */
 
 #define DOTS 4
 #define SPANS 192
@@ -74,43 +74,6 @@ static int labels_job(const LabelsJob *job) {
         add_spans(&b, begin, minimum(begin + share, job->spans));
         score_block(&b);
     }
-    free(memory);
-    return 1;
-}
-
-/* The most probable labels of one span, in descending order; classes with a score of -inf are forbidden. */
-static void best_labels(const UtilityJob *job, int64_t span, float *probabilities, double *names) {
-    const float *scores = job->scores + span * job->classes;
-    int64_t width = padded(job->classes), *labels = job->labels + span * job->choices, ranked = 0;
-    for (int64_t c = 0; c < width; c++) probabilities[c] = c < job->classes ? scores[c] : -INFINITY;
-    for (int64_t c = 0; c < job->classes; c++) {
-        if (ranked == job->choices && !(scores[c] > scores[labels[ranked - 1]])) continue;
-        int64_t rank = ranked < job->choices ? ranked++ : ranked - 1;
-        for (; rank > 0 && scores[c] > scores[labels[rank - 1]]; rank--) labels[rank] = labels[rank - 1];
-        labels[rank] = c;
-    }
-    double inverse = softmax_row(probabilities, width);
-    memset(names, 0, (size_t)job->names * sizeof(double));
-    for (int64_t c = 0; c < job->classes; c++)
-        for (int64_t k = job->starts[c]; k < job->starts[c + 1]; k++) names[job->chains[k]] += probabilities[c];
-    for (int64_t rank = 0; rank < job->choices; rank++) {
-        int64_t label = labels[rank];
-        double expected = 0.0;
-        for (int64_t k = job->starts[label]; k < job->starts[label + 1]; k++) expected += names[job->chains[k]];
-        job->utility[span * job->choices + rank] =
-            (float)(inverse * job->marginals[span] * expected - job->threshold * job->counts[label]);
-        job->probabilities[span * job->choices + rank] = (float)(inverse * probabilities[label]);
-    }
-}
-
-static int utility_job(const UtilityJob *job) {
-    int64_t bytes = 0, probabilities = reserve(&bytes, padded(job->classes) * (int64_t)sizeof(float));
-    int64_t names = reserve(&bytes, job->names * (int64_t)sizeof(double));
-    char *block, *memory = allocate(bytes, &block);
-    if (memory == NULL) return 0;
-    for (int64_t begin; (begin = next_block(job->next, SPANS)) < job->spans;)
-        for (int64_t span = begin; span < minimum(begin + SPANS, job->spans); span++)
-            best_labels(job, span, (float *)(block + probabilities), (double *)(block + names));
     free(memory);
     return 1;
 }

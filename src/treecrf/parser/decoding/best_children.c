@@ -1,16 +1,8 @@
 /* The trees of maximal utility under a grammar: see label_grammar.py, whose Python code is the definition.
 
-   Arrays come as addresses, see _best_children.pyi: the buffer protocol is not part of the stable ABI of Python 3.10. All
-   sizes and indices are checked before the search starts. */
+   All sizes and indices are checked before the search starts. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "../../network/runtime/portable.h"
+#include "module.h"
 
 #define NO_CONTEXT 0
 #define NO_LABEL (-1)
@@ -18,7 +10,6 @@
 #define ADVANCES 4096 /* a power of two */
 #define BLOCK 8 /* sentences that a thread takes at once */
 #define LARGEST_CELL 4e18
-#define LARGEST_SIZE ((int64_t)1 << 30) /* sizes above this are mistakes, and their products could overflow */
 
 enum { COMPLETE = 1, NO_MEMORY = 0, NO_TREE = -1, WRONG_ARGUMENT = -2 };
 
@@ -299,33 +290,16 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     return 1;
 }
 
-typedef struct { /* the first argument that is out of range */
-    const char *what;
-    int64_t number, value;
-} Error;
-
-static int fail(Error *error, const char *what, int64_t number, int64_t value) {
-    *error = (Error){what, number, value};
-    return 0;
-}
-
-/* Whether all of some indices are at least `least` and below `end`. */
-static int check(Error *error, const char *what, const int64_t *indices, int64_t count, int64_t least, int64_t end) {
-    for (int64_t k = 0; k < count; k++)
-        if (indices[k] < least || indices[k] >= end) return fail(error, what, k, indices[k]);
-    return 1;
-}
-
 static int check_grammar(const Job *job, Error *error) {
-    if (!check(error, "first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
-        !check(error, "arc target", job->arc_targets, job->arcs, 0, job->states) ||
-        !check(error, "top symbol", job->top_symbols, job->labels, 0, job->symbols) ||
-        !check(error, "inner state", job->inner_states, job->labels, NO_LABEL, job->states))
+    if (!check_indices(error, "first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
+        !check_indices(error, "arc target", job->arc_targets, job->arcs, 0, job->states) ||
+        !check_indices(error, "top symbol", job->top_symbols, job->labels, 0, job->symbols) ||
+        !check_indices(error, "inner state", job->inner_states, job->labels, NO_LABEL, job->states))
         return 0;
     for (int64_t k = 0; k < job->states; k++) {
-        if (job->first_arcs[k] > job->first_arcs[k + 1]) return fail(error, "first arc", k + 1, job->first_arcs[k + 1]);
+        if (job->first_arcs[k] > job->first_arcs[k + 1]) return refuse(error, "first arc", k + 1, job->first_arcs[k + 1]);
         if (job->shorter[k] < 0 || (k > 0 && job->shorter[k] >= k))
-            return fail(error, "shorter state", k, job->shorter[k]);
+            return refuse(error, "shorter state", k, job->shorter[k]);
     }
     return 1;
 }
@@ -334,29 +308,29 @@ static int check_sizes(const Job *job, Error *error) {
     int64_t words = 0;
     for (int64_t k = 0; k < job->sentences; k++) {
         if (job->lengths[k] < 1 || job->lengths[k] > job->words - words || job->lengths[k] >= job->size)
-            return fail(error, "length", k, job->lengths[k]);
+            return refuse(error, "length", k, job->lengths[k]);
         words += job->lengths[k];
     }
-    if (words != job->words) return fail(error, "number of words", 0, job->words);
-    return check(error, "first span", job->first_spans, job->sentences + 1, 0, job->spans + 1) &&
-           check(error, "sentence label", job->sentence_labels, job->sentences, NO_LABEL, job->labels);
+    if (words != job->words) return refuse(error, "number of words", 0, job->words);
+    return check_indices(error, "first span", job->first_spans, job->sentences + 1, 0, job->spans + 1) &&
+           check_indices(error, "sentence label", job->sentence_labels, job->sentences, NO_LABEL, job->labels);
 }
 
 static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, Error *error) {
     int64_t n = job->lengths[sentence], first = job->first_spans[sentence], last = job->first_spans[sentence + 1];
-    if (first > last) return fail(error, "first span", sentence + 1, last);
-    if (!check(error, "tag", job->tags + first_word, n, 0, job->symbols) ||
-        !check(error, "label", job->span_labels + first * job->choices, (last - first) * job->choices, NO_LABEL,
+    if (first > last) return refuse(error, "first span", sentence + 1, last);
+    if (!check_indices(error, "tag", job->tags + first_word, n, 0, job->symbols) ||
+        !check_indices(error, "label", job->span_labels + first * job->choices, (last - first) * job->choices, NO_LABEL,
                job->labels))
         return 0;
     for (int64_t k = first * job->choices; k < last * job->choices; k++)
         if (job->span_labels[k] != NO_LABEL && job->inner_states[job->span_labels[k]] == NO_LABEL)
-            return fail(error, "label", k, job->span_labels[k]);
+            return refuse(error, "label", k, job->span_labels[k]);
     for (int64_t k = first; k < last; k++) {
         int64_t cell = job->cells[k] - sentence * job->size * job->size, start = cell / job->size;
         if (cell < 0 || start >= cell % job->size || cell % job->size > n || start >= n)
-            return fail(error, "cell", k, job->cells[k]);
-        if (k > first && job->cells[k] <= job->cells[k - 1]) return fail(error, "cell order", k, job->cells[k]);
+            return refuse(error, "cell", k, job->cells[k]);
+        if (k > first && job->cells[k] <= job->cells[k - 1]) return refuse(error, "cell order", k, job->cells[k]);
     }
     return 1;
 }
@@ -383,12 +357,7 @@ static int search_sentences(const Job *job, Error *error) {
 
 #define AT(type, k) ((type *)(uintptr_t)at[k])
 
-static PyObject *fail_call(Error error) {
-    return PyErr_Format(PyExc_ValueError, "%s %lld is %lld, which is out of range", error.what, (long long)error.number,
-                        (long long)error.value);
-}
-
-static PyObject *best_trees(PyObject *module, PyObject *args) {
+PyObject *best_trees(PyObject *module, PyObject *args) {
     long long thread, threads, size[11];
     double weight, log_uniform;
     unsigned long long at[20];
@@ -400,7 +369,7 @@ static PyObject *best_trees(PyObject *module, PyObject *args) {
                           &at[10], &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18], &at[19]))
         return NULL;
     for (int k = 0; k < 11; k++)
-        if (size[k] < 0 || size[k] > LARGEST_SIZE) return fail_call((Error){"size", k, size[k]});
+        if (size[k] < 0 || size[k] > LARGEST_SIZE) return raise_error((Error){"size", k, size[k]});
     for (int k = 0; k < 20; k++)
         if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k);
     Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
@@ -410,30 +379,17 @@ static PyObject *best_trees(PyObject *module, PyObject *args) {
                AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),
                AT(const double, 15), AT(int64_t, 16), AT(int64_t, 17), AT(int64_t, 18), AT(int64_t, 19)};
     Error error = {"counter", 0, load_counter(job.next)};
-    if (error.value < 0) return fail_call(error);
-    if (job.root_state >= job.states) return fail_call((Error){"root state", 0, job.root_state});
-    if (job.empty_label >= job.labels) return fail_call((Error){"empty label", 0, job.empty_label});
-    if (job.symbols < 1) return fail_call((Error){"number of symbols", 0, job.symbols});
+    if (error.value < 0) return raise_error(error);
+    if (job.root_state >= job.states) return raise_error((Error){"root state", 0, job.root_state});
+    if (job.empty_label >= job.labels) return raise_error((Error){"empty label", 0, job.empty_label});
+    if (job.symbols < 1) return raise_error((Error){"number of symbols", 0, job.symbols});
     if (job.size < 1 || (double)job.sentences * job.size * job.size > LARGEST_CELL)
-        return fail_call((Error){"size of the chart", 0, job.size});
+        return raise_error((Error){"size of the chart", 0, job.size});
     Py_BEGIN_ALLOW_THREADS result = search_sentences(&job, &error);
     Py_END_ALLOW_THREADS
     if (result == NO_MEMORY) return PyErr_NoMemory();
-    if (result == WRONG_ARGUMENT) return fail_call(error);
+    if (result == WRONG_ARGUMENT) return raise_error(error);
     if (result == NO_TREE)
         return PyErr_SetString(PyExc_ValueError, "a sentence has no candidate over all of its words"), NULL;
     Py_RETURN_NONE;
 }
-
-static PyMethodDef methods[] = {{"best_trees", best_trees, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_best_children", .m_methods = methods, .m_slots = slots};
-
-PyMODINIT_FUNC PyInit__best_children(void) { return PyModuleDef_Init(&definition); }

@@ -20,7 +20,7 @@ from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import LabelSet
 
 try:
-    from treecrf.network.runtime import _kernels
+    from treecrf.parser.decoding import _decoding
 except ImportError:  # installed on a machine without a C compiler
     _compiled = False
 else:
@@ -119,5 +119,5 @@ class ExpectedF1:
             ranked.labels,
         )
         threads = max(1, min(num_threads(), spans // _THREAD_SPANS))
-        run_on_threads(_kernels.label_utility, threads, *settings, *(array.ctypes.data for array in arrays))
+        run_on_threads(_decoding.label_utility, threads, *settings, *(array.ctypes.data for array in arrays))
         return ranked

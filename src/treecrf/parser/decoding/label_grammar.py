@@ -21,7 +21,7 @@ from treecrf.trees.treebank.binarize import unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 try:
-    from treecrf.parser.decoding import _best_children
+    from treecrf.parser.decoding import _decoding
 except ImportError:  # installed on a machine without a C compiler
     available = False
 else:
@@ -112,7 +112,7 @@ class LabelGrammar:
         pointers = [np.ascontiguousarray(array) for array in arrays]
         addresses = [array.ctypes.data for array in (*pointers, starts, ends, labels)]
         threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
-        run_on_threads(_best_children.best_trees, threads, *settings, *addresses)
+        run_on_threads(_decoding.best_trees, threads, *settings, *addresses)
         return FlatTrees(starts, ends, labels, candidates.tags)
 
     def best_trees_in_python(self, candidates: CandidateSpans) -> FlatTrees:

@@ -1,4 +1,4 @@
-/* What compilers spell differently. */
+/* Threads, inlining and instruction sets, which compilers spell differently. */
 
 #ifndef TREECRF_PORTABLE_H
 #define TREECRF_PORTABLE_H
@@ -18,7 +18,7 @@
 #define END_TARGET
 INLINE int64_t next_block(int64_t *next, int64_t count) { return _InterlockedExchangeAdd64(next, count); }
 INLINE int64_t load_counter(int64_t *counter) { return _InterlockedExchangeAdd64(counter, 0); }
-INLINE void add_to_counter(int64_t *counter, int64_t count) { _InterlockedExchangeAdd64(counter, count); }
+INLINE int64_t add_to_counter(int64_t *counter, int64_t count) { return _InterlockedExchangeAdd64(counter, count); }
 #else
 #if defined(__SANITIZE_ADDRESS__)
 #define INLINE static __attribute__((noinline, unused)) /* GCC would need minutes for the checks in what is inlined */
@@ -35,9 +35,23 @@ INLINE void add_to_counter(int64_t *counter, int64_t count) { _InterlockedExchan
 #endif
 /* Takes the next `count` items of a job that threads share. */
 INLINE int64_t next_block(int64_t *next, int64_t count) { return __atomic_fetch_add(next, count, __ATOMIC_RELAXED); }
-/* What another thread wrote before it added to a counter is visible after the counter is loaded. */
+/* What another thread wrote before it added to a counter is visible after the counter is loaded or added to. */
 INLINE int64_t load_counter(int64_t *counter) { return __atomic_load_n(counter, __ATOMIC_SEQ_CST); }
-INLINE void add_to_counter(int64_t *counter, int64_t count) { __atomic_fetch_add(counter, count, __ATOMIC_SEQ_CST); }
+INLINE int64_t add_to_counter(int64_t *counter, int64_t count) {
+    return __atomic_fetch_add(counter, count, __ATOMIC_SEQ_CST);
+}
+#endif
+
+/* The binary has code for several instruction sets; the loader selects one of them. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define CLONES_WITH_FMA __attribute__((target_clones("avx512f", "fma", "default")))
+#endif
+#endif
+#ifndef CLONES
+#define CLONES
+#define CLONES_WITH_FMA
 #endif
 
 #if defined(_WIN32)
