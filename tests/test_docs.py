@@ -7,16 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 import treecrf
 from project_models import EXPLAINED_MODELS, model_folder
+from treecrf import Parser
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+SOURCE = Path(treecrf.__file__).parent
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # a script, a style sheet or a picture from another server; links to other servers are allowed
@@ -134,6 +137,38 @@ def test_the_files_that_a_page_names_exist(page, least):
     names = [span for span in spans if re.fullmatch(r"[\w/]+(/|\.py|\.c|\.h)", span)]
     assert [name for name in names if not ((ROOT / "src" / "treecrf" / name).exists() or (ROOT / name).exists())] == []
     assert len(names) > least
+
+
+@pytest.mark.skipif(not any(SOURCE.rglob("*.so")), reason="the checkout has no compiled parts")
+def test_how_it_works_names_the_files_that_turn_text_into_a_tree():
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    table = page.partition("\n| stage |")[2].partition("\n\n")[0]
+    named = {span for span in code_spans(table) if span.endswith(".py")} | {"parser/parser.py"}
+    parser = Parser.load("en", device="cpu")
+    assert visited_files(lambda: parser.parse("The time for action is now.")) - named == set()
+    assert len(named) <= 40
+
+
+def visited_files(function: Callable[[], object]) -> set[str]:
+    """The source files whose functions run in this thread, without functions that run during an import."""
+    source = f"{SOURCE}{os.sep}"
+    files = set()
+
+    def record_call(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(source) and not is_importing(frame):
+            files.add(frame.f_code.co_filename.removeprefix(source))
+
+    def is_importing(frame: FrameType | None) -> bool:
+        while frame is not None and frame.f_code.co_name != "<module>":
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename.startswith(source)
+
+    sys.setprofile(record_call)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return files
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
