@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gold_text import Counts, GoldText, rebuild
 from printed_words import PRINTERS
-from treecrf.text import sentences
+from text.split_words import joined_words, words
+from treecrf.text import sentences, tokenize
 from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[3] / "shared" / "treebanks"
@@ -51,10 +52,6 @@ _PIECES += [
 ]
 
 
-def words(text: str, language: str) -> list[list[str]]:
-    return [[token.word for token in sentence] for sentence in sentences(text, language=language)]
-
-
 def assert_covers(text: str, language: str) -> None:
     """Checks that every character except white space is in one token, in order."""
     tokens = [token for sentence in sentences(text, language=language) for token in sentence]
@@ -77,6 +74,64 @@ def test_tokens_cover_the_text_in_order(language: str, pieces: list[str]) -> Non
 def test_long_text_without_sentence_ends_is_covered(language: str, text: str) -> None:
     long = text * (40_000 // len(text))
     assert_covers(long, language)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'El Sr. José María Aznar, sin embargo, crecía un 6,8 % el 15 de agosto de 1999 en EE.UU. "¿Qué?", dijo.',
+            "El Sr._José_María_Aznar , sin_embargo , crecía un 6,8_% el 15_de_agosto_de_1999 en EE.UU. "
+            '" ¿ Qué ? " , dijo .',
+        ),
+        (
+            "Dijo, p. ej., que (aprox.) sí.",
+            "Dijo , p. ej. , que -LRB- aprox. -RRB- sí .",
+        ),
+    ],
+)
+def test_tokens_follow_the_spanish_treebank(text, expected):
+    assert joined_words(text, "es") == expected
+
+
+def test_trees_have_the_quotation_marks_of_the_text_and_underscores_in_multiword_tokens() -> None:
+    tokens = tokenize("“Sin\nembargo” (sí)", language="es")
+    assert [token.tree_word for token in tokens] == ["“", "Sin_embargo", "”", "(", "sí", ")"]
+
+
+def test_the_first_word_of_a_sentence_is_not_part_of_a_name_if_it_often_starts_sentences() -> None:
+    assert words("El Gobierno Vasco habló. Juan López calló.", "es") == [
+        ["El", "Gobierno_Vasco", "habló", "."],
+        ["Juan_López", "calló", "."],
+    ]
+
+
+def test_words_of_a_headline_in_capital_letters_are_not_joined() -> None:
+    assert words("EL GOBIERNO VASCO", "es") == [["EL", "GOBIERNO", "VASCO"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Hann fékk 5 kr. Þá fór hann.",
+            "Hann fékk 5_kr . | Þá fór hann .",
+        ),
+        (
+            "Hervör L. Þorvaldsdóttir kom í gær, 27. maí. Mennta- og menningarmálaráðherra fékk 8,2 milljónir króna.",
+            "Hervör_L._Þorvaldsdóttir kom í_gær , 27._maí . | Mennta-_og_menningarmálaráðherra fékk "
+            "8,2_milljónir_króna .",
+        ),
+    ],
+)
+def test_tokens_follow_the_icelandic_treebank(text, expected):
+    assert joined_words(text, "is") == expected
+
+
+def test_amounts_dates_and_expressions_are_one_token():
+    assert joined_words("Hún kom 3. júní 2020 í gær klukkan 12 með 40 prósent.", "is") == (
+        "Hún kom 3._júní_2020 í_gær klukkan_12 með 40_prósent ."
+    )
 
 
 # F1 of sentence boundaries and of tokens on dev, in percent; docs/text.md has the figures

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from treecrf.text.word_lists import read_lists
+from treecrf.text.word_lists import read_words
 from treecrf.trees.treebank.languages import CODES, LANGUAGES
 
 _SCRIPTS = {
@@ -26,7 +26,7 @@ _SCRIPTS = {
     "Armenian": "\u0530-\u058f",
 }
 _LANGUAGES_OF_WORDS: dict[str, list[str]] = {}
-for _language, _words in read_lists("frequent").items():  # words that are rare in the other languages
+for _language, _words in read_words("frequent").items():  # words that are rare in the other languages
     for _word in _words.split():
         _LANGUAGES_OF_WORDS.setdefault(_word, []).append(_language)
 

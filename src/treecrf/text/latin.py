@@ -1,16 +1,17 @@
-"""Sentences and tokens of languages in Latin script, by rules and word lists of each language.
+"""Sentences and tokens of languages in Latin script, by the rules and word lists in `words/`.
 
-English has rules of its own. The rules are in `spanish.py`, `indonesian.py`, `icelandic.py` and `portuguese.py`, the
-lists in `words/`.
+English has rules of its own, in `english.py` and `english_sentences.py`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from treecrf.text.clitics import WordTokens, split_indonesian, split_portuguese
 from treecrf.text.english import UNSPLIT, Piece
 from treecrf.text.normalization import remove_invisible
+from treecrf.text.word_lists import read_words, word_sets
 from treecrf.trees.treebank.escapes import PENN_ESCAPES
 
 _CLOSING = r"""["”’»'›)\]}]"""
@@ -23,23 +24,20 @@ _LIST_NUMBER = re.compile(r"(?:\A|\n)\s*\d{1,3}\Z")
 _MAX_WORD = 24  # characters before a period that decide about it
 _CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
 
+_SPLIT_WORD = {"id": split_indonesian, "pt": split_portuguese}
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w’'&-]*\.?"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LatinRules:
-    """Rules of one language.
-
-    Words of lists are in lower case. `split_word` returns the tokens of a word: their ends in the word, and the tokens
-    as the treebank writes them; most words are one token.
-    """
+    """Rules of one language. Words of lists are in lower case."""
 
     abbreviations: frozenset[str]  # without the final period
     openers: frozenset[str]  # words that start sentences and are not the start of a name
     connectors: str = "-.'’&"  # characters inside words, as in a character class
     word_ending: str = ""  # pattern of characters that belong to the word before them
     treebank_words: Mapping[str, str] = field(default_factory=lambda: PENN_ESCAPES)
-    split_word: Callable[[str], Sequence[tuple[int, str]]] | None = None
+    split_word: Callable[[str], WordTokens] | None = None  # most words are one token
     expressions: str = ""  # pattern of multiword tokens that are not names
     name_links: str | None = None  # pattern of words between the parts of a name; None: names are not joined
 
@@ -137,16 +135,33 @@ class LatinRules:
         return match.end() if match else None
 
 
-def phrases(text: str, endings: Mapping[str, str] | None = None) -> str:
+def read_rules(language: str) -> LatinRules:
+    """Reads the rules of a language from its file; `<name>` in a pattern stands for the part with this name."""
+    words, sets = read_words(language), word_sets(language)
+    rules = words["rules"]
+    patterns = "|".join(rules.pop("patterns", ()))
+    for name, part in rules.pop("parts", {}).items():
+        patterns = patterns.replace(f"<{name}>", part)
+    expressions = [phrases(words["expressions"], rules.pop("endings", {}))] if "expressions" in words else []
+    return LatinRules(
+        abbreviations=sets["abbreviations"],
+        openers=sets["openers"],
+        split_word=_SPLIT_WORD.get(language),
+        expressions="|".join([patterns] * bool(patterns) + expressions),
+        **rules,
+    )
+
+
+def phrases(text: str, endings: Mapping[str, str]) -> str:
     """A pattern of expressions that are separated by commas; `endings` are patterns of last words.
 
-    >>> phrases("sin embargo, ya que, ya no")
+    >>> phrases("sin embargo, ya que, ya no", {})
     'sin\\\\s+embargo\\\\b|ya\\\\s+(?:que\\\\b|no\\\\b)'
     """
     rests: dict[str, list[str]] = {}
     # a longer expression comes before its own beginning
     for words in sorted((phrase.split() for phrase in text.split(",")), key=len, reverse=True):
-        last = (endings or {}).get(words[-1], rf"{words[-1]}\b")
+        last = endings.get(words[-1], rf"{words[-1]}\b")
         rests.setdefault(words[0], []).append(r"\s+".join([*words[1:-1], last]))
     return "|".join(
         rf"{first}\s+" + (rest[0] if len(rest) == 1 else f"(?:{'|'.join(rest)})") for first, rest in rests.items()

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 from treecrf.text.english import Piece
-from treecrf.text.latin import LatinRules
+from treecrf.text.latin import LatinRules, read_rules
 from treecrf.trees.treebank.languages import LANGUAGES
 
 
@@ -155,10 +155,12 @@ def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[
 
 @cache
 def _rules(language: str) -> LanguageRules:
-    """The rules of a language, imported when they are needed: the module's `RULES`, or the module itself."""
-    module: Any = import_module(f"treecrf.text.{LANGUAGES[language].tokenizer}")
-    rules: LanguageRules = getattr(module, "RULES", module)
-    return rules
+    """The rules of a language: a module, which is imported when it is needed, or a file of `words/`."""
+    tokenizer = LANGUAGES[language].tokenizer
+    if tokenizer == "latin":
+        return read_rules(language)
+    rules: Any = import_module(f"treecrf.text.{tokenizer}")
+    return cast(LanguageRules, rules)
 
 
 def _has_word(chunk: str) -> bool:

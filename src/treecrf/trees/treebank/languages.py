@@ -18,10 +18,10 @@ class Language(NamedTuple):
 
 _LANGUAGES = (
     Language("en", "English", "english", "en", "COLLINS"),
-    Language("es", "Spanish", "spanish", "es"),
-    Language("id", "Indonesian", "indonesian", "id"),
-    Language("is", "Icelandic", "icelandic", "is"),
-    Language("pt", "Portuguese", "portuguese", "pt"),
+    Language("es", "Spanish", "latin", "es"),
+    Language("id", "Indonesian", "latin", "id"),
+    Language("is", "Icelandic", "latin", "is"),
+    Language("pt", "Portuguese", "latin", "pt"),
     Language("zh", "Chinese", "chinese", "zh", "CHINESE"),
 )
 LANGUAGES = {language.code: language for language in _LANGUAGES}

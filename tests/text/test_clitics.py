@@ -1,9 +1,33 @@
-"""Portuguese tokens, by the conventions of Floresta."""
+"""Tokens of Indonesian, by the conventions of ICON, and of Portuguese, by the conventions of Floresta."""
 
 import pytest
 
 from text.split_words import joined_words
 from treecrf.text import tokenize
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Harga Rp50.000.",
+            "Harga Rp 50.000 .",
+        ),
+        (
+            '"Anak-anak hanya bertanya," katanya. Harganya US$ 6.500-9.000, kata Dr. Budi.',
+            '" Anak - anak hanya bertanya , " kata nya . | Harga nya US$ 6.500 - 9.000 , kata Dr. Budi .',
+        ),
+    ],
+)
+def test_tokens_follow_the_indonesian_treebank(text, expected):
+    assert joined_words(text, "id") == expected
+
+
+def test_the_clitic_nya_is_a_token_unless_it_belongs_to_the_word():
+    assert (
+        joined_words("Rumahnya hanya terbentuknya misalnya punya", "id")
+        == "Rumah nya hanya terbentuknya misalnya punya"
+    )
 
 
 @pytest.mark.parametrize(
@@ -19,7 +43,7 @@ from treecrf.text import tokenize
         ),
     ],
 )
-def test_tokens_follow_the_treebank(text, expected):
+def test_tokens_follow_the_portuguese_treebank(text, expected):
     assert joined_words(text, "pt") == expected
 
 
