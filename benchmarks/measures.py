@@ -3,7 +3,7 @@
     pip install neosca pytregex
     python benchmarks/measures.py equality TREEBANK.mrg[.gz] [--trees 300]
     python benchmarks/measures.py coverage TREEBANK.mrg[.gz] ... [--texts 100] [--sentences 50]
-    python benchmarks/measures.py factors TREEBANK.mrg[.gz] ... [--texts 600]
+    python benchmarks/measures.py factors TREEBANK.mrg[.gz] ... [--texts 600] [--model en]
 
 `equality` gives the same trees to NeoSCA, one by one, with its patterns and its arithmetic; PyTregex by the same author
 takes the place of Java. Each node counts once, as in NeoSCA. Words are counted as in L2SCA: NeoSCA leaves out words
@@ -13,14 +13,16 @@ with a hyphen, and its own number is printed as well.
 its target. The target of a text's interval is the value of the gold trees of the text. The target of a population's
 interval is the value of all gold trees of the treebank.
 
-`factors` fits the factors of `treecrf.corpus.measures.error_factors` to gold trees that the model was not trained on.
-The files of a folder are one treebank. For each measure, the errors of texts are compared with the standard deviation
-of their samples. The factor a is the spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The
-mean error differs from treebank to treebank; c is its mean over treebanks, and b its standard deviation, by a
-random-effects model. The variance of a measure's mean errors is averaged with the variance of all measures, because
-three treebanks tell little about a single measure, and the uncertainty of c is added to b.
+`factors` fits the factors of a model's errors to gold trees that it was not trained on, and writes them to
+`measures.json` in the folder of the model, where `treecrf measure` reads them. The files of a folder are one treebank.
+For each measure, the errors of texts are compared with the standard deviation of their samples. The factor a is the
+spread of the errors inside of a treebank: 95 % of them are within 1.96 a. The mean error differs from treebank to
+treebank; c is its mean over treebanks, and b its standard deviation, by a random-effects model. The variance of a
+measure's mean errors is averaged with the variance of all measures, because three treebanks tell little about a single
+measure, and the uncertainty of c is added to b.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,9 +33,10 @@ import numpy as np
 
 from common import command_line, print_head, print_row
 from treecrf.corpus.measures import MEASURES, Interval, Measure, measure_trees
-from treecrf.corpus.measures.intervals import measure_counts
+from treecrf.corpus.measures.intervals import FACTORS_FILE, measure_counts, read_error_factors
 from treecrf.corpus.measures.structures import INDICES
 from treecrf.corpus.measures.totals import STRUCTURES, compute_measures, count_trees
+from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree
@@ -124,6 +127,7 @@ class GoldTexts:
 
     def __init__(self, paths: Sequence[str], *, model: str, seed: int) -> None:
         parser = Parser.load(model)
+        self._factors = read_error_factors(parser.folder)
         self._treebanks = [CountedTreebank([path], parser) for path in paths]
         self._generator = np.random.default_rng(seed)
 
@@ -133,7 +137,7 @@ class GoldTexts:
             treebank = self._treebanks[text % len(self._treebanks)]
             indices = self._generator.choice(len(treebank.gold), sentences, replace=False)
             yield TextResult(
-                measure_counts(treebank.parsed[indices], treebank.sampled[indices].sum(axis=0)),
+                measure_counts(treebank.parsed[indices], treebank.sampled[indices].sum(axis=0), self._factors),
                 compute_measures(treebank.gold[indices].sum(axis=0)).tolist(),
                 compute_measures(treebank.gold.sum(axis=0)).tolist(),
             )
@@ -205,16 +209,19 @@ def between_variance(biases: np.ndarray, noise: np.ndarray) -> float:
     return low
 
 
-def print_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) -> None:
-    """Prints a, b and c of each measure. The files of a folder are one treebank."""
+def write_factors(paths: Sequence[str], *, texts: int, model: str, seed: int) -> None:
+    """Writes a, b and c of each measure to the model's folder. The files of a folder are one treebank."""
     parser = Parser.load(model)
     generator = np.random.default_rng(seed)
     folders = dict.fromkeys(Path(path).parent for path in paths)
     treebanks = [CountedTreebank([path for path in paths if Path(path).parent == folder], parser) for folder in folders]
     errors = [treebank_errors(treebank, texts=texts, generator=generator) for treebank in treebanks]
+    rows = []
     for number, (name, (a, b, c)) in enumerate(zip(MEASURES, fit_factors(errors).T, strict=True)):
-        biases = [round(float(treebank.bias[number]), 2) for treebank in errors]
-        print(f'    "{name}": ({a:.2f}, {b:.3f}, {c:.3f}),  # c by treebank: {biases}')
+        rows.append(f"  {json.dumps(name)}: {json.dumps([round(a, 2), round(b, 3), round(c, 3)])}")
+        print(rows[-1], "c by treebank:", [round(float(treebank.bias[number]), 2) for treebank in errors])
+    text = f'{{\n "fitted_to": {json.dumps(model)},\n "error_factors": {{\n' + ",\n".join(rows) + "\n }\n}\n"
+    write_file(parser.folder / FACTORS_FILE, text.encode())
 
 
 def print_coverage(paths: Sequence[str], *, texts: int, sentences: int, model: str, seed: int) -> None:
@@ -245,7 +252,7 @@ def main() -> None:
         print_coverage(args.treebanks, sentences=args.sentences, **settings)
         return
     if args.part == "factors":
-        print_factors(args.treebanks, **settings)
+        write_factors(args.treebanks, **settings)
         return
     for path in args.treebanks:
         print_equality(path, args.trees)

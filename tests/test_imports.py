@@ -83,6 +83,7 @@ EDGES: dict[str, set[str]] = {
         *("text", "parser/models", "parser"),
     },
     "corpus/measures": {
+        "files",
         "arrays",
         "trees/tree",
         "trees/bootstrap",

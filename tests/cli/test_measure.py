@@ -50,6 +50,7 @@ def test_a_folder_gives_a_row_for_each_text(measure, model, texts):
         status, _, errors = measure(str(texts), "-o", str(table), "--model", model, "--samples", "5")
         assert status is None
     assert "table.csv: it is the output" in errors and "b.txt has no sentences" in errors
+    assert errors.count("the model has no measures.json") == 1
     text, empty, gold = read_table(table)
     assert [Path(row["file"]).name for row in (text, empty, gold)] == ["a.txt", "b.txt", "gold.mrg"]
     assert (text["S"], empty["S"], gold["S"], gold["W"], gold["T"]) == ("2", "0", "1", "3", "1")

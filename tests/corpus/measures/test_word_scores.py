@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treecrf.corpus.measures.totals import COUNTS, MEASURES, compute_measures, count_trees
+from treecrf.corpus.measures.totals import MEASURES, compute_measures, count_trees
 from treecrf.corpus.measures.word_scores import WordScores, is_word_tag
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree
@@ -94,9 +94,3 @@ def test_given_tokens_are_words_whatever_their_tags_are():
     assert WordScores(forest).yngve.tolist() == [1, 0]
     assert WordScores(forest, np.array([True, True, False])).yngve.tolist() == [1, 0]
     assert WordScores(forest, np.array([True, True, True])).yngve.tolist() == [2, 1, 0]
-
-
-def test_a_ratio_to_zero_is_zero():
-    totals = count_trees(Forest.parse("(TOP (X (. .)))")).sum(axis=0)
-    assert dict(zip(COUNTS, totals.tolist(), strict=True))["S"] == 1
-    assert compute_measures(totals).tolist() == [1.0 if name == "S" else 0.0 for name in MEASURES]

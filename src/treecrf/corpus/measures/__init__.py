@@ -1,6 +1,6 @@
 """Measures of syntactic complexity: L2SCA's structures and indices, depth, Yngve and Frazier scores."""
 
-from treecrf.corpus.measures.intervals import Measure
+from treecrf.corpus.measures.intervals import Measure, read_error_factors
 from treecrf.corpus.measures.text import measure_samples, measure_text, measure_trees
 from treecrf.corpus.measures.totals import MEASURES
 from treecrf.corpus.measures.word_table import WordMeasures, measure_words
@@ -15,4 +15,5 @@ __all__ = [
     "measure_text",
     "measure_trees",
     "measure_words",
+    "read_error_factors",
 ]

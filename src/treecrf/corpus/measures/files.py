@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.measures.intervals import Measure
+from treecrf.corpus.measures.intervals import FACTORS_FILE, ErrorFactors, Measure, read_error_factors
 from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
 from treecrf.corpus.measures.totals import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_table import WORD_MEASURES, measure_words
@@ -45,8 +45,11 @@ class TableWriter:
         names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)
         bounds = [f"{name}_{bound}" for name in names for bound in ("low", "high", "pop_low", "pop_high")]
         self._write_row(["file", *names, *bounds])
+        factors = read_error_factors(self.parser.folder) if self.parser else {}
+        if self.parser and not factors:
+            self.warn(f"the model has no {FACTORS_FILE}: the intervals assume that its errors vary like its samples")
         for file in files:
-            by_name = self._measure_file(file)
+            by_name = self._measure_file(file, factors)
             measures = [by_name[name] for name in names]
             intervals = [interval for measure in measures for interval in (measure.interval, measure.population)]
             self._write_row([file.name, *(_format(measure.value) for measure in measures), *_bounds(intervals)])
@@ -64,13 +67,13 @@ class TableWriter:
                     cells = [str(number), str(row.number), row.word, row.tag, *values, *_bounds(intervals)]
                     self._write_row([file.name, *cells])
 
-    def _measure_file(self, file: InputFile) -> dict[str, Measure]:
+    def _measure_file(self, file: InputFile, factors: ErrorFactors) -> dict[str, Measure]:
         if has_trees(file):
             measures = measure_trees(read_trees(file.path), seed=self.seed)
         else:
             assert self.parser is not None, "text needs a parser"
             samples = self._sample(file)
-            measures = measure_samples(samples, language=self.parser.language, seed=self.seed)
+            measures = measure_samples(samples, language=self.parser.language, factors=factors, seed=self.seed)
         if not measures["S"].value:
             self.warn(f"{file.name} has no sentences; its measures are 0")
         return measures

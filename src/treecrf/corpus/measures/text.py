@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from treecrf.arrays import Doubles
-from treecrf.corpus.measures.intervals import Measure, measure_counts
+from treecrf.corpus.measures.intervals import ErrorFactors, Measure, measure_counts, read_error_factors
 from treecrf.corpus.measures.totals import COUNTS, MEASURES, count_trees, measures_of_language
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
@@ -19,7 +19,7 @@ from treecrf.trees.treebank import clean
 T = TypeVar("T")
 
 SAMPLES = 100  # trees per sentence
-MAX_WORDS = 2000  # of a sentence
+MAX_WORDS = 2000  # per sentence
 _BATCH = 64  # sentences whose trees are searched together
 
 
@@ -29,7 +29,8 @@ def measure_text(parser: Parser, text: str, *, samples: int = SAMPLES, seed: int
     The document is split into sentences as in `Parser.parse_text`. L2SCA's structures and indices are for English; for
     other languages only the measures of trees are returned.
     """
-    return measure_samples(sample_text(parser, text, samples=samples, seed=seed), language=parser.language, seed=seed)
+    factors, sampled = read_error_factors(parser.folder), sample_text(parser, text, samples=samples, seed=seed)
+    return measure_samples(sampled, language=parser.language, factors=factors, seed=seed)
 
 
 def measure_trees(trees: Iterable[Tree], *, seed: int = 0) -> dict[str, Measure]:
@@ -46,18 +47,24 @@ def measure_trees(trees: Iterable[Tree], *, seed: int = 0) -> dict[str, Measure]
     clean_trees = (clean(tree) for tree in trees)
     for batch in _batches((tree for tree in clean_trees if tree is not None), _BATCH):
         counts.append(count_trees(Forest(batch)))
-    return dict(zip(MEASURES, measure_counts(np.concatenate(counts), None, seed=seed), strict=True))
+    return dict(zip(MEASURES, measure_counts(np.concatenate(counts), None, {}, seed=seed), strict=True))
 
 
-def measure_samples(samples: Iterable[TreeSamples], *, language: str = "en", seed: int = 0) -> dict[str, Measure]:
-    """The measures of a text, given samples of each sentence's trees, as `Parser.sample_many` draws them."""
+def measure_samples(
+    samples: Iterable[TreeSamples], *, language: str = "en", factors: ErrorFactors | None = None, seed: int = 0
+) -> dict[str, Measure]:
+    """The measures of a text, given samples of each sentence's trees, as `Parser.sample_many` draws them.
+
+    `factors` are `read_error_factors(parser.folder)`; without them, intervals assume that errors are like samples.
+    """
     counts = [np.zeros((0, len(COUNTS)))]
     sampled_totals: Doubles = np.zeros((1, len(COUNTS)))
     for batch in _batches(samples, _BATCH):
         sentence_counts, batch_totals = _count_samples(batch)
         counts.append(sentence_counts)
         sampled_totals = sampled_totals + batch_totals
-    measures = dict(zip(MEASURES, measure_counts(np.concatenate(counts), sampled_totals, seed=seed), strict=True))
+    values = measure_counts(np.concatenate(counts), sampled_totals, factors or {}, seed=seed)
+    measures = dict(zip(MEASURES, values, strict=True))
     return {name: measures[name] for name in measures_of_language(language)}
 
 
