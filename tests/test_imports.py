@@ -117,6 +117,7 @@ WITH_TORCH = {
         "naive",
         "sampling",
         "torch_backend",
+        "tree_crf",
         "triton_backend",
     },
     "network/data": set(),

@@ -4,7 +4,7 @@ Charts are (batch, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i
 chart with 2n - 1 spans. The number of trees grows exponentially with n.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -60,3 +60,35 @@ def entropy(scores: Tensor, lengths: Tensor) -> Tensor:
         log_probs = tree_scores(chart, length)[1].log_softmax(0)
         entropies.append(-(log_probs.exp() * log_probs).sum())
     return torch.stack(entropies)
+
+
+def labeled_trees(length: int, size: int, labels: Sequence[int]) -> Tensor:
+    """All labeled trees over `length` words, (trees, size, size): the label of each constituent, and -1 elsewhere.
+
+    A constituent has one word or two or more children, which are constituents and words. The whole sentence and single
+    words need no constituent.
+    """
+    charts = []
+    for constituents in (*_sequences(0, length, labels), *_constituents(0, length, labels)):
+        chart = torch.full((size, size), -1)
+        for (start, end), label in constituents.items():
+            chart[start, end] = label
+        charts.append(chart)
+    return torch.stack(charts)
+
+
+def _constituents(start: int, end: int, labels: Sequence[int]) -> Iterator[dict[tuple[int, int], int]]:
+    """The trees of words[start:end] with a constituent over all of them, by the labels of their constituents."""
+    for children in _sequences(start, end, labels):
+        for label in labels:
+            yield {(start, end): label, **children}
+
+
+def _sequences(start: int, end: int, labels: Sequence[int]) -> Iterator[dict[tuple[int, int], int]]:
+    """The sequences of one word, or of two or more constituents and words, over words[start:end]."""
+    if end == start + 1:
+        yield {}
+    for split in range(start + 1, end):  # the start of the last child
+        for first in (*_sequences(start, split, labels), *_constituents(start, split, labels)):
+            for last in (*([{}] if end == split + 1 else []), *_constituents(split, end, labels)):
+                yield first | last

@@ -6,14 +6,22 @@ from torch import Tensor
 from treecrf.chart import torch_backend
 
 
-def sample_trees(scores: Tensor, lengths: Tensor, count: int, generator: torch.Generator | None) -> Tensor:
+def sample_trees(
+    scores: Tensor,
+    lengths: Tensor,
+    count: int,
+    generator: torch.Generator | None,
+    right_scores: Tensor | None = None,
+) -> Tensor:
     """`count` random trees of each sentence, (count, b, n + 1, n + 1).
 
     Each step splits one pending span (i, j) of every tree at k, with probability proportional to
-    exp(beta(i, k) + beta(k, j)).
+    exp(beta(i, k) + beta(k, j)). A right child has its `right_scores` in addition.
     """
     batch, size = scores.shape[:2]
-    beta = torch_backend.by_fencepost(torch_backend.inside(scores.detach(), lengths)[0])
+    right = None if right_scores is None else right_scores.detach()
+    beta = torch_backend.by_fencepost(torch_backend.inside(scores.detach(), lengths, right)[0])
+    right_beta = beta if right is None else beta + right
     trees = torch.zeros(count * batch, size, size, dtype=torch.bool, device=scores.device)
     tree = torch.arange(count * batch, device=scores.device)
     sentence = tree % batch
@@ -28,7 +36,7 @@ def sample_trees(scores: Tensor, lengths: Tensor, count: int, generator: torch.G
         is_pending = depth > 0
         trees[tree[is_pending], start[is_pending], end[is_pending]] = True
         is_split = (fence > start[:, None]) & (fence < end[:, None])
-        logits = torch.where(is_split, beta[sentence, start] + beta[sentence, :, end], -torch.inf)
+        logits = torch.where(is_split, beta[sentence, start] + right_beta[sentence, :, end], -torch.inf)
         is_branching = is_pending & (end - start > 1)
         weights = torch.where(is_branching[:, None], logits, 0.0).softmax(1)
         split = torch.multinomial(weights, 1, generator=generator)[:, 0]

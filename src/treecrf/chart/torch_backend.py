@@ -48,10 +48,11 @@ def _logsumexp(terms: Tensor) -> Tensor:
     return total.masked_fill(is_zero, 1.0).log().masked_fill(is_zero, -torch.inf) + maximum[:, 0]
 
 
-def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """beta by width and start, and log Z of every sentence."""
+def inside(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """beta by width and start, and log Z of every sentence; a right child has its `right_scores` in addition."""
     size = scores.shape[-1]
     rows = by_width(scores.where(span_mask(lengths, size), 0.0))
+    right_rows = _right_rows(right_scores, lengths, rows)
     by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
     for width in range(1, size):
         beta = rows[:, width, : size - width]
@@ -61,9 +62,15 @@ def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
             right = by_end[:, 1:width, width:].flip(1)
             beta = beta + _logsumexp(left + right)
         by_start[:, width, : size - width] = beta
-        by_end[:, width, width:] = beta
+        by_end[:, width, width:] = beta + right_rows[:, width, : size - width]
     sentence = torch.arange(len(scores), device=scores.device)
     return by_start, by_start[sentence, lengths, 0]
+
+
+def _right_rows(right_scores: Tensor | None, lengths: Tensor, rows: Tensor) -> Tensor:
+    if right_scores is None:
+        return torch.zeros((), dtype=rows.dtype, device=rows.device).expand(rows.shape)
+    return by_width(right_scores.where(span_mask(lengths, right_scores.shape[-1]), 0.0))
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
@@ -89,10 +96,11 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     return by_fencepost(mu).to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _best_splits(scores: Tensor, lengths: Tensor) -> Tensor:
+def _best_splits(scores: Tensor, lengths: Tensor, right_scores: Tensor | None) -> Tensor:
     """The split of each span's best tree, by width and start; the leftmost split wins a tie."""
     size = scores.shape[-1]
     rows = by_width(scores.where(span_mask(lengths, size), 0.0))
+    right_rows = _right_rows(right_scores, lengths, rows)
     by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
     splits = torch.zeros(rows.shape, dtype=torch.int64, device=rows.device)
     for width in range(1, size):
@@ -103,13 +111,13 @@ def _best_splits(scores: Tensor, lengths: Tensor) -> Tensor:
             best = best + maximum
             splits[:, width, : size - width] = split + 1
         by_start[:, width, : size - width] = best
-        by_end[:, width, width:] = best
+        by_end[:, width, width:] = best + right_rows[:, width, : size - width]
     return splits
 
 
-def cky(scores: Tensor, lengths: Tensor) -> Tensor:
+def cky(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    splits = _best_splits(scores, lengths)
+    splits = _best_splits(scores, lengths, right_scores)
     batch, size, _ = splits.shape
     marks = torch.zeros_like(splits, dtype=torch.bool)
     marks[torch.arange(batch, device=splits.device), lengths, 0] = True

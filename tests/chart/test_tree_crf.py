@@ -1,0 +1,151 @@
+"""The labeled distribution, compared with the enumeration of all trees."""
+
+import math
+
+import pytest
+import torch
+
+from treecrf.chart import naive
+from treecrf.chart.tree_crf import TreeCRF
+
+LABELS = 4
+IS_CONSTITUENT = torch.tensor([True, False, True, False])
+BATCHES = [[1], [2], [3, 1], [4, 2]]
+close = torch.testing.assert_close
+
+
+def random_crf(lengths: list[int], seed: int = 0, **options: object) -> TreeCRF:
+    generator = torch.Generator().manual_seed(seed)
+    size = max(lengths) + 2  # the last column belongs to no sentence
+    spans = torch.randn(len(lengths), size, size, generator=generator, dtype=torch.float64)
+    labels = 2 * torch.randn(*spans.shape, LABELS, generator=generator, dtype=torch.float64)
+    return TreeCRF(spans, labels, lengths, is_constituent=IS_CONSTITUENT, **options)
+
+
+def enumerate_trees(crf: TreeCRF, sentence: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """All trees of a sentence, and their scores by the definition: the potentials of the left-binarized derivation."""
+    length, size = int(crf.lengths[sentence]), crf.potentials.shape[1]
+    trees = naive.labeled_trees(length, size, [0, 2])
+    free = crf.potentials[sentence][..., [1, 3]].logsumexp(-1)
+    return trees, torch.stack([derivation_score(tree, crf.potentials[sentence], free, length) for tree in trees])
+
+
+def derivation_score(tree: torch.Tensor, potentials: torch.Tensor, free: torch.Tensor, length: int) -> torch.Tensor:
+    constituents = {(i, j): int(tree[i, j]) for i, j in (tree >= 0).nonzero().tolist()}
+    total = torch.zeros((), dtype=torch.float64)
+
+    def visit(start: int, end: int) -> None:
+        nonlocal total
+        total = total + (
+            potentials[start, end, constituents[start, end]] if (start, end) in constituents else free[start, end]
+        )
+        ends = children(start, end)
+        for first, last in zip([start, *ends], [*ends, end], strict=True) if ends else ():
+            if (first, last) in constituents or last == first + 1:
+                visit(first, last)
+        for last in ends[1:]:  # the first two children, the first three, and so on
+            total = total + free[start, last]
+
+    def children(start: int, end: int) -> list[int]:
+        """The inner boundaries of the children of a span."""
+        inner = {(i, j) for i, j in constituents if start <= i and j <= end and (i, j) != (start, end)}
+        highest = {(i, j) for i, j in inner if not any((p, q) != (i, j) and p <= i and j <= q for p, q in inner)}
+        covered = {word for i, j in highest for word in range(i, j)}
+        spans = sorted(highest | {(word, word + 1) for word in range(start, end) if word not in covered})
+        return [end for _, end in spans[:-1]]
+
+    visit(0, length)
+    return total
+
+
+@pytest.mark.parametrize(("length", "count"), [(1, 3), (2, 27), (3, 405), (4, 7533)])
+def test_the_enumeration_has_every_tree_once(length, count):
+    trees = naive.labeled_trees(length, length + 1, [0, 1])
+    assert len(trees) == count == len(trees.flatten(1).unique(dim=0))
+
+
+@pytest.mark.parametrize("lengths", BATCHES, ids=str)
+@pytest.mark.parametrize("normalize_labels", [True, False])
+def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels):
+    crf = random_crf(lengths, normalize_labels=normalize_labels)
+    other = random_crf(lengths, seed=1)
+    for sentence in range(len(lengths)):
+        trees, scores = enumerate_trees(crf, sentence)
+        _, other_scores = enumerate_trees(other, sentence)
+        probabilities = scores.softmax(0)
+        charts = torch.full((len(trees), len(lengths), *trees.shape[1:]), -1)
+        charts[:, sentence] = trees
+        close(crf.score(charts)[:, sentence], scores)
+        close(crf.log_partition[sentence], scores.logsumexp(0))
+        close(crf.log_prob(charts)[:, sentence].exp().sum(), torch.ones((), dtype=torch.float64))
+        close(crf.entropy[sentence], -(probabilities * scores.log_softmax(0)).sum())
+        difference = scores.log_softmax(0) - other_scores.log_softmax(0)
+        close(crf.kl(other)[sentence], (probabilities * difference).sum())
+        is_label = trees[..., None] == torch.arange(LABELS)
+        marginals = torch.einsum("t,tijl->ijl", probabilities, is_label.double())
+        close(crf.marginals[sentence], marginals)
+        assert torch.equal(crf.argmax[sentence], trees[scores.argmax()])
+        expected = (is_label * marginals).sum((-1, -2, -3))
+        best = crf.mbr()[sentence][..., None] == torch.arange(LABELS)
+        close((best * marginals).sum(), expected.max())
+
+
+def test_labels_that_are_not_allowed_are_in_no_tree():
+    allowed = torch.rand(1, 6, 6, LABELS, generator=torch.Generator().manual_seed(2)) < 0.7
+    allowed[0, 0, 4] = torch.tensor([False, False, True, False])  # the whole sentence is a constituent with label 2
+    crf = random_crf([4], allowed=allowed)
+    trees, scores = enumerate_trees(crf, 0)
+    close(crf.log_partition[0], scores.logsumexp(0))
+    assert scores.max() > -math.inf == scores.min()
+    assert torch.equal(crf.argmax[0], trees[scores.argmax()])
+    close(crf.marginals[0, 0, 4, 2].item(), 1.0)
+    assert (crf.marginals[~allowed] == 0).all()
+    close(crf.entropy[0], -torch.where(scores > -math.inf, scores.softmax(0) * scores.log_softmax(0), 0.0).sum())
+
+
+def test_a_sentence_without_an_allowed_tree_is_an_error():
+    allowed = torch.ones(2, 5, 5, LABELS, dtype=torch.bool)
+    allowed[1, 0, 1] = False
+    with pytest.raises(ValueError, match="sentence 1: the allowed labels form no tree"):
+        _ = random_crf([3, 3], allowed=allowed).log_partition
+
+
+QUANTITIES = {
+    "log_partition": lambda crf: crf.log_partition,
+    "marginals": lambda crf: crf.marginals,
+    "log_prob": lambda crf: crf.log_prob(crf.argmax),
+    "entropy": lambda crf: crf.entropy,
+    "kl": lambda crf: crf.kl(random_crf([3, 2], seed=5)),
+}
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_first_and_second_derivatives_equal_finite_differences(quantity):
+    generator = torch.Generator().manual_seed(4)
+    spans = torch.randn(2, 5, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    labels = torch.randn(2, 5, 5, LABELS, generator=generator, dtype=torch.float64).requires_grad_()
+
+    def compute(span_scores, label_scores):
+        crf = TreeCRF(span_scores, label_scores, [3, 2], is_constituent=IS_CONSTITUENT)
+        return QUANTITIES[quantity](crf)
+
+    assert torch.autograd.gradcheck(compute, (spans, labels), fast_mode=True)
+    assert torch.autograd.gradgradcheck(compute, (spans, labels), fast_mode=True)
+
+
+def test_samples_have_the_probabilities_of_their_trees():
+    crf = random_crf([3, 2])
+    samples = crf.sample(4000, generator=torch.Generator().manual_seed(6))
+    for sentence in range(2):
+        trees, scores = enumerate_trees(crf, sentence)
+        numbers = {tuple(tree.flatten().tolist()): number for number, tree in enumerate(trees)}
+        counts = torch.zeros(len(trees), dtype=torch.float64)
+        for tree in samples[:, sentence]:
+            counts[numbers[tuple(tree.flatten().tolist())]] += 1
+        expected = 4000 * scores.softmax(0)
+        is_frequent = expected >= 5
+        observed = torch.cat([counts[is_frequent], counts[~is_frequent].sum(0, keepdim=True)])
+        expected = torch.cat([expected[is_frequent], expected[~is_frequent].sum(0, keepdim=True)])
+        chi_square = ((observed - expected) ** 2 / expected).sum()
+        degrees = len(expected) - 1
+        assert chi_square < degrees + 4 * math.sqrt(2 * degrees)
