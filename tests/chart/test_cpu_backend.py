@@ -104,16 +104,6 @@ def test_sharing_a_long_sentence_among_threads_changes_no_bit(lengths, three_thr
     assert_equal(results, compiled_results(scores, lengths))
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_half_and_single_precision_scores_are_read_exactly(dtype):
-    scores, lengths = random_scores(4, 23, 23).to(dtype), torch.tensor([22, 9, 1, 17])
-    log_z, marginals, trees = compiled_results(scores, lengths)
-    expected = compiled_results(scores.double(), lengths)
-    assert log_z.dtype == torch.float64
-    assert marginals.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    assert_equal((log_z, marginals, trees), (expected[0], expected[1].to(marginals.dtype), expected[2]))
-
-
 def test_scores_may_have_any_strides():
     scores, lengths = random_scores(23, 4, 46).permute(1, 2, 0)[:, ::2], torch.tensor([22, 9, 1, 17])
     assert not scores.is_contiguous()

@@ -3,10 +3,9 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from chart.charts import charts, clean
-from treecrf.chart import dispatch, naive, torch_backend
+from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 
 close = torch.testing.assert_close
@@ -19,39 +18,6 @@ def test_log_partition_and_marginals_are_sums_over_all_trees(chart):
     crf = SpanCRF(scores, lengths)
     close(crf.log_partition, naive.log_partition(clean(scores, lengths), lengths))
     close(crf.marginals, naive.marginals(clean(scores, lengths), lengths))
-
-
-@given(charts(max_words=6))
-@settings(max_examples=40)
-def test_gradients_of_log_partition_and_entropy_match_the_enumeration(chart):
-    scores, lengths = chart
-    for quantity, definition in (
-        (lambda c: c.log_partition, naive.log_partition),
-        (lambda c: c.entropy, naive.entropy),
-    ):
-        leaf = clean(scores, lengths).requires_grad_()
-        naive_leaf = clean(scores, lengths).requires_grad_()
-        value = quantity(SpanCRF(leaf, lengths))
-        close(value, definition(naive_leaf, lengths), atol=1e-9, rtol=1e-9)
-        (grad,) = torch.autograd.grad(value.sum(), leaf)
-        (expected,) = torch.autograd.grad(definition(naive_leaf, lengths).sum(), naive_leaf)
-        close(grad, expected.nan_to_num(0.0), atol=1e-8, rtol=1e-7)
-
-
-@given(charts(max_words=7), st.integers(1, 9))
-@settings(max_examples=50)
-def test_kbest_returns_the_best_trees_in_order_and_argmax_the_first(chart, k):
-    scores, lengths = chart
-    crf = SpanCRF(scores, lengths)
-    values, trees = crf.kbest(k)
-    assert torch.equal(trees[0], crf.argmax)
-    for b, length in enumerate(lengths.tolist()):
-        expected, totals = naive.tree_scores(clean(scores, lengths)[b], length)
-        count = min(k, len(totals))
-        close(values[:count, b], totals[:count])
-        assert torch.equal(trees[:count, b], expected[:count])
-        assert (values[count:, b] == -torch.inf).all()
-        assert not trees[count:, b].any()
 
 
 @given(charts(max_words=6, constrained=True))
@@ -102,58 +68,6 @@ def test_cross_entropy_and_kl_are_expectations_over_trees(first, second):
         close(p.kl(q)[b], (log_p.exp() * (log_p - log_q)).sum(), atol=1e-9, rtol=1e-9)
 
 
-def test_sample_frequencies_match_the_probabilities():
-    generator = torch.Generator().manual_seed(4)
-    lengths = torch.tensor([5, 3, 1])
-    crf = SpanCRF(torch.randn(3, 6, 6, generator=generator), lengths)
-    trees = crf.sample(20_000, generator=generator)
-    close(trees.float().mean(0), crf.marginals, atol=0.015, rtol=0)
-    for b, length in enumerate(lengths.tolist()):
-        all_trees, totals = naive.tree_scores(crf.scores[b], length)
-        frequency = torch.stack([(trees[:, b] == tree).all(-1).all(-1).float().mean() for tree in all_trees])
-        close(frequency, totals.softmax(0), atol=0.015, rtol=0)
-
-
-def test_equal_generators_give_equal_samples():
-    crf = SpanCRF(torch.randn(2, 9, 9), [8, 6])
-    first, second = (crf.sample(3, generator=torch.Generator().manual_seed(7)) for _ in range(2))
-    assert torch.equal(first, second)
-
-
-DIFFERENTIABLE = {
-    "log_partition": lambda crf, other: crf.log_partition,
-    "marginals": lambda crf, other: crf.marginals,
-    "log_prob": lambda crf, other: crf.log_prob(other.argmax),
-    "entropy": lambda crf, other: crf.entropy,
-    "cross_entropy": lambda crf, other: crf.cross_entropy(other),
-    "kl": lambda crf, other: crf.kl(other),
-}
-
-
-@pytest.mark.parametrize("backend", ["compiled", "torch"])
-@pytest.mark.parametrize("quantity", DIFFERENTIABLE)
-@pytest.mark.parametrize("lengths", [[1], [4, 2]], ids=str)
-def test_first_and_second_derivatives_equal_finite_differences(quantity, lengths, backend, monkeypatch):
-    if backend == "torch":
-        monkeypatch.setattr(dispatch, "select_backend", lambda scores: torch_backend)
-    generator = torch.Generator().manual_seed(3)
-    size = max(lengths) + 1
-    shape = (len(lengths), size, size)
-    first, second = (torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(2))
-
-    def compute(scores, other_scores):
-        return DIFFERENTIABLE[quantity](SpanCRF(scores, lengths), SpanCRF(other_scores, lengths))
-
-    assert torch.autograd.gradcheck(compute, (first, second))
-    assert torch.autograd.gradgradcheck(compute, (first, second))
-
-
-def test_the_hessian_of_the_entropy_is_not_zero():
-    scores = torch.randn(1, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    hessian = torch.autograd.functional.hessian(lambda chart: SpanCRF(chart, [4]).entropy.sum(), scores)
-    assert hessian.abs().max() > 0.1
-
-
 @pytest.mark.filterwarnings("ignore:.*arg_constraints:UserWarning")
 @pytest.mark.parametrize("longest", [1, 2, 17, 60])
 def test_results_match_torch_struct_on_ragged_batches(longest):
@@ -199,12 +113,6 @@ def test_half_precision_scores_are_summed_in_full_precision(dtype):
     assert half.log_partition.dtype == half.marginals.dtype == torch.float32
     close(half.log_partition, full.log_partition)
     close(half.marginals, full.marginals)
-
-
-def test_gradients_have_the_dtype_of_the_scores():
-    scores = torch.randn(1, 5, 5).bfloat16().requires_grad_()
-    SpanCRF(scores, [4]).log_partition.sum().backward()
-    assert scores.grad is not None and scores.grad.dtype == torch.bfloat16
 
 
 def test_trees_can_be_passed_to_log_prob():

@@ -42,19 +42,6 @@ def test_every_word_has_the_ids_of_its_first_twenty_characters(batch_sentences):
     assert len(char_ids) == len({word for sentence in batch_sentences for word in sentence}) + 2
 
 
-def test_words_are_classified_by_their_capitals_unless_a_sentence_has_none_or_nothing_else():
-    batch_sentences = ["“ The Tree in the US is an iPod .", "A I", "in the tree", "42 Trees", "THE U.S. TREE !"]
-    batch = Numericalizer(VOCABULARY, capitals=True).collate([sentence.split() for sentence in batch_sentences])
-    assert batch.capitals.tolist() == [
-        [0, 7, 2, 1, 1, 3, 1, 1, 5, 0],
-        [0] * 10,
-        [0] * 10,
-        [0, 7, *[0] * 8],
-        [0] * 10,
-    ]
-    assert Numericalizer(VOCABULARY).collate([["Tree"]]).capitals is None
-
-
 @given(sentences)
 def test_final_states_are_at_the_last_and_the_first_character(batch_sentences):
     batch = Numericalizer(VOCABULARY).collate(batch_sentences)

@@ -20,7 +20,6 @@ from network.runtime.layers import (  # noqa: F401  # int8_support is a fixture
     without_padding,
 )
 from treecrf.network.runtime import _kernels, int8, reference
-from treecrf.network.runtime.packed_weights import pack
 from treecrf.network.runtime.weights import Matrix, Weights, quantize_weights
 
 pytestmark = pytest.mark.usefixtures("int8_support")
@@ -54,15 +53,6 @@ def test_a_linear_layer_equals_floats_with_rounded_weights_and_rows(rows, inputs
     rows_read = rounded_rows(x) if inputs > 1 else x
     expected = reference.Linear(Matrix(rounded_weight(weight)), bias, slope=slope)(rows_read)
     np.testing.assert_allclose(int8.Linear(Matrix(weight), bias, slope=slope)(x), expected, atol=1e-3, rtol=1e-3)
-
-
-@pytest.mark.parametrize(("outputs", "inputs"), [(64, 64), (130, 100)])
-def test_stored_bytes_are_packed_like_the_floats_that_they_stand_for(outputs, inputs):
-    weights = Weights(quantize_weights({"weight": random_array(outputs, inputs)}))
-    stored, floats = weights.matrix("weight"), Matrix(weights["weight"])
-    assert stored.scales is not None
-    for bytes_part, float_part in zip(pack(stored), pack(floats), strict=True):
-        np.testing.assert_allclose(bytes_part, float_part, rtol=1e-6)
 
 
 def test_rows_may_have_any_strides():

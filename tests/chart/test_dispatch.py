@@ -1,0 +1,66 @@
+import pytest
+import torch
+from hypothesis import given, settings
+
+from chart.charts import charts, clean
+from treecrf.chart import dispatch, naive, torch_backend
+from treecrf.chart.crf import SpanCRF
+
+close = torch.testing.assert_close
+
+
+@given(charts(max_words=6))
+@settings(max_examples=40)
+def test_gradients_of_log_partition_and_entropy_match_the_enumeration(chart):
+    scores, lengths = chart
+    for quantity, definition in (
+        (lambda c: c.log_partition, naive.log_partition),
+        (lambda c: c.entropy, naive.entropy),
+    ):
+        leaf = clean(scores, lengths).requires_grad_()
+        naive_leaf = clean(scores, lengths).requires_grad_()
+        value = quantity(SpanCRF(leaf, lengths))
+        close(value, definition(naive_leaf, lengths), atol=1e-9, rtol=1e-9)
+        (grad,) = torch.autograd.grad(value.sum(), leaf)
+        (expected,) = torch.autograd.grad(definition(naive_leaf, lengths).sum(), naive_leaf)
+        close(grad, expected.nan_to_num(0.0), atol=1e-8, rtol=1e-7)
+
+
+DIFFERENTIABLE = {
+    "log_partition": lambda crf, other: crf.log_partition,
+    "marginals": lambda crf, other: crf.marginals,
+    "log_prob": lambda crf, other: crf.log_prob(other.argmax),
+    "entropy": lambda crf, other: crf.entropy,
+    "cross_entropy": lambda crf, other: crf.cross_entropy(other),
+    "kl": lambda crf, other: crf.kl(other),
+}
+
+
+@pytest.mark.parametrize("backend", ["compiled", "torch"])
+@pytest.mark.parametrize("quantity", DIFFERENTIABLE)
+@pytest.mark.parametrize("lengths", [[1], [4, 2]], ids=str)
+def test_first_and_second_derivatives_equal_finite_differences(quantity, lengths, backend, monkeypatch):
+    if backend == "torch":
+        monkeypatch.setattr(dispatch, "select_backend", lambda scores: torch_backend)
+    generator = torch.Generator().manual_seed(3)
+    size = max(lengths) + 1
+    shape = (len(lengths), size, size)
+    first, second = (torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_() for _ in range(2))
+
+    def compute(scores, other_scores):
+        return DIFFERENTIABLE[quantity](SpanCRF(scores, lengths), SpanCRF(other_scores, lengths))
+
+    assert torch.autograd.gradcheck(compute, (first, second))
+    assert torch.autograd.gradgradcheck(compute, (first, second))
+
+
+def test_the_hessian_of_the_entropy_is_not_zero():
+    scores = torch.randn(1, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    hessian = torch.autograd.functional.hessian(lambda chart: SpanCRF(chart, [4]).entropy.sum(), scores)
+    assert hessian.abs().max() > 0.1
+
+
+def test_gradients_have_the_dtype_of_the_scores():
+    scores = torch.randn(1, 5, 5).bfloat16().requires_grad_()
+    SpanCRF(scores, [4]).log_partition.sum().backward()
+    assert scores.grad is not None and scores.grad.dtype == torch.bfloat16

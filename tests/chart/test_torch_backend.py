@@ -1,0 +1,46 @@
+import torch
+from hypothesis import given, settings
+
+from chart.charts import charts, clean
+from treecrf.chart import naive, torch_backend
+
+close = torch.testing.assert_close
+
+
+@given(charts(max_words=6))
+@settings(max_examples=40)
+def test_results_equal_the_enumeration_of_all_trees(chart):
+    scores, lengths = chart
+    inside, log_z = torch_backend.inside(scores, lengths)
+    close(log_z, naive.log_partition(clean(scores, lengths), lengths), rtol=1e-12, atol=1e-12)
+    marginals = torch_backend.outside(clean(scores, lengths), lengths, inside)
+    close(marginals, naive.marginals(clean(scores, lengths), lengths), rtol=1e-11, atol=1e-12)
+    pairs = zip(clean(scores, lengths), lengths.tolist(), strict=True)
+    best = torch.stack([naive.tree_scores(sentence, length)[0][0] for sentence, length in pairs])
+    assert torch.equal(torch_backend.cky(scores, lengths), best)
+
+
+def test_charts_by_width_and_by_fencepost_have_the_same_spans():
+    scores = torch.arange(32.0).view(2, 4, 4).triu(1)
+    rows = torch_backend.by_width(scores)
+    assert rows.dtype == torch.float64
+    assert rows[0, 1].tolist() == [1, 6, 11, 0] and rows[0, 3].tolist() == [3, 0, 0, 0] and not rows[:, 0].any()
+    assert torch.equal(torch_backend.by_fencepost(rows), scores.double())
+
+
+def test_the_mask_has_the_spans_of_each_sentence():
+    mask = torch_backend.span_mask(torch.tensor([2, 1]), 3)
+    assert mask.nonzero().tolist() == [[0, 0, 1], [0, 0, 2], [0, 1, 2], [1, 0, 1]]
+
+
+def test_the_leftmost_split_wins_a_tie():
+    tree = torch_backend.cky(torch.zeros(1, 5, 5), torch.tensor([4]))[0]
+    assert tree.nonzero().tolist() == [[0, 1], [0, 4], [1, 2], [1, 4], [2, 3], [2, 4], [3, 4]]
+
+
+def test_marginals_have_at_least_single_precision():
+    for dtype, expected in ((torch.bfloat16, torch.float32), (torch.float64, torch.float64)):
+        scores, lengths = torch.zeros(1, 3, 3, dtype=dtype), torch.tensor([2])
+        chart, log_z = torch_backend.inside(scores, lengths)
+        assert log_z.dtype == torch.float64
+        assert torch_backend.outside(scores, lengths, chart).dtype == expected

@@ -1,0 +1,139 @@
+"""Losses compared with sums over all trees and labels."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+import torch
+
+from network.nn.batches import NUMERICALIZER, TREES, VOCABULARY, batch_of, small_model
+from treecrf.chart import naive
+from treecrf.network.nn import IGNORED, TensorBatch
+from treecrf.network.nn.batch import Spans
+
+LOSSES = ["two-stage", "one-stage-crf", "one-stage-margin"]
+SCORERS = ["biaffine", "minus"]
+
+
+SHORT = [tree for tree in TREES if len(tree.words) <= 4][:3]
+
+
+def label_scores_by_span(scores, sentence):
+    """The label scores of every span of a sentence: {(start, end): (labels,)}."""
+    size = scores.spans.shape[1]
+    length = int(scores.lengths[sentence])
+    spans = [(i, j) for i in range(length) for j in range(i + 1, length + 1)]
+    cells = torch.tensor([(sentence * size + i) * size + j for i, j in spans])
+    return dict(zip(spans, scores.labels_at(Spans.at(cells, size)), strict=True))
+
+
+def gold_spans(batch, sentence):
+    size = batch.longest + 1
+    return {
+        (cell // size % size, cell % size): label
+        for cell, label in zip(batch.cells.tolist(), batch.labels.tolist(), strict=True)
+        if cell // (size * size) == sentence
+    }
+
+
+def test_short_sentences_exist_for_enumeration():
+    assert len(SHORT) == 3 and len({len(tree.words) for tree in SHORT}) > 1
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_two_stage_loss_equals_enumeration(scorer):
+    model, batch = small_model(scorer=scorer), batch_of(SHORT)
+    scores, loss = model(batch), model.loss(batch)
+    brackets = labels = 0
+    for sentence in range(batch.size):
+        gold, spans = gold_spans(batch, sentence), scores.spans[sentence]
+        totals = torch.stack(
+            [sum(spans[i, j] for i, j in tree) for tree in naive.brackets(0, int(batch.lengths[sentence]))]
+        )
+        brackets = brackets + totals.logsumexp(0) - sum(spans[i, j] for i, j in gold)
+        by_span = label_scores_by_span(scores, sentence)
+        labels = labels - sum(by_span[span].log_softmax(0)[label] for span, label in gold.items())
+    torch.testing.assert_close(loss.spans, brackets)
+    torch.testing.assert_close(loss.labels, labels)
+    words = sum(len(tree.words) for tree in SHORT)
+    torch.testing.assert_close(loss.total(), brackets / words + labels / (2 * words - len(SHORT)))
+
+
+@pytest.mark.parametrize("scorer", SCORERS)
+def test_one_stage_crf_loss_equals_enumeration(scorer):
+    model, batch = small_model(loss="one-stage-crf", scorer=scorer), batch_of(SHORT)
+    scores = model(batch)
+    expected = 0
+    for sentence in range(batch.size):
+        gold, by_span = gold_spans(batch, sentence), label_scores_by_span(scores, sentence)
+        # the sum over labelings of a tree is the product over its spans of sums over labels
+        trees = naive.brackets(0, int(batch.lengths[sentence]))
+        totals = torch.stack([sum(by_span[span].logsumexp(0) for span in tree) for tree in trees])
+        expected = expected + totals.logsumexp(0) - sum(by_span[span][label] for span, label in gold.items())
+    loss = model.loss(batch)
+    torch.testing.assert_close(loss.spans, expected)
+    torch.testing.assert_close(loss.total(), expected / sum(len(tree.words) for tree in SHORT))
+
+
+@pytest.mark.parametrize(("scorer", "margin"), [("biaffine", 1.0), ("biaffine", 0.5), ("minus", 1.0)])
+def test_margin_loss_equals_enumeration(scorer, margin):
+    model, batch = small_model(loss="one-stage-margin", scorer=scorer, margin=margin), batch_of(SHORT)
+    scores = model(batch)
+    expected = 0
+    for sentence in range(batch.size):
+        gold, by_span = gold_spans(batch, sentence), label_scores_by_span(scores, sentence)
+        augmented = {
+            span: torch.stack([s + margin * (gold.get(span) != label) for label, s in enumerate(values)]).max()
+            for span, values in by_span.items()
+        }
+        trees = naive.brackets(0, int(batch.lengths[sentence]))
+        rival = torch.stack([sum(augmented[span] for span in tree) for tree in trees]).max()
+        expected = expected + rival - sum(by_span[span][label] for span, label in gold.items())
+    torch.testing.assert_close(model.loss(batch).spans, expected)
+
+
+@pytest.mark.parametrize(("loss", "scorer"), list(product(LOSSES, SCORERS)))
+def test_totals_of_parts_with_the_counts_of_the_whole_add_up(loss, scorer):
+    model = small_model(loss=loss, scorer=scorer, tag_head=True).eval()
+    whole = model.loss(batch_of(TREES))
+    parts = [model.loss(batch_of(part)) for part in (TREES[:5], TREES[5:])]
+    total = sum(part.total(word_count=whole.word_count, label_count=whole.label_count) for part in parts)
+    torch.testing.assert_close(total, whole.total())
+
+
+def with_first_label(batch, label):
+    labels = batch.labels.clone()
+    labels[0] = label
+    return replace(batch, labels=labels, unseen_labels=int(label == IGNORED))
+
+
+@pytest.mark.parametrize("loss", LOSSES[:2])
+def test_the_loss_sums_over_labels_where_the_gold_label_is_unseen(loss):
+    model, batch = small_model(loss=loss).eval(), batch_of(SHORT)
+    assert with_first_label(batch, IGNORED).total_labels == batch.total_labels - 1
+
+    def negative_log_likelihood(label):
+        parts = model.loss(with_first_label(batch, label))
+        return parts.spans + parts.labels
+
+    # the probability of any label is the sum of the probabilities of all labels
+    by_label = torch.stack([negative_log_likelihood(label) for label in range(len(VOCABULARY.labels))])
+    torch.testing.assert_close(negative_log_likelihood(IGNORED), -(-by_label).logsumexp(0))
+
+
+def test_the_margin_loss_replaces_an_unseen_label_by_the_best_label():
+    model, batch = small_model(loss="one-stage-margin").eval(), batch_of(SHORT)
+    best = int(model(batch).labels_at(batch.spans)[0].argmax())
+    losses = [model.loss(with_first_label(batch, label)).total() for label in (IGNORED, best, (best + 1) % 5)]
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_a_batch_with_only_unseen_labels_has_a_finite_loss():
+    model, batch = small_model(), batch_of(SHORT)
+    unlabeled = replace(batch, labels=torch.full_like(batch.labels, IGNORED), unseen_labels=len(batch.labels))
+    assert model.loss(unlabeled).labels == 0 and model.loss(unlabeled).total().isfinite()
+
+
+def test_losses_need_gold_trees():
+    with pytest.raises(ValueError, match="no gold trees"):
+        small_model().loss(TensorBatch.from_host(NUMERICALIZER.collate([["the", "cat"]])))
