@@ -1,13 +1,12 @@
 """The settings of a training run: data, model and training schedule."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.text.normalization import Normalization
-
-Precision = Literal["fp32", "tf32", "bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,17 +17,17 @@ class DataConfig:
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
     language: Literal["en", "es", "id", "is", "pt", "zh"] = "en"  # how the trained parser tokenizes raw text
-    # of words, before the model reads them: "plain" for text from several sources, "multiword" also for
+    # normalization of words before the model reads them: "plain" for text from several sources, "multiword" also for
     # tokens with underscores, "simplified" for Chinese
     normalization: Normalization = "as-is"
-    # trees by a parser, for sentences without gold trees: training with teachers needs some trees for them, and the
-    # productions of the trained parser are those of gold trees alone
+    # trees by a parser, for sentences without gold trees: training with teachers needs some trees for them; productions
+    # are counted in gold trees alone
     parsed: tuple[str, ...] = ()
     # how often an epoch has each sentence, by file of `train`, then of `parsed` (default: once); with weight 0, a file
     # only adds its words to the vocabulary
     weights: tuple[float, ...] = ()
     lowercase: float = 0.0  # the share of training sentences that are converted to lower case
-    binarization: Literal["left", "right"] = "left"  # of training trees
+    binarization: Literal["left", "right"] = "left"  # for training trees
     retag: tuple[str, ...] = ()  # word/TAG: replaces the tag of a word in training, for treebanks that disagree
     rules: str = "collins"  # EVALB rules for dev and test: a built-in name or a parameter file
     vectors: str = ""  # a file of pretrained word vectors, in the format of GloVe or word2vec
@@ -46,6 +45,16 @@ class DataConfig:
         for pair in self.retag:
             if not all(pair.rpartition("/")[::2]):
                 raise ValueError(f"retag has {pair!r}; expected a word, a slash and its tag, as in 'to/TO'")
+
+
+_LIMITS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
+    ("epochs patience batch_words batch_cells accumulate decay_steps log_steps", lambda x: x >= 1, "1 or more"),
+    ("learning_rate head_multiplier clip decay epsilon", lambda x: x > 0, "more than 0"),
+    ("seed weight_decay checkpoint_steps checkpoint_seconds", lambda x: x >= 0, "0 or more"),
+    ("warmup", lambda x: 0 <= x < 1, "a share of the run, at least 0 and less than 1"),
+    ("ema_decay", lambda x: 0 <= x < 1, "at least 0 and less than 1"),
+    ("distillation_weight", lambda x: 0 <= x <= 1, "a share of the loss, from 0 to 1"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +75,7 @@ class TrainConfig:
     head_multiplier: float = 1.0  # factor of the learning rate, for all weights except a fine-tuned encoder's
     betas: tuple[float, float] = (0.9, 0.9)
     epsilon: float = 1e-12
-    weight_decay: float = 0.0  # of matrices; with 0, AdamW is Adam
+    weight_decay: float = 0.0  # for matrices; with 0, AdamW is Adam
     clip: float = 5.0  # maximal norm of the gradient
     schedule: Literal["exponential", "linear"] = "exponential"
     decay: float = 0.75  # exponential: factor of the learning rate per `decay_steps`
@@ -75,8 +84,8 @@ class TrainConfig:
     ema_decay: float = 0.0  # 0 disables the moving average of weights
     encoder_layers: tuple[int, ...] = ()  # layers of the pretrained encoder to start from, counted from 0; (): all
     teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are soft targets beside the gold trees
-    distillation_weight: float = 0.5  # of the soft targets: 0 uses only the gold trees, 1 only the teachers
-    precision: Precision = "tf32"
+    distillation_weight: float = 0.5  # weight of the soft targets: 0 uses only the gold trees, 1 only the teachers
+    precision: Literal["fp32", "tf32", "bf16"] = "tf32"
     cuda_graphs: bool | None = None  # on a GPU; default: only for models without a transformer
 
     mbr: bool = True  # MBR decoding of dev and test
@@ -85,25 +94,12 @@ class TrainConfig:
     checkpoint_seconds: float = 300.0
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience", "batch_words", "batch_cells", "accumulate", "decay_steps", "log_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 1 or more")
-        for name in ("learning_rate", "head_multiplier", "clip", "decay", "epsilon"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected more than 0")
-        for name in ("seed", "weight_decay", "checkpoint_steps", "checkpoint_seconds"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected 0 or more")
+        for names, is_allowed, expected in _LIMITS:
+            for name in names.split():
+                if not is_allowed(getattr(self, name)):
+                    raise ValueError(f"{name} is {getattr(self, name)}; expected {expected}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas are {self.betas}; expected two numbers of at least 0 and less than 1")
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup is {self.warmup}; expected a share of the run, at least 0 and less than 1")
-        if not 0 <= self.ema_decay < 1:
-            raise ValueError(f"ema_decay is {self.ema_decay}; expected at least 0 and less than 1")
-        if not 0 <= self.distillation_weight <= 1:
-            raise ValueError(
-                f"distillation_weight is {self.distillation_weight}; expected a share of the loss, from 0 to 1"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,12 @@
 """The data loader: chooses the sentences of each training step, and collates batches in a background thread."""
 
 import hashlib
-import queue
-import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -161,39 +161,12 @@ def prefetch_in_thread(items: Iterable[T], count: int) -> Iterator[T]:
 
     An error is raised at the place of its item. The thread ends when the iterator is closed.
     """
-    results: queue.Queue[tuple[bool, T | BaseException | None]] = queue.Queue(count)
-    is_closed = threading.Event()
-
-    def produce() -> None:
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as executor:
         try:
-            for item in items:
-                if not _put(results, (True, item), is_closed):
-                    return
-            _put(results, (False, None), is_closed)
-        except BaseException as error:
-            _put(results, (False, error), is_closed)
-
-    thread = threading.Thread(target=produce, daemon=True)
-    thread.start()
-    try:
-        while True:
-            is_item, item = results.get()
-            if not is_item:
-                if isinstance(item, BaseException):
-                    raise item
-                return
-            yield item  # type: ignore[misc]  # of type T, as `is_item` says
-    finally:
-        is_closed.set()
-        thread.join()
-
-
-def _put(results: "queue.Queue[T]", item: T, is_closed: threading.Event) -> bool:
-    """Puts an item into a queue; returns False if the queue's reader has closed it."""
-    while not is_closed.is_set():
-        try:
-            results.put(item, timeout=0.1)
-        except queue.Full:
-            continue
-        return True
-    return False
+            waiting = deque(executor.submit(next, iterator, end) for _ in range(count))
+            while (item := waiting.popleft().result()) is not end:
+                waiting.append(executor.submit(next, iterator, end))
+                yield cast(T, item)
+        finally:
+            executor.shutdown(cancel_futures=True)

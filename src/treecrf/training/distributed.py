@@ -5,9 +5,10 @@ sent.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -29,46 +30,31 @@ class Processes:
 
     def all_reduce(self, tensors: Sequence[Tensor]) -> None:
         """Replaces tensors of one dtype by their sums over the processes."""
-        if self.world_size == 1:
-            return
-        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        with self._explain_lost_connection():
-            dist.all_reduce(flat)
-        _unflatten(flat, tensors)
+        self._exchange(tensors, dist.all_reduce)
 
     def broadcast(self, tensors: Sequence[Tensor]) -> None:
-        """Replaces tensors of one dtype by those of the first process."""
-        if self.world_size == 1:
-            return
-        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        with self._explain_lost_connection():
-            dist.broadcast(flat, src=0)
-        _unflatten(flat, tensors)
+        """Replaces tensors of one dtype by the tensors of the first process."""
+        self._exchange(tensors, partial(dist.broadcast, src=0))
 
     def broadcast_scalar(self, value: float) -> float:
         """Returns the value of the first process."""
-        if self.world_size == 1:
-            return value
         tensor = torch.tensor([value], dtype=torch.float64, device=self.device)
-        with self._explain_lost_connection():
-            dist.broadcast(tensor, src=0)
+        self.broadcast([tensor])
         return float(tensor)
 
-    @contextmanager
-    def _explain_lost_connection(self) -> Iterator[None]:
+    def _exchange(self, tensors: Sequence[Tensor], operation: Callable[[Tensor], object]) -> None:
+        if self.world_size == 1:
+            return
+        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
         try:
-            yield
+            operation(flat)
         except RuntimeError as error:
             raise ConnectionError(
                 f"process {self.rank + 1} of {self.world_size} lost the connection to another process, which failed or "
                 f"was killed; see the error message of that process ({str(error).splitlines()[0]})"
             ) from error
-
-
-def _unflatten(flat: Tensor, tensors: Sequence[Tensor]) -> None:
-    parts = torch.split(flat, [tensor.numel() for tensor in tensors])
-    for tensor, part in zip(tensors, parts, strict=True):
-        tensor.copy_(part.view_as(tensor))
+        for tensor, part in zip(tensors, torch.split(flat, [tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(part.view_as(tensor))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from treecrf.training.config import Precision, TrainConfig
+from treecrf.training.config import TrainConfig
 
 
 def build_optimizer(
@@ -69,7 +69,7 @@ def load_optimizer_tensors(optimizer: torch.optim.Optimizer, tensors: dict[str, 
 
 
 @contextmanager
-def matmul_precision(precision: Precision) -> Iterator[None]:
+def matmul_precision(precision: str) -> Iterator[None]:
     """Allows TF32 (32-bit products with factors rounded to 19 bits) inside the context, unless `precision` is fp32."""
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")

@@ -13,6 +13,7 @@ from treecrf.parser.evaluate import ParserScores, evaluation_tags, has_own_tags,
 from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
+from treecrf.training.markdown import markdown_table
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.trees.bootstrap import Interval
 from treecrf.trees.evalb import Score, bootstrap
@@ -60,7 +61,7 @@ def write_report(
     `learning_curve` has the dev F by the number of training trees. `test_trees` are the predicted trees of the test
     set; without them, the test set is parsed.
     """
-    recipe = read_config(Recipe, folder / RECIPE)
+    recipe, learning_curve = read_config(Recipe, folder / RECIPE), learning_curve or {}
     parser = Parser.load(folder, device, precision="float32")
     parts = [
         _score_part(name, paths, predicted, parser, folder, recipe)
@@ -68,10 +69,22 @@ def write_report(
         if paths
     ]
     epochs = [record for record in read_metrics(folder / NAME) if record["event"] == "epoch"]
-    advice = advise(_run_figures(recipe, parts, epochs, learning_curve or {}))
-    text = "\n".join(_lines(folder, recipe, parts, epochs, learning_curve or {}, advice)) + "\n"
-    write_file(folder / REPORT, text.encode())
-    return [*(_summary_line(part) for part in parts), *advice]
+    advice = advise(_run_figures(recipe, parts, epochs, learning_curve))
+    sections = {
+        "Scores": _score_lines(parts),
+        "Dev F by epoch": ["```text", *curve_lines(epochs), "```"],
+        "Learning curve": _learning_curve_lines(learning_curve),
+        "Labels with the most errors on dev": _label_lines(parts[0].main),
+        "Examples of errors on dev": _example_lines(parts[0]),
+        "What to try next": (f"- {sentence}" for sentence in advice),
+    }
+    lines = [f"# Training report: {folder.name}", ""]
+    lines.append(f"Trained on {', '.join(f'`{path}`' for path in recipe.data.train)}; all settings are in `{RECIPE}`.")
+    for title, content in sections.items():
+        if learning_curve or title != "Learning curve":
+            lines += ["", f"## {title}", "", *content]
+    write_file(folder / REPORT, "\n".join([*lines, ""]).encode())
+    return [*map(_summary_line, parts), *advice]
 
 
 def _score_part(
@@ -96,14 +109,13 @@ def _run_figures(
     dev_words = [word.lower() for tree in parts[0].gold for word in tree.words]
     return RunFigures(
         trees=len(train),
-        f1=parts[-1].main.f1,
         interval=parts[-1].interval,
         scored_part=parts[-1].name,
         unknown_word_share=sum(word not in train_words for word in dev_words) / len(dev_words),
         has_pretrained_words=bool(recipe.data.vectors or recipe.model.transformer),
         best_epoch=max(epochs, key=lambda record: record["dev_f"])["epoch"],
         epochs=recipe.train.epochs,
-        learning_curve=dict(learning_curve),
+        learning_curve=learning_curve,
     )
 
 
@@ -115,40 +127,22 @@ def _summary_line(part: PartScores) -> str:
     )
 
 
-def _lines(
-    folder: Path,
-    recipe: Recipe,
-    parts: Sequence[PartScores],
-    epochs: Sequence[Mapping[str, Any]],
-    learning_curve: Mapping[int, float],
-    advice: Sequence[str],
-) -> Iterator[str]:
-    yield from (f"# Training report: {folder.name}", "")
-    yield f"Trained on {', '.join(f'`{path}`' for path in recipe.data.train)}; all settings are in `{RECIPE}`."
-    yield from ("", "## Scores", "", *_score_lines(parts), "")
-    yield from ("## Dev F by epoch", "", "```text", *curve_lines(epochs), "```", "")
-    if learning_curve:
-        yield from ("## Learning curve", "", *_learning_curve_lines(learning_curve), "")
-    yield from (f"## Labels with the most errors on {parts[0].name}", "", *_label_lines(parts[0].main), "")
-    yield from (f"## Examples of errors on {parts[0].name}", "", *_example_lines(parts[0]))
-    yield from ("## What to try next", "", *(f"- {sentence}" for sentence in advice))
-
-
 def _score_lines(parts: Sequence[PartScores]) -> Iterator[str]:
     yield "F over all sentences, with punctuation deleted by the gold tags; EVALB deletes it by the predicted tags."
-    yield from ("", "| part | sentences | F | 95% interval | precision | recall | EVALB's F | tagging accuracy |")
-    yield "|---|---|---|---|---|---|---|---|"
+    yield ""
+    head = ["part", "sentences", "F", "95% interval", "precision", "recall", "EVALB's F", "tagging accuracy"]
+    rows = []
     for part in parts:
         score, evalb, (low, high) = part.main, part.scores.evalb, part.interval
         tagging = f"{evalb.all.tagging_accuracy:.2f}" if part.predicts_tags else "gold tags"
-        yield (
-            f"| {part.name} | {score.all.sentences:,} | {score.f1:.2f} | {low:.1f} to {high:.1f} | "
-            f"{score.precision:.2f} | {score.recall:.2f} | {evalb.f1:.2f} | {tagging} |"
-        )
+        percents = [f"{percent:.2f}" for percent in (score.precision, score.recall, evalb.f1)]
+        interval = f"{low:.1f} to {high:.1f}"
+        rows.append([part.name, f"{score.all.sentences:,}", f"{score.f1:.2f}", interval, *percents, tagging])
+    yield from markdown_table(head, rows)
 
 
 def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Bars of dev F, for at most some epochs and the best one.
+    """Draws bars of dev F, for a limited number of epochs and the best one.
 
     >>> print("\\n".join(curve_lines([{"epoch": 1, "dev_f": 20.0}, {"epoch": 2, "dev_f": 80.0}])))
     epoch   dev F
@@ -166,8 +160,8 @@ def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _learning_curve_lines(learning_curve: Mapping[int, float]) -> Iterator[str]:
-    yield from ("| trees | dev F |", "|---|---|")
-    yield from (f"| {trees:,} | {dev_f:.2f} |" for trees, dev_f in sorted(learning_curve.items()))
+    points = sorted(learning_curve.items())
+    return markdown_table(["trees", "dev F"], ([f"{trees:,}", f"{dev_f:.2f}"] for trees, dev_f in points))
 
 
 def _label_lines(score: Score) -> Iterator[str]:
@@ -175,10 +169,12 @@ def _label_lines(score: Score) -> Iterator[str]:
         label: counts.gold - counts.recalled + counts.predicted - counts.correct
         for label, counts in score.labels.items()
     }
-    yield from ("| label | in gold trees | precision | recall | errors |", "|---|---|---|---|---|")
+    rows = []
     for label in sorted(errors, key=lambda name: -errors[name])[:_LABELS]:
         counts = score.labels[label]
-        yield f"| {label} | {counts.gold:,} | {counts.precision:.1f} | {counts.recall:.1f} | {errors[label]:,} |"
+        percents = f"{counts.precision:.1f}", f"{counts.recall:.1f}"
+        rows.append([label, f"{counts.gold:,}", *percents, f"{errors[label]:,}"])
+    return markdown_table(["label", "in gold trees", "precision", "recall", "errors"], rows)
 
 
 def _example_lines(part: PartScores) -> Iterator[str]:
@@ -187,19 +183,20 @@ def _example_lines(part: PartScores) -> Iterator[str]:
         for gold, predicted in zip(part.gold, part.predicted, strict=True)
         if len(gold.words) <= _EXAMPLE_WORDS and any(constituent_differences(gold, predicted))
     ]
-    for index in range(min(_EXAMPLES, len(pairs))):
-        gold, predicted = pairs[index * len(pairs) // _EXAMPLES]
+    count = min(_EXAMPLES, len(pairs))
+    for index in range(count):
+        gold, predicted = pairs[index * len(pairs) // count]
         missed, wrong = constituent_differences(gold, predicted)
+        yield from ([""] if index else [])
         yield from (" ".join(gold.words), "")
         yield from (f"- missed {_format_span(span, gold)}" for span in missed)
         yield from (f"- wrong {_format_span(span, gold)}" for span in wrong)
-        yield ""
     if not pairs:
-        yield from ("There are none.", "")
+        yield "There are none."
 
 
 def constituent_differences(gold: Tree, predicted: Tree) -> tuple[list[Span], list[Span]]:
-    """The constituents of the gold tree that the predicted tree lacks, and those that only the predicted tree has.
+    """Returns the constituents that only the gold tree has, and the constituents that only the predicted tree has.
 
     >>> gold = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept))))")
     >>> constituent_differences(gold, Tree.parse("(TOP (S (DT the) (NP (NN cat)) (VP (VBD slept))))"))
