@@ -15,8 +15,7 @@ from treecrf.network.nn.bert import Bert, BertConfig
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserConfig
 from treecrf.training import DataConfig, Progress, Recipe, TrainConfig, fit
-from treecrf.training.checkpoint import STATE
-from treecrf.training.tensor_io import read_safetensors
+from treecrf.training.checkpoint import STATE, read_safetensors
 from treecrf.trees.treebank.samples import FOLDER
 
 FIFTY = str(FOLDER / "fifty.mrg")

@@ -28,7 +28,7 @@ from treecrf.parser.pipeline import BatchDecoder
 from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.text import tokenize
 from treecrf.threads import num_threads, parallel_map, set_num_threads
-from treecrf.training.tensor_io import to_safetensors
+from treecrf.training.checkpoint import to_safetensors
 from treecrf.trees.search import Pattern
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.well_formed import count_productions

@@ -7,11 +7,10 @@ import torch
 
 from small import small_recipe, whole_and_resumed
 from treecrf import Parser
-from treecrf.training.checkpoint import STATE
+from treecrf.training.checkpoint import STATE, read_safetensors
 from treecrf.training.config import TrainConfig
 from treecrf.training.ema import EMA
 from treecrf.training.loop import fit
-from treecrf.training.tensor_io import read_safetensors
 
 
 def test_each_update_decays_the_average() -> None:
@@ -45,7 +44,7 @@ def test_the_saved_parser_has_the_averages_and_training_continues_without_them(t
     for name in (name for name in plain if name.startswith("model.")):
         assert torch.equal(plain[name], averaged[name])  # the averages do not affect the steps
     saved = dict(Parser.load(tmp_path / "averaged", device="cpu").model.named_parameters())
-    averages = {name.removeprefix("average."): value for name, value in averaged.items() if name.startswith("average.")}
+    averages = {name.removeprefix("ema."): value for name, value in averaged.items() if name.startswith("ema.")}
     assert averages and all(torch.equal(saved[name], value) for name, value in averages.items())
     assert any(not torch.equal(saved[name], plain[f"model.{name}"]) for name in averages)
 

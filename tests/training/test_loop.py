@@ -18,9 +18,8 @@ from treecrf.network.nn import Loss
 from treecrf.parser import Parser
 from treecrf.parser.storage import WEIGHTS
 from treecrf.training import Progress, Recipe, fit
-from treecrf.training.checkpoint import STATE
+from treecrf.training.checkpoint import STATE, read_safetensors
 from treecrf.training.metrics_log import NAME, read_metrics
-from treecrf.training.tensor_io import read_safetensors
 from treecrf.trees.evalb import evaluate
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees

@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> None:
     """Calibrates a model, and prints its calibration errors and coverage by treebank."""
     from treecrf.parser import Parser
     from treecrf.training.calibration import collect_predictions, measure, summarize
-    from treecrf.training.calibration.io import save_calibrated
     from treecrf.training.calibration.plot import plot_reports
     from treecrf.training.calibration.predictions import Predictions
+    from treecrf.training.calibration.report import save_calibrated
     from treecrf.trees.treebank import read_trees
 
     _check(args)

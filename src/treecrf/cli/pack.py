@@ -100,8 +100,7 @@ def _make_package(
     args: argparse.Namespace, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
 ) -> None:
     """Writes a package with the model of a training run or of a folder."""
-    from treecrf.training.export.package import copy_model, new_package
-    from treecrf.training.export.package_files import PackageNames
+    from treecrf.training.export.package import PackageNames, copy_model, new_package
 
     name, version = args.package or args.out.resolve().name, args.package_version or _PACKAGE_VERSION
     names = PackageNames(name=name, version=version)

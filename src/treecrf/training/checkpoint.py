@@ -4,9 +4,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from treecrf.config import SettingError, differences, read_config
@@ -14,12 +17,11 @@ from treecrf.files import DamagedFileError, file_digest, write_file
 from treecrf.training.config import Recipe
 from treecrf.training.ema import EMA
 from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
-from treecrf.training.tensor_io import read_safetensors, to_safetensors
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.evalb.rules import NAMED
 
 RECIPE, STATE, INPUTS, RULES = "recipe.toml", "state.safetensors", "inputs.json", "rules.prm"
-_MODEL, _EMA, _OPTIMIZER, _COUNTERS = "model", "ema", "optimizer", "counters"  # names in the file
+_OPTIMIZER, _COUNTERS = "optimizer.", "counters"  # names in the file
 _CHANGEABLE = {"train.patience", "train.log_steps", "train.checkpoint_steps", "train.checkpoint_seconds"}
 
 
@@ -98,9 +100,8 @@ def save_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, ema: EMA | None, state: TrainState
 ) -> None:
     """Writes the checkpoint; the previous one stays until the new one is complete."""
-    groups = {**_weights(model, ema), _OPTIMIZER: optimizer_tensors(optimizer)}
-    tensors = {f"{group}.{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
-    write_file(folder / STATE, to_safetensors(tensors, {_COUNTERS: asdict(state)}))
+    optimizer_state = {f"{_OPTIMIZER}{name}": tensor for name, tensor in optimizer_tensors(optimizer).items()}
+    write_file(folder / STATE, to_safetensors(_weights(model, ema) | optimizer_state, {_COUNTERS: asdict(state)}))
 
 
 def load_checkpoint(
@@ -110,37 +111,48 @@ def load_checkpoint(
     path = folder / STATE
     if not path.exists():
         return None
-    tensors, metadata = read_safetensors(path)
-    saved: dict[str, dict[str, Tensor]] = {_MODEL: {}, _EMA: {}, _OPTIMIZER: {}}
-    for key, tensor in tensors.items():
-        group, _, name = key.partition(".")
-        saved.setdefault(group, {})[name] = tensor
+    tensors, notes = read_safetensors(path)
+    optimizer_state = {
+        name.removeprefix(_OPTIMIZER): tensors.pop(name) for name in list(tensors) if name.startswith(_OPTIMIZER)
+    }
     weights = _weights(model, ema)
-    if any(_shapes(named) != _shapes(saved[group]) for group, named in weights.items()):
+    if _shapes(weights) != _shapes(tensors):
         raise DamagedFileError(
             f"{path} holds the state of another model; expected the weights that the recipe describes"
         )
     with torch.no_grad():
-        for group, named in weights.items():
-            for name, weight in named.items():
-                weight.copy_(saved[group][name])
-    load_optimizer_tensors(optimizer, saved[_OPTIMIZER])
-    return _read_counters(metadata, path)
+        for name, weight in weights.items():
+            weight.copy_(tensors[name])
+    load_optimizer_tensors(optimizer, optimizer_state)
+    try:
+        return TrainState(**notes[_COUNTERS])
+    except (KeyError, TypeError):
+        raise DamagedFileError(f"{path} does not hold the counters of a training run; start a new run") from None
 
 
-def _weights(model: nn.Module, ema: EMA | None) -> dict[str, dict[str, Tensor]]:
+def _weights(model: nn.Module, ema: EMA | None) -> dict[str, Tensor]:
     """Returns the trained weights and their averages; other weights are rebuilt from the recipe."""
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     averages = {} if ema is None else dict(zip(trained, ema.averages, strict=True))
-    return {_MODEL: dict(trained), _EMA: averages}
+    groups: dict[str, Mapping[str, Tensor]] = {"model": trained, "ema": averages}
+    return {f"{group}.{name}": tensor for group, named in groups.items() for name, tensor in named.items()}
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> dict[str, torch.Size]:
     return {name: tensor.shape for name, tensor in tensors.items()}
 
 
-def _read_counters(metadata: Mapping[str, Any], path: Path) -> TrainState:
+def to_safetensors(tensors: Mapping[str, Tensor], notes: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+    """Returns the content of a safetensors file with these tensors, and notes in JSON."""
+    copies = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    return save(copies, {name: json.dumps(note) for name, note in notes.items()})
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Reads the tensors and the notes of a file whose content `to_safetensors` made; never executes its content."""
     try:
-        return TrainState(**metadata[_COUNTERS])
-    except (KeyError, TypeError):
-        raise DamagedFileError(f"{path} does not hold the counters of a training run; start a new run") from None
+        with safe_open(path, framework="pt") as file:
+            notes = {name: json.loads(note) for name, note in (file.metadata() or {}).items()}
+            return {name: file.get_tensor(name) for name in file.keys()}, notes  # noqa: SIM118  # it is no dict
+    except (SafetensorError, ValueError) as error:
+        raise DamagedFileError(f"{path} cannot be read as safetensors: {error}") from None

@@ -14,7 +14,7 @@ from treecrf.config import tomllib
 from treecrf.parser import models
 from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state
-from treecrf.training.export.package_files import PackageNames, package_files
+from treecrf.training.export.package import PackageNames, package_files
 from treecrf.trees.treebank.languages import CODES
 
 ROOT = Path(__file__).parents[3]

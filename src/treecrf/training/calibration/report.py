@@ -1,14 +1,22 @@
-"""The calibration report of a parser on gold trees."""
+"""The calibration report of a parser on gold trees, and the record of a calibration in the parser's folder."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from treecrf.files import DamagedFileError, parse_json, read_regular_file, write_file
 from treecrf.parser import Parser
+from treecrf.parser.storage import copy_with_config
+from treecrf.training.calibration.fit import CalibrationParameters
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
+from treecrf.training.checkpoint import RECIPE, RULES
+from treecrf.training.metrics_log import NAME as METRICS_LOG
 from treecrf.trees.tree import Tree
 
+RECORD = "calibration.json"
 # titles of the kinds of predictions, by their key in calibration.json
 KINDS = {"labeled": "constituents, labeled", "unlabeled": "constituents, unlabeled", "trees": "whole trees"}
 
@@ -40,3 +48,52 @@ def summarize(predictions: Predictions) -> CalibrationReport:
         reliability={kind: reliability(*predictions.forecasts(kind)[:2]) for kind in KINDS},
         coverage=tuple(coverage_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
     )
+
+
+def save_calibrated(
+    source: str | Path,
+    folder: Path,
+    parser: Parser,
+    parameters: CalibrationParameters,
+    *,
+    before: CalibrationReport,
+    after: CalibrationReport,
+    keep_weights: bool = False,
+) -> None:
+    """Saves the parser and the record of its calibration. With `keep_weights`, the weights are those of the source.
+
+    If the parser was loaded from a training run, the run's recipe, EVALB rules and metrics log are copied, so that
+    `treecrf pack` can pack the new folder.
+    """
+    if keep_weights:
+        copy_with_config(source, folder, parser.config)
+    else:
+        parser.save(folder)
+    for name in (RECIPE, RULES, METRICS_LOG):
+        if (Path(source) / name).is_file() and Path(source).resolve() != folder.resolve():
+            write_file(folder / name, read_regular_file(Path(source) / name))
+    write_record(folder, parameters, before=before, after=after)
+
+
+def write_record(
+    folder: Path, parameters: CalibrationParameters, *, before: CalibrationReport, after: CalibrationReport
+) -> None:
+    """Writes the record of a calibration into a parser's folder."""
+    record = {
+        "temperatures": parameters.temperatures._asdict(),
+        "f1_threshold": parameters.f1_threshold,
+        "beta": parameters.beta._asdict(),
+        "trees": parameters.trees._asdict(),
+        "before": before.as_dict(),
+        "after": after.as_dict(),
+    }
+    write_file(folder / RECORD, json.dumps(record, indent=1).encode())
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Reads the record of a calibration."""
+    path = folder / RECORD
+    record = parse_json(read_regular_file(path), path)
+    if not isinstance(record, dict):
+        raise DamagedFileError(f"{path} is {record!r:.50}; expected the record of a calibration")
+    return record

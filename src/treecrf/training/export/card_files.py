@@ -9,9 +9,12 @@ from treecrf.parser.models.model_card import (
     CARD_JSON,
     CARD_MARKDOWN,
     LONG,
+    NOT_STATED,
     ModelCard,
     ModelSpeed,
+    Purpose,
     TreebankCalibration,
+    TreebankInfo,
     TreebankScore,
     TreebankWellFormedness,
     format_megabytes,
@@ -160,3 +163,21 @@ def _data_lines(card: ModelCard) -> Iterator[str]:
 
 def _code(names: Sequence[str]) -> str:
     return " ".join(f"`` {name} ``" if "`" in name else f"`{name}`" for name in names)
+
+
+def unstated_purpose(treebanks: Iterable[str]) -> Purpose:
+    """Returns the text of a card for which nobody has written one."""
+    names = ", ".join(dict.fromkeys(treebanks))
+    return Purpose(
+        summary=f"A constituency parser{f' that was trained on {names}' * bool(names)}.",
+        language=NOT_STATED,
+        license=NOT_STATED,
+        license_reason="it follows from the licenses of the treebanks",
+        uses="Parsing text like that of the treebanks.",
+        limits=("Nobody has described the limits of this model; `treecrf pack --card FILE` adds a text.",),
+        tests=(),
+    )
+
+
+def unstated_treebank(name: str) -> TreebankInfo:
+    return TreebankInfo(name=name, title=name, source=NOT_STATED, license=NOT_STATED, commercial=NOT_STATED)

@@ -1,4 +1,4 @@
-"""What a model card says about a model: scores, well-formedness, calibration, speed and memory."""
+"""Measures a model for its card: scores, well-formedness, calibration, speed and memory."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ from treecrf.parser.models.model_card import (
 from treecrf.parser.timer import median_seconds
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import reliability
-from treecrf.training.export.run_defaults import ScoringFiles
+from treecrf.training.config import Recipe
 from treecrf.trees.evalb import Rules, Score, bootstrap
 from treecrf.trees.evalb.summary import summarize
 from treecrf.trees.tree import Tree
@@ -30,8 +30,8 @@ from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, WellFormednessCo
 
 T = TypeVar("T")
 
-_CALIBRATION_SENTENCES = 1_000  # of each test set
-_SPEED_SENTENCES = 500  # of all test sets
+_CALIBRATION_SENTENCES = 1_000  # sentences per test set
+_SPEED_SENTENCES = 500  # sentences of all test sets together
 _REPEATS = 3
 # the largest amount of memory that a process had at once, from the Linux kernel
 _MEMORY_PROGRAM = """
@@ -41,6 +41,41 @@ parser = Parser.load(sys.argv[1], "cpu")
 list(parser.brackets_many(line.split() for line in sys.stdin))
 print(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1])
 """
+
+
+class ScoringFiles(NamedTuple):
+    """The files of a model's training sentences, and of each test set by its name."""
+
+    train: list[Path]
+    tests: dict[str, list[Path]]
+
+
+def treebank_name(path: str) -> str:
+    """Returns the name of a file's treebank, which is the name of its folder."""
+    return Path(path).resolve().parent.name
+
+
+def recipe_files(recipe: Recipe) -> ScoringFiles:
+    """Returns the files of a recipe; without a test file, the model is scored on dev."""
+    tests: dict[str, list[Path]] = {}
+    for path in recipe.data.test or recipe.data.dev:
+        name = treebank_name(path) if recipe.data.test else f"{treebank_name(path)}, dev"
+        tests.setdefault(name, []).append(Path(path))
+    train = list(map(Path, recipe.data.train))
+    for file in (*train, *chain(*tests.values())):
+        if not file.is_file():
+            raise FileNotFoundError(
+                f"there is no file {file}, which the recipe of the run names; run the command in the folder in which "
+                "the parser was trained, or name the folder of the treebanks with --data"
+            )
+    return ScoringFiles(train=train, tests=tests)
+
+
+def data_files(data: Path, train: Iterable[str], tests: Iterable[str]) -> ScoringFiles:
+    """Returns the files of a folder with one folder for each treebank."""
+    files = {name: data / name / "test.mrg" for name in tests}
+    test_files = {name: [path if path.is_file() else path.with_suffix(".mrg.gz")] for name, path in files.items()}
+    return ScoringFiles(train=[data / path for path in train], tests=test_files)
 
 
 class Measurements(NamedTuple):
@@ -72,7 +107,7 @@ def _read_gold(paths: Iterable[Path]) -> list[Tree]:
 
 
 def _calibration(parser: Parser, tests: dict[str, list[Tree]]) -> tuple[TreebankCalibration, ...]:
-    """The calibration errors on each test set, and on all of them together if there are several."""
+    """Measures the calibration errors on each test set, and on all of them together if there are several."""
     parts = {name: collect_predictions(parser, _spread(gold, _CALIBRATION_SENTENCES)) for name, gold in tests.items()}
     if len(parts) > 1:
         parts["all"] = sum(parts.values(), Predictions())
@@ -89,7 +124,7 @@ def _calibration(parser: Parser, tests: dict[str, list[Tree]]) -> tuple[Treebank
 
 
 def _spread(items: Sequence[T], count: int) -> list[T]:
-    """At most `count` items, in equal steps from the first to the last one."""
+    """Selects at most `count` items, in equal steps from the first to the last one."""
     step = max(1.0, len(items) / count)
     return [items[int(number * step)] for number in range(min(count, len(items)))]
 
@@ -110,7 +145,7 @@ def _speed(parser: Parser, folder: Path, sentences: Sequence[Sequence[str]]) -> 
 
 
 def _peak_memory(folder: Path, words: Iterable[Sequence[str]]) -> int | None:
-    """The largest amount of memory of a process that parses these sentences on a CPU, in bytes; None if unknown."""
+    """Measures the largest amount of memory, in bytes, of a process that parses on a CPU; None if unknown."""
     if not Path("/proc/self/status").exists():
         return None
     process = subprocess.run(
@@ -125,7 +160,6 @@ def _peak_memory(folder: Path, words: Iterable[Sequence[str]]) -> int | None:
 
 
 def _fold(words: Iterable[str]) -> tuple[str, ...]:
-    """The words in lower case."""
     return tuple(word.lower() for word in words)
 
 
@@ -171,5 +205,4 @@ def _well_formedness(name: str, comparison: WellFormednessComparison) -> Treeban
 
 
 def _interval(score: Score) -> tuple[float, float]:
-    low, high = bootstrap.intervals(score).get("f1", (score.f1, score.f1))  # missing if EVALB scores no sentence
-    return low, high
+    return bootstrap.intervals(score).get("f1", (score.f1, score.f1))  # missing if EVALB scores no sentence

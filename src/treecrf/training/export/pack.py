@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from treecrf.arrays import Floats
 from treecrf.config import read_config, to_toml, tomllib
@@ -13,15 +14,8 @@ from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, Tree
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
-from treecrf.training.export.card_files import save_card
-from treecrf.training.export.measurements import measure_model
-from treecrf.training.export.run_defaults import (
-    data_files,
-    recipe_files,
-    treebank_name,
-    unstated_purpose,
-    unstated_treebank,
-)
+from treecrf.training.export.card_files import save_card, unstated_purpose, unstated_treebank
+from treecrf.training.export.measurements import data_files, measure_model, recipe_files, treebank_name
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
 from treecrf.trees.treebank.binarize import constituent_labels
 
@@ -81,19 +75,13 @@ def renew_card(
     files = data_files(data, trained_on["train"], purpose.tests)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=scoring_rules(folder))
-    card = replace(
-        card,
-        purpose=purpose,
-        size=model_bytes(folder),
-        data=described,
-        **measurements._asdict(),
-    )
+    card = replace(card, purpose=purpose, size=model_bytes(folder), data=described, **measurements._asdict())
     save_card(card, folder)
     return card
 
 
 def scoring_rules(folder: Path) -> Rules:
-    """The EVALB rules of a training run or of a packed model; Collins' rules if the folder names none."""
+    """Returns the EVALB rules of a training run or of a packed model; Collins' rules if the folder names none."""
     if (folder / RECIPE).exists():
         return read_rules(folder, read_config(Recipe, folder / RECIPE))
     if (folder / CARD_JSON).exists():
@@ -102,15 +90,13 @@ def scoring_rules(folder: Path) -> Rules:
 
 
 def portable_recipe(recipe: Recipe, purpose: Purpose) -> Recipe:
-    """The recipe without the folders of the machine that it ran on."""
+    """Returns the recipe without the folders of the machine that it ran on."""
 
     def shorten(paths: tuple[str, ...]) -> tuple[str, ...]:
         return tuple("/".join(Path(path).parts[-2:]) for path in paths)
 
-    data = recipe.data
-    data = replace(data, train=shorten(data.train), parsed=shorten(data.parsed))
-    data = replace(data, dev=shorten(data.dev), test=shorten(data.test))
-    data = replace(data, vectors=Path(data.vectors).name if data.vectors else "", rules=Path(data.rules).name)
+    paths: dict[str, Any] = {part: shorten(getattr(recipe.data, part)) for part in ("train", "parsed", "dev", "test")}
+    data = replace(recipe.data, **paths, vectors=Path(recipe.data.vectors).name, rules=Path(recipe.data.rules).name)
     model = recipe.model
     if model.transformer:
         model = replace(model, transformer=purpose.encoder or Path(model.transformer).name)
@@ -133,7 +119,7 @@ def _describe_data(
 
 
 def _smaller_state(state: ParserState, recipe: Recipe, vectors: int | None) -> ParserState:
-    """The state without vocabulary that the network never reads, and without rare pretrained vectors."""
+    """Returns the state without vocabulary that the network never reads, and without rare pretrained vectors."""
     vocabulary, weights = state.vocabulary, state.weights
     if not state.config.model.reads_words:
         vocabulary = replace(vocabulary, words=(), chars=())
@@ -147,10 +133,10 @@ def _smaller_state(state: ParserState, recipe: Recipe, vectors: int | None) -> P
 
 
 def merge_word_vectors(trained: Floats, pretrained: Floats, *, known_words: int) -> tuple[Floats, Floats]:
-    """The tables with the sum of both vectors of each known word in the first one, and zeros in the second one.
+    """Returns the tables with the sum of both vectors of each known word in the first one, and zeros in the second one.
 
-    The network adds the two vectors of a word, and archives compress zeros well. The rows before the known words are
-    those of special words; words that are only in the second table share the trained vector of unknown words.
+    The network adds the two vectors of a word, and archives compress zeros well. The rows before the known words
+    belong to special words; words that are only in the second table share the trained vector of unknown words.
     """
     trained, pretrained = trained.copy(), pretrained.copy()
     known = slice(len(trained) - known_words, len(trained))
@@ -160,7 +146,7 @@ def merge_word_vectors(trained: Floats, pretrained: Floats, *, known_words: int)
 
 
 def source_commit() -> str:
-    """The git commit of this package's source; empty if the package is not in a checkout of its own."""
+    """Returns the git commit of this package's source; empty if the package is not in a checkout of its own."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         # an installed package may be in a folder of another project's checkout, which does not track it

@@ -6,8 +6,8 @@ from typing import Any
 
 from treecrf.parser import Parser
 from treecrf.training.calibration import KINDS, calibrate, measure
-from treecrf.training.calibration.io import RECORD, read_record, write_record
 from treecrf.training.calibration.plot import plot_reports
+from treecrf.training.calibration.report import RECORD, read_record, write_record
 from treecrf.training.reproduce.ablations import MAIN
 from treecrf.training.reproduce.table import Results
 

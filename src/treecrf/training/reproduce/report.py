@@ -9,7 +9,7 @@ from typing import Any
 from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.training.export.pack import source_commit
-from treecrf.training.reproduce import ablations, breakdown, claims, paper
+from treecrf.training.reproduce import ablations, breakdown, paper
 from treecrf.training.reproduce.ablations import MAIN
 from treecrf.training.reproduce.calibration_table import calibration_table
 from treecrf.training.reproduce.markdown import to_markdown
@@ -80,8 +80,8 @@ def _missing_rows(plan: Plan) -> list[str]:
 
 def _score_table(results: Results, table: str) -> dict[str, Any]:
     part, main, rows, table_claims = {
-        "dev": ("dev", MAIN, ablations.DEV, claims.CLAIMS),
-        "remarks": ("dev", MAIN, ablations.REMARKS, claims.REMARKS),
+        "dev": ("dev", MAIN, ablations.DEV, paper.CLAIMS),
+        "remarks": ("dev", MAIN, ablations.REMARKS, paper.REMARKS),
         "test": ("test", "random", ablations.TEST, ()),
     }[table]
     published = paper.published_scores(table, results.plan.paper_corpus)

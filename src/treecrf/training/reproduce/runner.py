@@ -12,7 +12,7 @@ from typing import NamedTuple
 from treecrf.config import SettingError, differences, read_config, to_toml
 from treecrf.files import write_file
 from treecrf.training import Recipe
-from treecrf.training.calibration.io import RECORD as CALIBRATION
+from treecrf.training.calibration.report import RECORD as CALIBRATION
 from treecrf.training.checkpoint import RECIPE
 from treecrf.training.reproduce.plan import Plan, Run
 from treecrf.training.reproduce.worker import OUTCOME

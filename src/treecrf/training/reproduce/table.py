@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from treecrf.training.reproduce.ablations import BY_NAME, Row
-from treecrf.training.reproduce.claims import Claim, paper_differences, verdict
-from treecrf.training.reproduce.paper import PublishedScore
+from treecrf.training.reproduce.paper import Claim, PublishedScore, paper_differences, verdict
 from treecrf.training.reproduce.plan import Plan
 from treecrf.training.reproduce.worker import OUTCOME, predictions_path
 from treecrf.trees.evalb import Rules, Score, evaluate, find_rules

@@ -1,8 +1,7 @@
 from treecrf.parser.decoding.beta_calibration import BetaCalibration
 from treecrf.parser.decoding.tree_calibration import TreeCalibration
 from treecrf.training.calibration.fit import CalibrationParameters
-from treecrf.training.calibration.io import read_record, write_record
-from treecrf.training.calibration.report import CalibrationReport
+from treecrf.training.calibration.report import CalibrationReport, read_record, write_record
 from treecrf.training.calibration.temperature import Temperatures
 
 REPORT = CalibrationReport(reliability={}, coverage=())
