@@ -177,6 +177,19 @@ def test_the_paths_that_a_page_names_exist(page):
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_the_tests_that_a_page_names_exist():
+    names = {
+        span for page in PAGES for span in code_spans(page.read_text(encoding="utf-8")) if span.startswith("test_")
+    }
+    defined = {
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert sorted(names - defined) == []
+    assert len(names) > 15
+
+
 def test_troubleshooting_is_about_messages_that_exist():
     page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
     headings = re.findall(r"^### `(.*)`$", page, re.MULTILINE)
