@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 try:
     from nltk.parse.api import ParserI
@@ -19,13 +19,7 @@ from treecrf.trees.tree import Tree
 _WINDOW = 1000  # sentences that are read and parsed together
 
 Sentence = str | Sequence[str] | Sequence[tuple[str, str | None]] | Sequence[Token]
-
-
-class _SentenceInput(NamedTuple):
-    """A sentence as input of the parser."""
-
-    words: Sequence[str] | Sequence[Token]
-    tags: Sequence[str | None] | None
+_TaggedWords = tuple[Sequence[str] | Sequence[Token], Sequence[str | None] | None]
 
 
 class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
@@ -61,16 +55,15 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         """The trees of each sentence, in input order; a thousand sentences are read and parsed together."""
         sentences = enumerate(sents)
         while window := [self._read(number, sentence) for number, sentence in islice(sentences, _WINDOW)]:
-            nonempty = [sentence for sentence in window if sentence.words]
             analyses = self.parser.analyze_many(
-                [sentence.words for sentence in nonempty],
+                [words for words, _ in window if words],
                 k=self.k or 0,
-                tags=[sentence.tags for sentence in nonempty],
+                tags=[tags for words, tags in window if words],
                 batch_words=self.batch_words,
                 mbr=self.mbr,
             )
-            for sentence in window:
-                if not sentence.words:
+            for words, _ in window:
+                if not words:
                     yield iter(())
                     continue
                 analysis = next(analyses)
@@ -81,23 +74,20 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         """Raises an error: the trees come from a network, not from a grammar."""
         raise NotImplementedError("a neural parser has no grammar; its labels are parser.vocabulary.labels")
 
-    def _read(self, number: int, sentence: Sentence) -> _SentenceInput:
-        if isinstance(sentence, str):
-            sentence_input = _SentenceInput(tokenize(sentence, language=self.parser.language), None)
-        else:
-            sentence_input = _split_tags(number, list(sentence))
-        words, tags = sentence_input
+    def _read(self, number: int, sentence: Sentence) -> _TaggedWords:
+        items = tokenize(sentence, language=self.parser.language) if isinstance(sentence, str) else list(sentence)
+        words, tags = _split_tags(number, items)
         if words and self.parser.model_config.tag_size and (tags is None or None in tags):
             raise ValueError(f"sentence {number} lacks tags and the model reads them; give (word, tag) pairs")
-        return sentence_input
+        return words, tags
 
 
-def _split_tags(number: int, items: list[Any]) -> _SentenceInput:
+def _split_tags(number: int, items: list[Any]) -> _TaggedWords:
     """The words of a sentence, and its tags if it has tags."""
     if all(isinstance(item, str) for item in items) or all(isinstance(item, Token) for item in items):
-        return _SentenceInput(items, None)
+        return items, None
     if all(_is_tagged(item) for item in items):
-        return _SentenceInput([word for word, _ in items], [tag for _, tag in items])
+        return [word for word, _ in items], [tag for _, tag in items]
     raise TypeError(f"sentence {number} is {items!r:.80}; expected words, (word, tag) pairs, or a string of raw text")
 
 

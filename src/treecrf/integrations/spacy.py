@@ -6,6 +6,7 @@ and registers the extension attributes, and the module does not.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,37 +23,32 @@ if TYPE_CHECKING:
 Tags = Literal["keep", "predict"]
 
 
+@dataclass(eq=False)
 class TreeCRFComponent:
     """Parses the sentences of documents; `pipe` puts sentences of several documents into one batch.
 
-    With `tags="keep"`, the trees have the tags of the pipeline, and for words without such a tag those of the model.
-    With `tags="predict"`, the trees have the tags of the model, and the document gets them too. Without
-    `probabilities`, parsing is faster.
+    With `tags="keep"`, the trees have the tags of the pipeline, and the tags of the model for words without a tag. With
+    `tags="predict"`, the trees have the tags of the model, and the document gets them too. Without `probabilities`,
+    parsing is faster.
     """
 
-    def __init__(
-        self,
-        name: str,
-        model: str,
-        *,
-        device: str | None = None,
-        batch_words: int = 5000,
-        mbr: bool = True,
-        tags: Tags = "keep",
-        probabilities: bool = True,
-    ) -> None:
-        self.name = name
-        self.model = model
-        self.device = device
-        self.batch_words = batch_words
-        self.mbr = mbr
-        self.tags = tags
-        self.probabilities = probabilities
+    name: str
+    model: str
+    _: KW_ONLY
+    device: str | None = None
+    batch_words: int = 5000
+    mbr: bool = True
+    tags: Tags = "keep"
+    probabilities: bool = True
+
+    def __post_init__(self) -> None:
         self._error_handler: Callable[..., Any] = raise_error
         self._load()
-        if tags == "predict" and (self._reads_tags or not self.parser.model_config.tag_head):
+        if self.tags == "predict" and (self._reads_tags or not self.parser.model_config.tag_head):
             reason = "has them as input" if self._reads_tags else "does not predict them"
-            raise ValueError(f"'{name}' cannot predict tags: the model '{model}' {reason}; expected tags = 'keep'")
+            raise ValueError(
+                f"'{self.name}' cannot predict tags: the model '{self.model}' {reason}; expected tags = 'keep'"
+            )
 
     def _load(self) -> None:
         import treecrf.integrations.spacy_extensions  # noqa: F401  # registers the extension attributes
@@ -124,9 +120,7 @@ class TreeCRFComponent:
             trees = self.parser.parse_many(words, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
             return ((tree, []) for tree in trees)
         analyses = self.parser.analyze_many(words, k=0, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
-        return (
-            (analysis.tree, [constituent.calibrated for constituent in analysis.constituents]) for analysis in analyses
-        )
+        return ((analysis.tree, [part.calibrated for part in analysis.constituents]) for analysis in analyses)
 
     def _limit_threads_after_fork(self) -> None:
         """Computes with one thread in a forked process, which has no copies of its parent's threads and would hang."""
@@ -184,12 +178,11 @@ def make_component(
     """
     if disable_tagger is not None:
         tags = "keep" if disable_tagger else "predict"
-    words = subbatch_max_tokens or batch_words
     return TreeCRFComponent(
         name,
         model or str(nlp.lang),
         device=device,
-        batch_words=words,
+        batch_words=subbatch_max_tokens or batch_words,
         mbr=mbr,
         tags=tags,
         probabilities=probabilities,

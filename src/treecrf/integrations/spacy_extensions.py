@@ -34,7 +34,7 @@ class StoredTree(TypedDict):
 
     tree: str
     offsets: list[list[int]]  # start and end character of each word, relative to the sentence's first word
-    probabilities: list[float]  # of the constituents in `tree.spans()`; empty if they were not requested
+    probabilities: list[float]  # one per constituent in `tree.spans()`; empty if they were not requested
 
 
 def store_tree(words: Sequence[Token], tree: Tree, probabilities: Iterable[float]) -> None:
@@ -67,7 +67,7 @@ _Nodes = dict[tuple[int, int], _Node]  # by start and end, parents before childr
 
 
 class _Position(NamedTuple):
-    """The position of a span in the tree of its sentence."""
+    """The position of a span in the tree of its sentence. Its methods are the extension attributes of the span."""
 
     doc: Doc
     first: int  # first character of the sentence
@@ -75,7 +75,47 @@ class _Position(NamedTuple):
     nodes: _Nodes
     node: _Node
 
-    def spans(self, nodes: Iterable[_Node]) -> Iterator[Span]:
+    def labels(self) -> tuple[str, ...]:
+        return self.node.labels
+
+    def tree(self) -> Tree:
+        return self.node.tree
+
+    def parse_string(self) -> str:
+        tree = self.node.tree
+        text = str(tree)
+        if not _BRACKETS.search(text):
+            return text
+        leaves = [Tree(escape_brackets(leaf.label), (escape_brackets(leaf.words[0]),)) for leaf in tree.leaves()]
+        return str(from_spans(to_spans(tree), leaves, tree.label))
+
+    def probability(self) -> float:
+        first, labels = self.node.first_label, len(self.node.labels)
+        return min(_probabilities(self.stored)[first : first + labels]) if labels else 1.0
+
+    def constituents(self) -> Iterator[Span]:
+        return self._spans(self._descendants())
+
+    def children(self) -> Iterator[Span]:
+        children: list[_Node] = []
+        end = self.node.start
+        for node in self._descendants()[1:]:
+            if node.start == end:  # nodes below a child start before the child's end
+                children.append(node)
+                end = node.end
+        return self._spans(children)
+
+    def parent(self) -> Span | None:
+        start, end = self.node.start, self.node.end
+        ancestors = [node for node in self.nodes.values() if node.start <= start and end <= node.end][:-1]
+        return next(self._spans(reversed(ancestors)), None)
+
+    def _descendants(self) -> list[_Node]:
+        """The node and all nodes below it, parents first."""
+        start, end = self.node.start, self.node.end
+        return [node for node in self.nodes.values() if start <= node.start and node.end <= end]
+
+    def _spans(self, nodes: Iterable[_Node]) -> Iterator[Span]:
         """The spans of nodes, without words that were merged into larger tokens."""
         offsets = self.stored["offsets"]
         for node in nodes:
@@ -84,86 +124,45 @@ class _Position(NamedTuple):
             if span is not None:
                 yield span
 
-    def descendants(self) -> list[_Node]:
-        """The node and all nodes below it, parents first."""
-        start, end = self.node.start, self.node.end
-        return [node for node in self.nodes.values() if start <= node.start and node.end <= end]
 
-    def path_from_root(self) -> list[_Node]:
-        """All nodes above the node, from the root down, and then the node."""
-        start, end = self.node.start, self.node.end
-        return [node for node in self.nodes.values() if node.start <= start and end <= node.end]
+# the attributes of a span or token, and their values for white space
+_DEFAULTS: dict[str, Any] = {
+    "labels": (),
+    "parse_string": "",
+    "tree": None,
+    "probability": 1.0,
+    "constituents": iter(()),
+    "children": iter(()),
+    "parent": None,
+}
 
 
-def _labels(span: Span) -> tuple[str, ...]:
+def _span_value(span: Span, *, name: str) -> Any:
     position = _find(span)
-    return position.node.labels if position else ()
+    return _DEFAULTS[name] if position is None else getattr(position, name)()
 
 
-def _tree(span: Span) -> Tree | None:
-    position = _find(span)
-    return position.node.tree if position else None
-
-
-def _parse_string(span: Span) -> str:
-    tree = _tree(span)
-    if tree is None:
-        return ""
-    text = str(tree)
-    if not _BRACKETS.search(text):
-        return text
-    leaves = [Tree(escape_brackets(leaf.label), (escape_brackets(leaf.words[0]),)) for leaf in tree.leaves()]
-    return str(from_spans(to_spans(tree), leaves, tree.label))
-
-
-def _probability(span: Span) -> float:
-    position = _find(span)
-    if position is None or not position.node.labels:
-        return 1.0
-    first = position.node.first_label
-    return min(_stored_probabilities(position.stored)[first : first + len(position.node.labels)])
-
-
-def _constituents(span: Span) -> Iterator[Span]:
-    position = _find(span)
-    return position.spans(position.descendants()) if position else iter(())
-
-
-def _children(span: Span) -> Iterator[Span]:
-    position = _find(span)
-    if position is None:
-        return iter(())
-    children: list[_Node] = []
-    end = position.node.start
-    for node in position.descendants()[1:]:
-        if node.start == end:  # nodes below a child start before the child's end
-            children.append(node)
-            end = node.end
-    return position.spans(children)
-
-
-def _parent(span: Span) -> Span | None:
-    position = _find(span)
-    if position is None:
-        return None
-    ancestors = position.path_from_root()[:-1]
-    return next(position.spans(reversed(ancestors)), None)
+def _token_value(token: Token, *, name: str) -> Any:
+    return _span_value(token.doc[token.i : token.i + 1], name=name)
 
 
 def _trees(doc: Doc) -> tuple[Tree, ...]:
-    starts = _sentence_starts(doc)
-    if not starts and not all(token.is_space for token in doc):
-        raise _no_tree_error(doc)
-    return tuple(Tree.parse(_data(doc)[_key(first)]["tree"]) for first in starts)
+    return tuple(Tree.parse(stored["tree"]) for stored in _stored_trees(doc))
 
 
 def _tree_probabilities(doc: Doc) -> tuple[tuple[float, ...], ...]:
     """The probabilities of the constituents in `tree.spans()`, for each tree."""
-    _trees(doc)  # raises an error if there are none
-    return tuple(tuple(_stored_probabilities(_data(doc)[_key(first)])) for first in _sentence_starts(doc))
+    return tuple(tuple(_probabilities(stored)) for stored in _stored_trees(doc))
 
 
-def _stored_probabilities(stored: StoredTree) -> list[float]:
+def _stored_trees(doc: Doc) -> list[StoredTree]:
+    starts = _sentence_starts(doc)
+    if not starts and not all(token.is_space for token in doc):
+        raise _no_tree_error(doc)
+    return [_data(doc)[_key(first)] for first in starts]
+
+
+def _probabilities(stored: StoredTree) -> list[float]:
     if not stored["probabilities"]:
         raise ValueError(
             f"there are no probabilities of {stored['tree']:.80}; parse with "
@@ -231,30 +230,6 @@ def _nodes(brackets: str) -> _Nodes:
     return nodes
 
 
-_GETTERS: dict[str, Callable[[Span], Any]] = {
-    "labels": _labels,
-    "parse_string": _parse_string,
-    "tree": _tree,
-    "probability": _probability,
-    "constituents": _constituents,
-    "children": _children,
-    "parent": _parent,
-}
-
-
-def _token_value(token: Token, *, getter: Callable[[Span], Any]) -> Any:
-    """The attribute of a token: that of the span with this token only."""
-    return getter(token.doc[token.i : token.i + 1])
-
-
-def _register() -> None:
-    _extend(Doc, "trees", _trees)
-    _extend(Doc, "tree_probabilities", _tree_probabilities)
-    for name, getter in _GETTERS.items():
-        _extend(Span, name, getter)
-        _extend(Token, name, partial(_token_value, getter=getter))
-
-
 def _extend(kind: Any, name: str, getter: Callable[[Any], Any]) -> None:
     if kind.has_extension(name):
         existing = kind.get_extension(name)[2]
@@ -265,6 +240,14 @@ def _extend(kind: Any, name: str, getter: Callable[[Any], Any]) -> None:
                 f"use only one of the two packages, or call {kind.__name__}.remove_extension({name!r}) first"
             )
     kind.set_extension(name, getter=getter, force=True)
+
+
+def _register() -> None:
+    _extend(Doc, "trees", _trees)
+    _extend(Doc, "tree_probabilities", _tree_probabilities)
+    for name in _DEFAULTS:
+        _extend(Span, name, partial(_span_value, name=name))
+        _extend(Token, name, partial(_token_value, name=name))
 
 
 _register()
