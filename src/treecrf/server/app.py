@@ -29,16 +29,7 @@ from treecrf.server.request_parsing import RequestReader
 from treecrf.server.work_queue import Batcher
 
 _PAGE_FOLDER = Path(__file__).parent / "page"
-_MEDIA_TYPES = {
-    ".css": "text/css",
-    ".html": "text/html",
-    ".ico": "image/x-icon",
-    ".js": "text/javascript",
-    ".json": "application/json",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".woff2": "font/woff2",
-}
+_MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 def create_app(

@@ -40,9 +40,9 @@ class Connection(Protocol):
 class Connections:
     """The connections of each client, in the order in which they began to wait for the client.
 
-    Above the limit, a request is answered in place of a connection that waits: the one that has waited longest of the
-    client with most connections. So idle connections make way for requests, also for those of the same client. If no
-    connection of that client waits, the requests of other clients are answered in addition, and its own are not.
+    Above the limit, a request closes a connection that waits: the longest-waiting connection of the client with most
+    connections. So idle connections make way for requests, also for requests of the same client. If no connection of
+    that client waits, the requests of other clients are answered in addition, and its own requests are not.
     """
 
     def __init__(self, limit: int) -> None:
@@ -81,7 +81,7 @@ class Connections:
             self._clients.pop(connection.client_name, None)
 
     def _close_idle(self, newcomer: Connection) -> bool:
-        """Closes the connection that has waited longest of the client that has most connections, if one waits."""
+        """Closes the longest-waiting connection of the client with most connections, if there is one."""
         others = (connection for connection in self._largest_client() if connection is not newcomer)
         oldest = next((connection for connection in others if connection.is_waiting_for_client), None)
         if oldest is None:

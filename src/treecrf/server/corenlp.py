@@ -85,10 +85,8 @@ def read_properties(text: str) -> Properties:
         raise validation_error(error) from None
     unknown = [name for name in properties.annotator_names if name not in _ANNOTATORS]
     if unknown:
-        raise ApiError(
-            422,
-            f"annotators: this server has no annotator {unknown[0]!r:.80}; expected some of {', '.join(_ANNOTATORS)}",
-        )
+        expected = f"expected some of {', '.join(_ANNOTATORS)}"
+        raise ApiError(422, f"annotators: this server has no annotator {unknown[0]!r:.80}; {expected}")
     return properties
 
 
@@ -112,8 +110,7 @@ def read_document(content: bytes, properties: Properties, language: str) -> Docu
 
 
 def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
-    is_split = not (properties.one_sentence or properties.end_of_line_only or properties.whitespace)
-    if is_split:
+    if not (properties.one_sentence or properties.end_of_line_only or properties.whitespace):
         yield from sentences(text, language=language)
         return
     start = 0
@@ -124,13 +121,7 @@ def _split(text: str, properties: Properties, language: str) -> Iterator[list[To
 
 
 def _split_spaces(line: str) -> list[Token]:
-    tokens: list[Token] = []
-    end = 0
-    for word in line.split():
-        start = line.index(word, end)
-        end = start + len(word)
-        tokens.append(Token(word, start, end, word))
-    return tokens
+    return [Token(match[0], match.start(), match.end(), match[0]) for match in re.finditer(r"\S+", line)]
 
 
 def to_json(document: Document) -> Iterator[dict[str, Any]]:

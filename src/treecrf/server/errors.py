@@ -31,8 +31,8 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
 
 def validation_error(error: ValidationError) -> ApiError:
     """The error for JSON that does not match the schema, which does not repeat the input."""
-    details = error.errors(include_url=False, include_input=False)
-    return ApiError(422, "; ".join(_format_message(one["loc"], one["msg"]) for one in details[:_MAX_MESSAGES]))
+    details = error.errors(include_url=False, include_input=False)[:_MAX_MESSAGES]
+    return ApiError(422, "; ".join(_format_message(detail["loc"], detail["msg"]) for detail in details))
 
 
 def _format_message(location: tuple[str | int, ...], message: str) -> str:

@@ -1,5 +1,7 @@
 """Prometheus metrics of the server."""
 
+from functools import partial
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -21,31 +23,19 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        self._requests = Counter(
-            "treecrf_requests", "Requests by path and status.", ("method", "path", "status"), registry=registry
-        )
-        self._request_seconds = Histogram(
-            "treecrf_request_seconds",
-            "Seconds from a request's headers to its response.",
-            ("path",),
-            buckets=_SECONDS_BUCKETS,
-            registry=registry,
-        )
-        self._sentences = Counter("treecrf_sentences", "Parsed sentences.", registry=registry)
-        self._batch_sentences = Histogram(
-            "treecrf_batch_sentences", "Sentences per batch.", buckets=_SIZE_BUCKETS, registry=registry
-        )
-        self._batch_requests = Histogram(
-            "treecrf_batch_requests", "Requests per batch.", buckets=_SIZE_BUCKETS, registry=registry
-        )
-        self._batch_seconds = Histogram(
-            "treecrf_batch_seconds", "Seconds per batch.", buckets=_SECONDS_BUCKETS, registry=registry
-        )
-        self.queue = Gauge("treecrf_queue_sentences", "Queued sentences.", registry=registry)
-        self.queue_work = Gauge("treecrf_queue_work", "Estimated work of the queued sentences.", registry=registry)
-        self.dropped = Counter(
-            "treecrf_dropped_sentences", "Queued sentences whose client disconnected.", registry=registry
-        )
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        sizes = partial(Histogram, buckets=_SIZE_BUCKETS, registry=registry)
+        seconds = partial(Histogram, buckets=_SECONDS_BUCKETS, registry=registry)
+        self._requests = counter("treecrf_requests", "Requests by path and status.", ("method", "path", "status"))
+        description = "Seconds from a request's headers to its response."
+        self._request_seconds = seconds("treecrf_request_seconds", description, ("path",))
+        self._sentences = counter("treecrf_sentences", "Parsed sentences.")
+        self._batch_sentences = sizes("treecrf_batch_sentences", "Sentences per batch.")
+        self._batch_requests = sizes("treecrf_batch_requests", "Requests per batch.")
+        self._batch_seconds = seconds("treecrf_batch_seconds", "Seconds per batch.")
+        self.queue = gauge("treecrf_queue_sentences", "Queued sentences.")
+        self.queue_work = gauge("treecrf_queue_work", "Estimated work of the queued sentences.")
+        self.dropped = counter("treecrf_dropped_sentences", "Queued sentences whose client disconnected.")
 
     def record_request(self, method: str, path: str, status: int, seconds: float) -> None:
         """Counts a request that has its response."""

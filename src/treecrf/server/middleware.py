@@ -91,7 +91,7 @@ class AuthMiddleware:
 
 
 def _digest(token: bytes) -> bytes:
-    return hashlib.sha256(token).digest()  # of fixed length: the comparison time does not depend on the token's length
+    return hashlib.sha256(token).digest()  # its length is fixed: the comparison time tells nothing about the token's
 
 
 def _basic_password(credentials: str) -> bytes:

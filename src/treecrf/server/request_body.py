@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
@@ -51,9 +52,8 @@ async def _wait_for_disconnect(request: Request) -> None:
 def _check_headers(request: Request, limits: Limits, media_types: tuple[str, ...]) -> None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in media_types:
-        raise ApiError(
-            415, f"the body's media type is {media_type!r:.80}; expected Content-Type: {' or '.join(media_types)}"
-        )
+        expected = f"expected Content-Type: {' or '.join(media_types)}"
+        raise ApiError(415, f"the body's media type is {media_type!r:.80}; {expected}")
     encoding = request.headers.get("content-encoding", "identity").lower()
     if encoding != "identity":
         raise ApiError(415, f"the body is compressed ({encoding!r:.40}); expected an uncompressed body")
@@ -107,22 +107,14 @@ class _ObjectReader:
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) < len(pairs):
-            raise ValueError(f"an object has the name {_first_repeated(pairs)!r:.80} twice")
+            ((repeated, _),) = Counter(name for name, _ in pairs).most_common(1)
+            raise ValueError(f"an object has the name {repeated!r:.80} twice")
         if len(value) > JSON_NAMES:
             raise ApiError(422, f"an object has {len(value):,} names; expected at most {JSON_NAMES}")
         self._objects += 1
         if self._objects > JSON_OBJECTS:
             raise ApiError(422, f"the body has more than {JSON_OBJECTS:,} objects; send several requests")
         return value
-
-
-def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
-    names: set[str] = set()
-    for name, _ in pairs:
-        if name in names:
-            return name
-        names.add(name)
-    raise AssertionError("no name is repeated")
 
 
 def _reject_constant(constant: str) -> None:

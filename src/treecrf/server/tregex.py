@@ -11,14 +11,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from treecrf.server import limits
 from treecrf.server.errors import ApiError
-from treecrf.server.limits import (
-    PATTERN_CHARACTERS,
-    SEARCH_ANSWER_CHARACTERS,
-    SEARCH_MEMORY_BYTES,
-    SEARCH_NICENESS,
-    SEARCH_SECONDS,
-)
 from treecrf.trees.search import Match, Pattern, PatternError
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.penn_format import penn_format
@@ -26,16 +20,17 @@ from treecrf.trees.treebank.penn_format import penn_format
 
 async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:
     """CoreNLP's JSON for the matches of a pattern, searched in another process."""
-    if not 0 < len(pattern) <= PATTERN_CHARACTERS:
+    if not 0 < len(pattern) <= limits.PATTERN_CHARACTERS:
         raise ApiError(
-            422, f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {PATTERN_CHARACTERS:,}"
+            422,
+            f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {limits.PATTERN_CHARACTERS:,}",
         )
     request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
     try:
-        status, answer = await asyncio.wait_for(_run_process(request), SEARCH_SECONDS)
+        status, answer = await asyncio.wait_for(_run_process(request), limits.SEARCH_SECONDS)
     except asyncio.TimeoutError:
         raise ApiError(
-            422, f"the search took more than {SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
+            422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
         ) from None
     if status:
         raise ApiError(422, "pattern: the search failed; expected a simpler pattern")
@@ -75,8 +70,8 @@ def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
             fields = _match_fields(match)
             nodes = [text for node in fields["namedNodes"] for text in node.values()]
             characters += sum(map(len, (fields["match"], *nodes)))
-            if characters > SEARCH_ANSWER_CHARACTERS:
-                return {"error": f"its matches have more than {SEARCH_ANSWER_CHARACTERS:,} characters"}
+            if characters > limits.SEARCH_ANSWER_CHARACTERS:
+                return {"error": f"its matches have more than {limits.SEARCH_ANSWER_CHARACTERS:,} characters"}
             sentences[-1][str(number)] = fields
     return {"sentences": sentences}
 
@@ -101,9 +96,9 @@ def _limit_process() -> None:
         import resource
     except ImportError:  # on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (SEARCH_MEMORY_BYTES, SEARCH_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (limits.SEARCH_MEMORY_BYTES, limits.SEARCH_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(SEARCH_NICENESS)
+    os.nice(limits.SEARCH_NICENESS)
 
 
 if __name__ == "__main__":

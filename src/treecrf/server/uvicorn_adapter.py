@@ -17,28 +17,12 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from treecrf.server import limits
 from treecrf.server.connections import Connections, client_name
-from treecrf.server.errors import error_response
-from treecrf.server.limits import (
-    CHUNK_OVERHEAD,
-    HALF_CLOSED_SECONDS,
-    PIECE_BYTES,
-    PIPELINED_REQUESTS,
-    REJECTED_SECONDS,
-    UNREAD_SHARE,
-    Limits,
-)
+from treecrf.server.errors import ApiError, error_response
 from treecrf.server.middleware import PUBLIC_PATH
 
 _SHUTDOWN_DELAY = 0.5  # seconds after the listening sockets close, in which requests in transit still arrive
-
-
-class RejectedRequest(Exception):
-    """A request that breaks a rule of HTTP or a limit on its head."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class ServerProtocol(HttpToolsProtocol):
@@ -49,18 +33,11 @@ class ServerProtocol(HttpToolsProtocol):
     that reads a long response slowly has more time, as long as it reads an eighth of the rest within the timeout.
     """
 
-    @property
-    def _limits(self) -> Limits:
-        limits: Limits = self.config.app.state.limits  # type: ignore[union-attr]
-        return limits
-
-    @property
-    def _connections(self) -> Connections:
-        connections: Connections = self.config.app.state.connections  # type: ignore[union-attr]
-        return connections
-
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        state = self.config.app.state  # type: ignore[union-attr]
+        self._limits: limits.Limits = state.limits
+        self._connections: Connections = state.connections
         self.client_name = client_name({"client": self.client})
         self._is_rejected = False
         self._framing_bytes = 0  # bytes of the current request that are not content of its body
@@ -68,7 +45,7 @@ class ServerProtocol(HttpToolsProtocol):
         self._cycles: list[RequestResponseCycle] = []  # requests without a complete response
         self._events = 0  # beginnings of requests and ends of responses
         self._checked_events = -1  # at the last check of whether the connection is idle
-        self._unread_bytes = 0  # of responses, at the last check
+        self._unread_bytes = 0  # response bytes that the client had not read at the last check
         self._check_idle()
         self._connections.add(self)
         self.app = self._answer
@@ -98,7 +75,7 @@ class ServerProtocol(HttpToolsProtocol):
         """Closes the connection if its client has sent no request and read no response since the last check."""
         unread_bytes = self.transport.get_write_buffer_size()
         if self._events == self._checked_events:
-            if unread_bytes > UNREAD_SHARE * self._unread_bytes > 0:
+            if unread_bytes > limits.UNREAD_SHARE * self._unread_bytes > 0:
                 self.transport.abort()
             elif self._has_no_request and not unread_bytes:
                 self.transport.close()
@@ -117,7 +94,7 @@ class ServerProtocol(HttpToolsProtocol):
         if self._is_rejected or self.is_waiting_for_client:
             return False
         self.cycle.keep_alive = False
-        self.loop.call_later(min(HALF_CLOSED_SECONDS, self._limits.body_seconds), self.transport.abort)
+        self.loop.call_later(min(limits.HALF_CLOSED_SECONDS, self._limits.body_seconds), self.transport.abort)
         return True
 
     def on_response_complete(self) -> None:
@@ -138,16 +115,17 @@ class ServerProtocol(HttpToolsProtocol):
             return
         self._unset_keepalive_if_required()
         try:
-            for piece in _pieces(data):
+            for start in range(0, len(data), limits.PIECE_BYTES):
+                piece = data[start : start + limits.PIECE_BYTES]
                 self._framing_bytes += len(piece)
                 self._feed(piece)
                 self._check_framing()
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
-            self._reject(cause if isinstance(cause, RejectedRequest) else _invalid_request())
+            self._reject(cause if isinstance(cause, ApiError) else _invalid_request())
         except httptools.HttpParserError as error:
             self._reject(_invalid_request(f": {error}"))
-        except RejectedRequest as error:
+        except ApiError as error:
             self._reject(error)
 
     def _feed(self, piece: bytes) -> None:
@@ -164,13 +142,13 @@ class ServerProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def _check_framing(self) -> None:
-        allowance = self._limits.head_bytes + PIECE_BYTES + CHUNK_OVERHEAD * self._body_bytes
+        allowance = self._limits.head_bytes + limits.PIECE_BYTES + limits.CHUNK_OVERHEAD * self._body_bytes
         if self._framing_bytes - self._body_bytes > allowance:
-            raise RejectedRequest(
+            raise ApiError(
                 431, f"the request head is too long; this server's limit is {self._limits.head_bytes:,} bytes"
             )
 
-    def _reject(self, error: RejectedRequest) -> None:
+    def _reject(self, error: ApiError) -> None:
         """Ends the connection, after an error response if no other response is due."""
         self._is_rejected = True
         if not self._has_no_request:
@@ -182,24 +160,24 @@ class ServerProtocol(HttpToolsProtocol):
                 return
             self.cycle.disconnected = True  # the error response replaces the app's response
             self.cycle.message_event.set()
-        response = error_response(uuid.uuid4().hex, error.status, str(error), {"connection": "close"})
+        response = error_response(uuid.uuid4().hex, error.status_code, error.detail, {"connection": "close"})
         headers = [*self.server_state.default_headers, *response.raw_headers]
         lines = [b"%s: %s\r\n" % header for header in headers]
-        self.transport.write(b"".join([STATUS_LINE[error.status], *lines, b"\r\n", bytes(response.body)]))
+        self.transport.write(b"".join([STATUS_LINE[error.status_code], *lines, b"\r\n", bytes(response.body)]))
         self.transport.write_eof()
-        self.loop.call_later(REJECTED_SECONDS, self.transport.close)
+        self.loop.call_later(limits.REJECTED_SECONDS, self.transport.close)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._note_event()
         self._framing_bytes = self._body_bytes = 0
-        if len(self.pipeline) >= PIPELINED_REQUESTS:
-            raise RejectedRequest(400, "too many requests on this connection wait for their responses")
+        if len(self.pipeline) >= limits.PIPELINED_REQUESTS:
+            raise ApiError(400, "too many requests on this connection wait for their responses")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
         if len(self.headers) > self._limits.head_fields:
-            raise RejectedRequest(
+            raise ApiError(
                 431, f"the request has too many header fields; this server's limit is {self._limits.head_fields}"
             )
 
@@ -217,35 +195,25 @@ class ServerProtocol(HttpToolsProtocol):
         """Rejects a request without one clear host: several Host headers, or a target on another host."""
         hosts = [value for name, value in self.headers if name == b"host"]
         if len(hosts) != 1 and (hosts or self.parser.get_http_version() == "1.1"):
-            raise RejectedRequest(400, f"the request has {len(hosts)} Host headers; expected one")
+            raise ApiError(400, f"the request has {len(hosts)} Host headers; expected one")
         if self.url.startswith(b"/") or self.url == b"*":
             return
         authority = self.url.partition(b"://")[2].partition(b"/")[0].partition(b"?")[0]
         if b"://" not in self.url or [authority.lower()] != [host.lower() for host in hosts]:
-            raise RejectedRequest(400, "the request's target is on another host than its Host header")
+            raise ApiError(400, "the request's target is on another host than its Host header")
 
     def _check_body_headers(self) -> None:
         """Rejects a request whose body the parser and a proxy might delimit in different ways."""
         encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
         if encodings and encodings != [b"chunked"]:
-            raise RejectedRequest(400, "the request has another Transfer-Encoding than chunked")
+            raise ApiError(400, "the request has another Transfer-Encoding than chunked")
         lengths = [value for name, value in self.headers if name == b"content-length"]
         if self.parser.should_upgrade() and (encodings or lengths not in ([], [b"0"])):
-            raise RejectedRequest(
-                400, "the request has a body and asks for another protocol; remove its Upgrade header"
-            )
+            raise ApiError(400, "the request has a body and asks for another protocol; remove its Upgrade header")
 
 
-def _invalid_request(reason: str = "") -> RejectedRequest:
-    return RejectedRequest(400, f"the request is not valid HTTP{reason}")
-
-
-def _pieces(data: bytes) -> Iterator[bytes]:
-    if len(data) <= PIECE_BYTES:
-        yield data
-        return
-    for start in range(0, len(data), PIECE_BYTES):
-        yield data[start : start + PIECE_BYTES]
+def _invalid_request(reason: str = "") -> ApiError:
+    return ApiError(400, f"the request is not valid HTTP{reason}")
 
 
 class Server(uvicorn.Server):

@@ -92,7 +92,7 @@ class FairQueue(Generic[T]):
 
 
 class _ClientQueue(Generic[T]):
-    """The items of one client. The first one of the heap is the next."""
+    """The items of one client; the next item is the first of the heap."""
 
     def __init__(self, start_time: float) -> None:
         self.start_time = start_time  # virtual time from which the client's next item counts
