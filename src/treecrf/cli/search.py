@@ -11,9 +11,9 @@ from typing import Any
 from treecrf.trees.search import (
     CHINESE,
     COLLINS,
-    Counts,
     Forest,
     Match,
+    MatchCounts,
     Pattern,
     apply_surgeries,
     read_forests,
@@ -154,7 +154,7 @@ def _print_counts(pattern: Pattern, files: Iterable[str], args: argparse.Namespa
     print("file\tmatches\tnodes\ttrees")
     for file in files:
         batches = [pattern.count(forest) for _, forest in _read_forests(file, args)]
-        counts = Counts(*map(sum, zip(*batches, strict=True))) if batches else Counts(0, 0, 0)
+        counts = MatchCounts(*map(sum, zip(*batches, strict=True))) if batches else MatchCounts(0, 0, 0)
         print(file, *counts, sep="\t")
 
 

@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from treecrf.trees.search import Counts, Forest, Pattern
+from treecrf.trees.search import Forest, MatchCounts, Pattern
 from treecrf.trees.tree import Tree
 from trees.search.random_trees import random_tree
 
@@ -42,7 +42,7 @@ def test_a_match_has_its_node_its_names_and_its_place():
 
 def test_several_trees_are_counted_together():
     trees = [TREE, Tree.parse("(TOP (NP (NN cat)))")]
-    assert Pattern("@NP << NN").count(trees) == Counts(matches=7, nodes=6, trees=2)
+    assert Pattern("@NP << NN").count(trees) == MatchCounts(matches=7, nodes=6, trees=2)
     assert Pattern("@NP << NN").count_by_tree(trees).tolist() == [6, 1]
-    assert Pattern("ADJP").count(trees) == Counts(0, 0, 0)
-    assert Pattern("NP").count([]) == Counts(0, 0, 0)
+    assert Pattern("ADJP").count(trees) == MatchCounts(0, 0, 0)
+    assert Pattern("NP").count([]) == MatchCounts(0, 0, 0)

@@ -1,15 +1,15 @@
 from treecrf.trees.search import Pattern
-from treecrf.trees.search.program import Kind, LabelMode
+from treecrf.trees.search.program import GoalKind, LabelMode
 
 
-def kinds(pattern: str) -> list[Kind]:
+def kinds(pattern: str) -> list[GoalKind]:
     return [goal.kind for goal in Pattern(pattern).program.goals]
 
 
 def test_a_conjunction_is_a_chain_of_goals():
     program = Pattern("NP < DT < NN=noun").program
     chain = [program.goals[program.start]]
-    while chain[-1].kind != Kind.EMIT:
+    while chain[-1].kind != GoalKind.EMIT:
         chain.append(program.goals[chain[-1].following])
     assert [program.labels[goal.label].text for goal in chain[:-1]] == ["NP", "DT", "NN"]
     assert program.names == ["noun"] and chain[2].name == 0
@@ -17,11 +17,11 @@ def test_a_conjunction_is_a_chain_of_goals():
 
 
 def test_negations_and_options_are_chains_of_their_own():
-    assert kinds("NP !< DT") == [Kind.EMIT, Kind.ACCEPT, Kind.NODE, Kind.NODE, Kind.NOT]
-    assert Kind.NOT_ALL in kinds("NP ![< DT < NN]")
-    assert Kind.FIRST in kinds("NP ?< DT=x")
-    assert {Kind.OPTIONAL, Kind.MARK} <= set(kinds("NP ?[< DT=x | < NN=y]"))
-    assert Kind.OR in kinds("NP [< DT | < NN]")
+    assert kinds("NP !< DT") == [GoalKind.EMIT, GoalKind.ACCEPT, GoalKind.NODE, GoalKind.NODE, GoalKind.NOT]
+    assert GoalKind.NOT_ALL in kinds("NP ![< DT < NN]")
+    assert GoalKind.FIRST in kinds("NP ?< DT=x")
+    assert {GoalKind.OPTIONAL, GoalKind.MARK} <= set(kinds("NP ?[< DT=x | < NN=y]"))
+    assert GoalKind.OR in kinds("NP [< DT | < NN]")
 
 
 def test_labels_variables_and_heads_are_collected_once():

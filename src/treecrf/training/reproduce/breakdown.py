@@ -7,7 +7,7 @@ from typing import Any
 from treecrf.trees.evalb import Rules, Score, Status, Summary
 from treecrf.trees.evalb.brackets import tree_brackets
 from treecrf.trees.evalb.match import Matcher
-from treecrf.trees.evalb.summary import Accuracy, Sentence, summarize
+from treecrf.trees.evalb.summary import Accuracy, SentenceScore, summarize
 from treecrf.trees.tree import Span, Tree
 
 WIDTHS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32), (33, 10_000))  # words, from and to
@@ -15,7 +15,7 @@ WIDTHS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32), (33, 10_000))  # wo
 
 def by_length(scores: Sequence[Score]) -> list[dict[str, Any]]:
     """F1 by sentence length, over all runs."""
-    groups: dict[tuple[int, int], list[Sentence]] = {}
+    groups: dict[tuple[int, int], list[SentenceScore]] = {}
     for score in scores:
         for sentence in score.sentences:
             first = (max(sentence.length, 1) - 1) // 10 * 10 + 1

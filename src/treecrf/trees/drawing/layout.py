@@ -78,14 +78,14 @@ def place_nodes(nodes: Sequence[Node], extents: Sequence[float], gap: float, lev
     return [middle - least for middle in offsets]
 
 
-class _Edge:
+class _OutlineEdge:
     """One edge of an outline, the root's level last; `shift` is added to every value."""
 
     def __init__(self, values: list[float], shift: float = 0.0) -> None:
         self.values = values
         self.shift = shift
 
-    def before(self, other: "_Edge") -> "_Edge":
+    def before(self, other: "_OutlineEdge") -> "_OutlineEdge":
         """This edge on its levels, the other edge below them; both must not be used afterwards."""
         shared = len(self.values)
         if shared >= len(other.values):
@@ -98,13 +98,13 @@ class _Edge:
 class _Outline:
     """The extent of a subtree to both sides of a point, for each level."""
 
-    def __init__(self, left: _Edge, right: _Edge) -> None:
+    def __init__(self, left: _OutlineEdge, right: _OutlineEdge) -> None:
         self.left = left
         self.right = right
 
     def copy(self) -> "_Outline":
         left, right = self.left, self.right
-        return _Outline(_Edge(left.values[:], left.shift), _Edge(right.values[:], right.shift))
+        return _Outline(_OutlineEdge(left.values[:], left.shift), _OutlineEdge(right.values[:], right.shift))
 
     def move(self, distance: float) -> None:
         self.left.shift += distance
@@ -154,7 +154,7 @@ def _positions(outlines: list[_Outline], gap: float) -> list[float]:
 
 def _join(outlines: list[_Outline], positions: list[float]) -> _Outline:
     if not outlines:
-        return _Outline(_Edge([]), _Edge([]))
+        return _Outline(_OutlineEdge([]), _OutlineEdge([]))
     row = outlines[0]
     for outline, position in zip(outlines[1:], positions[1:], strict=True):
         row = row.join(outline, position)

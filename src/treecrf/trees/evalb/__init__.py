@@ -14,7 +14,7 @@ and after lines with more closing than opening brackets; this package does not.
 from treecrf.trees.evalb.match import Counts, Status
 from treecrf.trees.evalb.rules import COLLINS, CTB, SPMRL, Rules, find_rules
 from treecrf.trees.evalb.score import Message, Score, evaluate, evaluate_lines
-from treecrf.trees.evalb.summary import Accuracy, Sentence, Summary
+from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
 
 __all__ = [
     "COLLINS",
@@ -25,7 +25,7 @@ __all__ = [
     "Message",
     "Rules",
     "Score",
-    "Sentence",
+    "SentenceScore",
     "Status",
     "Summary",
     "evaluate",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from treecrf.trees.bootstrap import Interval, percentile_interval, resampled_totals
 from treecrf.trees.evalb.match import Status
 from treecrf.trees.evalb.score import Score
-from treecrf.trees.evalb.summary import Sentence
+from treecrf.trees.evalb.summary import SentenceScore
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +78,7 @@ def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np
     return np.split(resampled_totals(counts, resamples, seed=seed).T, len(scores))
 
 
-def _counts(sentence: Sentence) -> list[int]:
+def _counts(sentence: SentenceScore) -> list[int]:
     counts = sentence.counts
     complete = counts.gold == counts.predicted == counts.matched
     values = [1, counts.gold, counts.predicted, counts.matched, counts.unlabeled, complete, counts.words, counts.tags]

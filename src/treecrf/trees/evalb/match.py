@@ -38,7 +38,7 @@ _NOTHING = Counts()
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class PairResult:
     """The result for a pair of trees: its counts, and the labels of the counted brackets."""
 
     status: Status
@@ -92,19 +92,19 @@ class Matcher:
             return len(tree.tags)
         return sum(tag not in uncounted for tag in tree.tags)
 
-    def compare(self, gold_tree: Brackets, predicted_tree: Brackets) -> Match:
+    def compare(self, gold_tree: Brackets, predicted_tree: Brackets) -> PairResult:
         """The result for a gold and a predicted tree."""
         faults = (*gold_tree.faults, *predicted_tree.faults)
         if not gold_tree.readable or not predicted_tree.readable:
-            return Match(Status.ERROR, faults=faults)
+            return PairResult(Status.ERROR, faults=faults)
         gold, predicted = self._filter(gold_tree), self._filter(predicted_tree)
         if not predicted.words:
-            return Match(Status.SKIP, faults=faults)
+            return PairResult(Status.SKIP, faults=faults)
         if len(gold.words) != len(predicted.words):
             self._reinsert_quotes(gold, predicted)
         difference = self._difference(gold.words, predicted.words)
         if difference:
-            return Match(Status.ERROR, faults=(*faults, difference))
+            return PairResult(Status.ERROR, faults=(*faults, difference))
         tags = _count_equal(gold.tags, predicted.tags, self._equal_labels)
         return self._score(self._spans(gold), self._spans(predicted), len(gold.words), tags, faults)
 
@@ -175,12 +175,14 @@ class Matcher:
         label = label.partition("-")[0].partition("=")[0]
         return None if label in self._deleted else label
 
-    def _score(self, gold: list[Span], predicted: list[Span], words: int, tags: int, faults: tuple[str, ...]) -> Match:
+    def _score(
+        self, gold: list[Span], predicted: list[Span], words: int, tags: int, faults: tuple[str, ...]
+    ) -> PairResult:
         recalled, correct, unlabeled = self._match(gold, predicted)
         crossing = _count_crossing(gold, predicted, words)
         counts = Counts(len(gold), len(predicted), len(recalled), unlabeled, crossing, words, tags)
         status = Status.ERROR if faults else Status.VALID
-        return Match(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
+        return PairResult(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
 
     def _match(self, gold: list[Span], predicted: list[Span]) -> tuple[list[str], list[str], int]:
         """The labels of matched brackets in the gold and in the predicted tree, and the number of unlabeled matches."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treecrf.trees.evalb.summary import Sentence, Summary
+from treecrf.trees.evalb.summary import SentenceScore, Summary
 
 if TYPE_CHECKING:
     from treecrf.trees.evalb.score import Score
@@ -36,7 +36,7 @@ def evalb_report(score: Score) -> str:
     )
 
 
-def _row(sentence: Sentence) -> str:
+def _row(sentence: SentenceScore) -> str:
     counts = sentence.counts
     recall = 100.0 * counts.matched / counts.gold if counts.gold else 0.0
     precision = 100.0 * counts.matched / counts.predicted if counts.predicted else 0.0

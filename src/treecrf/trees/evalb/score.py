@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from treecrf.trees.evalb import report
 from treecrf.trees.evalb.brackets import UNREADABLE, Brackets, read_brackets, tree_brackets
-from treecrf.trees.evalb.match import Match, Matcher, Status
+from treecrf.trees.evalb.match import Matcher, PairResult, Status
 from treecrf.trees.evalb.rules import COLLINS, Rules
-from treecrf.trees.evalb.summary import Accuracy, Sentence, Summary, summarize
+from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary, summarize
 from treecrf.trees.tree import Tree
 
 
@@ -35,7 +35,7 @@ class Score:
     """
 
     rules: Rules
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceScore, ...]
     labels: Mapping[str, Accuracy]
     messages: tuple[Message, ...] = ()
 
@@ -75,7 +75,7 @@ class Score:
 
     def by_length(self, step: int = 10) -> dict[tuple[int, int], Summary]:
         """Summaries by sentence length: (shortest, longest), both inclusive."""
-        groups: dict[int, list[Sentence]] = {}
+        groups: dict[int, list[SentenceScore]] = {}
         for sentence in self.sentences:
             groups.setdefault((max(sentence.length, 1) - 1) // step, []).append(sentence)
         return {(group * step + 1, (group + 1) * step): summarize(groups[group]) for group in sorted(groups)}
@@ -123,7 +123,7 @@ def evaluate_lines(
 
 def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Rules, use_gold_tags: bool) -> Score:
     matcher = Matcher(rules)
-    sentences: list[Sentence] = []
+    sentences: list[SentenceScore] = []
     messages: list[Message] = []
     labels = _LabelCounts()
     for number, (gold_tree, predicted_tree) in enumerate(zip_longest(gold, predicted), 1):
@@ -133,7 +133,7 @@ def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Ru
         if use_gold_tags and len(gold_tree.tags) == len(predicted_tree.tags):
             predicted_tree = replace(predicted_tree, tags=gold_tree.tags)
         match = matcher.compare(gold_tree, predicted_tree)
-        sentences.append(Sentence(number, matcher.length(gold_tree), match.status, match.counts))
+        sentences.append(SentenceScore(number, matcher.length(gold_tree), match.status, match.counts))
         messages += [Message(number, text) for text in match.faults]
         if match.status == Status.VALID:
             labels.add(match)
@@ -152,7 +152,7 @@ class _LabelCounts:
     def __init__(self) -> None:
         self._counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
 
-    def add(self, match: Match) -> None:
+    def add(self, match: PairResult) -> None:
         lists = match.gold, match.predicted, match.recalled, match.correct
         for counter, labels in zip(self._counts, lists, strict=True):
             counter.update(labels)

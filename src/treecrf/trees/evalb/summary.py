@@ -7,7 +7,7 @@ from typing import NamedTuple
 from treecrf.trees.evalb.match import Counts, Status
 
 
-class Sentence(NamedTuple):
+class SentenceScore(NamedTuple):
     """A sentence: its number, from 1, its length, its status and its counts."""
 
     number: int
@@ -95,7 +95,7 @@ class Summary:
         return _percent(self.tags, self.words)
 
 
-def summarize(sentences: Sequence[Sentence]) -> Summary:
+def summarize(sentences: Sequence[SentenceScore]) -> Summary:
     """Sums the counts of sentences."""
     statuses = [sentence.status for sentence in sentences]
     valid = [sentence.counts for sentence in sentences if sentence.status == Status.VALID]

@@ -4,7 +4,7 @@ from treecrf.trees.search.errors import PatternError, SurgeryError
 from treecrf.trees.search.expected_count import ExpectedCount
 from treecrf.trees.search.forest import Forest, read_forests
 from treecrf.trees.search.heads import CHINESE, COLLINS, HeadRules, head_positions
-from treecrf.trees.search.pattern import Counts, Match, Pattern
+from treecrf.trees.search.pattern import Match, MatchCounts, Pattern
 from treecrf.trees.search.phrases import Clause, clauses, noun_phrases, t_units
 from treecrf.trees.search.surgery import Surgery, apply_surgeries, read_surgeries
 from treecrf.trees.search.time_limit import time_limit
@@ -13,11 +13,11 @@ __all__ = [
     "CHINESE",
     "COLLINS",
     "Clause",
-    "Counts",
     "ExpectedCount",
     "Forest",
     "HeadRules",
     "Match",
+    "MatchCounts",
     "Pattern",
     "PatternError",
     "Surgery",

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from treecrf.trees.search import compiled
-from treecrf.trees.search.forest import Forest, Int32Array
+from treecrf.trees.search.forest import Forest
+from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.labels import Label, group_texts, label_test, matching_labels
 from treecrf.trees.search.naive import NodeMatch
 from treecrf.trees.search.program import Program

@@ -9,18 +9,16 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from treecrf.trees.search import compiled
-from treecrf.trees.search.heads import COLLINS, HeadRules, find_heads
+from treecrf.trees.search.heads import COLLINS, HeadRules, Int32Array, find_heads
 from treecrf.trees.search.labels import Label, basic_category
 from treecrf.trees.tree import Tree, build_unchecked, parse_trees, unescape
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import Source
 
-Int32Array = npt.NDArray[np.int32]
 # columns of int32: label ids, ends, parents, previous, last children and starts; and the labels
-FlatArrays = tuple[bytes, bytes, bytes, bytes, bytes, bytes, list[str]]
+FlatArrays = tuple[Any, ...]
 
 
 class Forest:
@@ -37,16 +35,11 @@ class Forest:
     """
 
     def __init__(self, trees: Iterable[Tree] | Tree, *, head_rules: HeadRules = COLLINS) -> None:
-        trees = [trees] if isinstance(trees, Tree) else list(trees)
-        self._set_columns(flatten(trees), head_rules)
+        self._set_columns(flatten([trees] if isinstance(trees, Tree) else list(trees)), head_rules)
 
     @classmethod
     def parse(cls, text: str, *, head_rules: HeadRules = COLLINS) -> "Forest":
-        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects.
-
-        >>> len(Forest.parse("(S (NN a)) (S (NN b))"))
-        2
-        """
+        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects."""
         columns = parse_columns(text)
         if columns is None:
             return cls(parse_trees(text), head_rules=head_rules)  # raises if the text has an error
@@ -77,9 +70,7 @@ class Forest:
     @cached_property
     def basic_ids(self) -> Int32Array:
         """The number of the basic category of each label."""
-        ids: dict[str, int] = {}
-        numbers = [ids.setdefault(basic_category(label), len(ids)) for label in self.labels]
-        return np.array(numbers, dtype=np.int32)
+        return _number([basic_category(label) for label in self.labels])[0]
 
     @cached_property
     def heads(self) -> Int32Array:
@@ -87,12 +78,11 @@ class Forest:
         return find_heads(self.label_ids, self.ends, self.labels, self.head_rules)
 
     @cached_property
-    def addresses(self) -> tuple[int, int, int, int, int, int, int, int, int]:
+    def addresses(self) -> tuple[int, ...]:
         """The numbers of nodes, trees and labels, and the addresses of the arrays, for the compiled matcher."""
         # the arrays stay alive as long as their addresses are remembered
         self._columns = (self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts)
-        a, b, c, d, e, f = (column.ctypes.data for column in self._columns)
-        return len(self.ends), len(self), len(self.labels), a, b, c, d, e, f
+        return len(self.ends), len(self), len(self.labels), *(column.ctypes.data for column in self._columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """The state without the addresses, which mean nothing in a copy or in another process."""
@@ -136,12 +126,16 @@ def parse_columns(text: str) -> FlatArrays | None:
     columns = compiled.matcher.parse(text.encode("utf-8", "surrogatepass")) if compiled.matcher else None
     if columns is None or not any("\\u{" in label for label in columns[-1]):
         return columns
-    # two spellings of a label get one id
     label_ids, *others, labels = columns
+    new_ids, new_labels = _number([unescape(label) for label in labels])  # two spellings of a label get one id
+    return new_ids[np.frombuffer(label_ids, dtype=np.int32)].tobytes(), *others, new_labels
+
+
+def _number(values: Iterable[str]) -> tuple[Int32Array, list[str]]:
+    """Numbers the distinct values, and returns the number of each value and the distinct values."""
     ids: dict[str, int] = {}
-    new_ids = np.array([ids.setdefault(unescape(label), len(ids)) for label in labels], dtype=np.int32)
-    a, b, c, d, e = others
-    return new_ids[np.frombuffer(label_ids, dtype=np.int32)].tobytes(), a, b, c, d, e, list(ids)
+    numbers = [ids.setdefault(value, len(ids)) for value in values]
+    return np.array(numbers, dtype=np.int32), list(ids)
 
 
 def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRules = COLLINS) -> Iterator[Forest]:
@@ -189,5 +183,4 @@ def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:
                 stack += [(child, position) for child in reversed(children)]
         starts.append(len(ends))
     columns = [label_ids, ends, parents, previous, last_children, starts]
-    a, b, c, d, e, f = (np.array(column, dtype=np.int32).tobytes() for column in columns)
-    return a, b, c, d, e, f, list(ids)
+    return *(np.array(column, dtype=np.int32).tobytes() for column in columns), list(ids)

@@ -212,13 +212,10 @@ class _Translator:
         assert match
         name = match[3] or match[4]
         is_negated = (match[1] == "P") != bool(match[2])
-        if name in _ASCII_CLASSES and not is_negated:
-            ranges = _ASCII_CLASSES[name]
-        elif name in _ASCII_CLASSES:
-            ranges = _complement(f"[{_ASCII_CLASSES[name]}]")
+        if name in _ASCII_CLASSES:
+            ranges = _complement(f"[{_ASCII_CLASSES[name]}]") if is_negated else _ASCII_CLASSES[name]
         else:
-            category = _UNICODE_NAMES.get(name, name.removeprefix("Is"))
-            ranges = _category_ranges(category, is_negated) or _script_ranges(category, is_negated)
+            ranges = _unicode_ranges(_UNICODE_NAMES.get(name, name.removeprefix("Is")), is_negated)
         if not ranges:
             raise RegexError(f"the property {match[0]} is not known", self.offset)
         self.offset = match.end()
@@ -277,9 +274,7 @@ class _ClassPart:
 
 def _intersection(parts: list[_ClassPart]) -> str:
     *others, last = [part.expression() for part in parts]
-    if not others:
-        return last
-    return f"(?:{''.join(f'(?={other})' for other in others)}{last})"
+    return f"(?:{''.join(f'(?={other})' for other in others)}{last})" if others else last
 
 
 @lru_cache(maxsize=1)
@@ -289,22 +284,19 @@ def _categories() -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _category_ranges(name: str, is_negated: bool) -> str:
-    """The characters of a Unicode category such as L or Lu, as the inside of a character class; "" if it is unknown."""
+def _unicode_ranges(name: str, is_negated: bool) -> str:
+    """The characters of a Unicode category such as L or Lu, or else the letters of a script such as Latin.
+
+    The result is the inside of a character class, or "" for an unknown name. A script is the first word of the names of
+    its letters.
+    """
     codes = [code for code, category in enumerate(_categories()) if category.startswith(name)]
-    if not codes or not is_negated:
-        return _ranges(codes)
-    return _ranges(sorted(set(range(sys.maxunicode + 1)).difference(codes)))
-
-
-@lru_cache(maxsize=16)
-def _script_ranges(name: str, is_negated: bool) -> str:
-    """The letters of a script such as Latin, by the first word of their names; "" if it is unknown."""
-    first_words = ("CJK UNIFIED ", "CJK COMPATIBILITY ") if name == "Han" else (f"{name.upper()} ",)
-    codes = [code for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "").startswith(first_words)]
-    if not codes or not is_negated:
-        return _ranges(codes)
-    return _ranges(sorted(set(range(sys.maxunicode + 1)).difference(codes)))
+    if not codes:
+        first_words = ("CJK UNIFIED ", "CJK COMPATIBILITY ") if name == "Han" else (f"{name.upper()} ",)
+        codes = [code for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "").startswith(first_words)]
+    if codes and is_negated:
+        codes = sorted(set(range(sys.maxunicode + 1)).difference(codes))
+    return _ranges(codes)
 
 
 @lru_cache(maxsize=64)
@@ -314,13 +306,6 @@ def _complement(character_class: str) -> str:
 
 
 def _ranges(codes: list[int]) -> str:
-    pieces: list[str] = []
-    start = previous = None
-    for code in [*codes, -1]:
-        if previous is not None and code == previous + 1:
-            previous = code
-            continue
-        if start is not None and previous is not None:
-            pieces.append(f"\\U{start:08x}-\\U{previous:08x}")
-        start = previous = code
-    return "".join(pieces)
+    starts = [code for before, code in zip([-2, *codes], codes, strict=False) if code != before + 1]
+    ends = [code for code, after in zip(codes, [*codes[1:], -1], strict=False) if after != code + 1]
+    return "".join(f"\\U{start:08x}-\\U{end:08x}" for start, end in zip(starts, ends, strict=True))

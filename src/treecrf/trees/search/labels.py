@@ -79,12 +79,10 @@ def label_test(label: Label) -> LabelTest:
         return _regex_test(label.text)
     if label.kind == "path_regex":
         return LabelTest(regex=compile_regex(label.text))
-    if label.kind == "path_literal":
-        return LabelTest(regex=compile_regex(f"^(?:{label.text})$"))
-    if label.kind != "literal":
+    if label.kind not in ("literal", "path_literal"):
         return LabelTest()
     words = _split(label.text)
-    if len(words) > MAX_ALTERNATIVES:
+    if label.kind == "path_literal" or len(words) > MAX_ALTERNATIVES:
         return LabelTest(regex=compile_regex(f"^(?:{label.text})$"))
     return LabelTest(literals=frozenset(words))
 
@@ -95,13 +93,11 @@ def _regex_test(text: str) -> LabelTest:
     if match := _ONE_WORD.fullmatch(text):
         return LabelTest(literals=frozenset([match[1] or match[2] or match[3]]))
     if match := _WORDS.fullmatch(text):
+        ignores_case = bool(match[1])
         words = _split(match[2].replace("\\", ""))
         if len(words) <= MAX_ALTERNATIVES:
-            ignores_case = bool(match[1])
-            return LabelTest(
-                literals=frozenset(word.lower() for word in words) if ignores_case else frozenset(words),
-                ignores_case=ignores_case,
-            )
+            literals = frozenset(word.lower() if ignores_case else word for word in words)
+            return LabelTest(literals=literals, ignores_case=ignores_case)
     if match := _PREFIXES.fullmatch(text):
         words = _split(match[1] or match[2])
         if len(words) <= MAX_ALTERNATIVES:

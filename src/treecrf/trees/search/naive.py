@@ -35,8 +35,7 @@ def find_matches(expression: Expression, forest: Forest) -> Iterator[NodeMatch]:
     labels = [forest.labels[index] for index in forest.label_ids.tolist()]
     columns = (forest.ends, forest.parents, forest.previous, forest.last_children, forest.heads)
     ends, parents, previous, last_children, heads = (column.tolist() for column in columns)
-    starts = forest.starts.tolist()
-    for start, end in pairwise(starts):
+    for start, end in pairwise(forest.starts.tolist()):
         matcher = _TreeMatcher(NodeArrays(ends, parents, previous, last_children, heads, start, end), labels)
         for node in range(start, end):
             for bindings in matcher.matches(expression, node, Bindings({}, {})):

@@ -8,7 +8,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from treecrf.trees.search import compiled, fast
-from treecrf.trees.search.forest import Forest, Int32Array
+from treecrf.trees.search.forest import Forest
+from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.naive import find_matches
 from treecrf.trees.search.program import Program
 from treecrf.trees.search.syntax import parse_pattern
@@ -17,7 +18,7 @@ from treecrf.trees.tree import Tree
 Trees = Tree | Iterable[Tree] | Forest
 
 
-class Counts(NamedTuple):
+class MatchCounts(NamedTuple):
     """The numbers of a pattern's matches, of the nodes it matches at, and of the trees with a match."""
 
     matches: int
@@ -46,9 +47,8 @@ class Match:
 
     def __getitem__(self, name: str) -> Tree | str:
         if name not in self.positions:
-            raise KeyError(
-                f"no node is named {name!r} in this match; the names are {', '.join(self.positions) or 'none'}"
-            )
+            names = ", ".join(self.positions) or "none"
+            raise KeyError(f"no node is named {name!r} in this match; the names are {names}")
         return self.forest.subtree(self.positions[name])
 
     @property
@@ -114,17 +114,17 @@ class Pattern:
         numbers = np.searchsorted(forest.starts, positions, side="right") - 1
         return np.bincount(numbers, minlength=len(forest)).astype(np.int32)
 
-    def count(self, trees: Trees) -> Counts:
+    def count(self, trees: Trees) -> MatchCounts:
         """Counts the matches, the nodes and the trees with a match.
 
         >>> Pattern("NP").count(Tree.parse("(NP (NP (NN cat)) (CC and) (NP (NN dog)))"))
-        Counts(matches=3, nodes=3, trees=1)
+        MatchCounts(matches=3, nodes=3, trees=1)
         """
         forest = _to_forest(trees)
         positions = self.positions(forest)
         nodes = _distinct_nodes(positions)
         numbers = np.searchsorted(forest.starts, nodes, side="right")
-        return Counts(len(positions), len(nodes), int(np.count_nonzero(np.diff(numbers, prepend=-1))))
+        return MatchCounts(len(positions), len(nodes), int(np.count_nonzero(np.diff(numbers, prepend=-1))))
 
 
 @lru_cache(maxsize=512)

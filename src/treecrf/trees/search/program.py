@@ -5,24 +5,22 @@ disjunction continue at the same goal. A match is complete at the goal EMIT. A n
 which ends at ACCEPT.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.labels import Label
 from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
 from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
 
-Int32Array = npt.NDArray[np.int32]
-
 _OPCODES = {symbol: number for number, symbol in enumerate(RELATIONS)}
 
 
-class Kind(IntEnum):
+class GoalKind(IntEnum):
     """Kinds of goals, numbered as in the compiled matcher."""
 
     EMIT = 0  # records a match
@@ -49,9 +47,9 @@ class LabelMode(IntEnum):
 
 @dataclass
 class Goal:
-    """A goal; the fields after `following` depend on its kind, and -1 means none."""
+    """A goal, with the fields in the order of the compiled matcher; -1 means none."""
 
-    kind: Kind
+    kind: GoalKind
     following: int = -1
     first: int = -1  # range of subgoals, for OR and NOT_ALL; the subgoal, for NOT, FIRST and OPTIONAL
     last: int = -1
@@ -65,16 +63,12 @@ class Goal:
     first_group: int = 0
     last_group: int = 0
 
-    def row(self) -> tuple[int, ...]:
-        fields = (self.kind, self.following, self.first, self.last, self.context, self.relation, self.number)
-        return (*fields, self.path, self.mode, self.label, self.name, self.first_group, self.last_group)
-
 
 class Program:
     """The goals of a pattern, its label tables, its names and its variables."""
 
     def __init__(self, expression: Expression) -> None:
-        self.goals = [Goal(Kind.EMIT), Goal(Kind.ACCEPT)]
+        self.goals = [Goal(GoalKind.EMIT), Goal(GoalKind.ACCEPT)]
         self.subgoals: list[int] = []
         self.labels: list[Label] = []
         self.groups: list[tuple[Label, int, int]] = []  # label, group number, number of the variable
@@ -87,7 +81,7 @@ class Program:
     @cached_property
     def _arrays(self) -> list[Int32Array]:
         """The goals, the subgoals and the variables of the groups."""
-        rows = [goal.row() for goal in self.goals]
+        rows = [astuple(goal) for goal in self.goals]
         variables = [variable for *_, variable in self.groups]
         return [np.array(values, dtype=np.int32) for values in (rows, self.subgoals, variables)]
 
@@ -109,19 +103,19 @@ class Program:
         if not expression.is_optional:
             return self._compile_positive(expression, context, following)
         if isinstance(expression, NodePattern):
-            subgoal = self._compile_positive(expression, context, int(Kind.ACCEPT))
-            return self._add(Goal(Kind.FIRST, following, first=subgoal))
-        goal = self._add(Goal(Kind.OPTIONAL, following))
-        mark = self._add(Goal(Kind.MARK, following, first=goal))
+            subgoal = self._compile_positive(expression, context, int(GoalKind.ACCEPT))
+            return self._add(Goal(GoalKind.FIRST, following, first=subgoal))
+        goal = self._add(Goal(GoalKind.OPTIONAL, following))
+        mark = self._add(Goal(GoalKind.MARK, following, first=goal))
         self.goals[goal].first = self._compile_positive(expression, context, mark)
         return goal
 
     def _compile_negation(self, expression: Expression, context: int, following: int) -> int:
         if isinstance(expression, Coordination) and expression.kind == "and":
-            goals = [self._compile(child, context, int(Kind.ACCEPT)) for child in expression.children]
-            return self._add(Goal(Kind.NOT_ALL, following, *self._add_subgoals(goals)))
-        subgoal = self._compile_positive(expression, context, int(Kind.ACCEPT))
-        return self._add(Goal(Kind.NOT, following, first=subgoal))
+            goals = [self._compile(child, context, int(GoalKind.ACCEPT)) for child in expression.children]
+            return self._add(Goal(GoalKind.NOT_ALL, following, *self._add_subgoals(goals)))
+        subgoal = self._compile_positive(expression, context, int(GoalKind.ACCEPT))
+        return self._add(Goal(GoalKind.NOT, following, first=subgoal))
 
     def _compile_positive(self, expression: Expression, context: int, following: int) -> int:
         if isinstance(expression, NodePattern):
@@ -131,7 +125,7 @@ class Program:
                 following = self._compile(child, context, following)
             return following
         goals = [self._compile(child, context, following) for child in expression.children]
-        return self._add(Goal(Kind.OR, following, *self._add_subgoals(goals)))
+        return self._add(Goal(GoalKind.OR, following, *self._add_subgoals(goals)))
 
     def _add_subgoals(self, goals: list[int]) -> tuple[int, int]:
         first = len(self.subgoals)
@@ -140,7 +134,8 @@ class Program:
 
     def _compile_node(self, pattern: NodePattern, context: int, following: int) -> int:
         relation = pattern.relation
-        goal = Goal(Kind.NODE, following, context=context, relation=_OPCODES[relation.symbol], number=relation.number)
+        opcode = _OPCODES[relation.symbol]
+        goal = Goal(GoalKind.NODE, following, context=context, relation=opcode, number=relation.number)
         self.uses_heads |= relation.symbol in HEAD_RELATIONS
         if relation.path is not None:
             goal.path = _index(self.labels, relation.path)

@@ -35,7 +35,7 @@ _KINDS = [
     ("regex", re.compile(r"/(?:\\/|[^\n\r/])*/")),
     ("mark", re.compile(r"[()\[\]{};|&!?@#%=~]")),
 ]
-_SPACE = re.compile(r"\s*")
+_NO_SPACE = re.compile(r"\S")
 # a pattern that was pasted from a web page may contain these
 _HINTS = {"_": "a label of any kind is '__'", "/": "a regular expression ends with a second '/'"}
 
@@ -106,19 +106,14 @@ def read_tokens(pattern: str) -> list[PatternToken]:
     ['NP|VP', '<-', '2', '(', '__', '$+', '/^V/', '=', 'v', ')', '']
     """
     tokens: list[PatternToken] = []
-    offset = _skip_space(pattern, 0)
-    while offset < len(pattern):
+    offset = 0
+    while start := _NO_SPACE.search(pattern, offset):
+        offset = start.start()
         matches = [(kind, match) for kind, regex in _KINDS if (match := regex.match(pattern, offset))]
         if not matches:
             hint = _HINTS.get(pattern[offset], "put a label with such characters into a regular expression: /.../")
             raise PatternError(f"{pattern[offset]!r} cannot start a label or a relation; {hint}", pattern, offset)
         kind, match = max(matches, key=lambda pair: pair[1].end())
         tokens.append(PatternToken(match[0] if kind == "mark" else kind, match[0], offset))
-        offset = _skip_space(pattern, match.end())
+        offset = match.end()
     return [*tokens, PatternToken("end", "", len(pattern.rstrip()))]
-
-
-def _skip_space(pattern: str, offset: int) -> int:
-    match = _SPACE.match(pattern, offset)
-    assert match
-    return match.end()
