@@ -53,7 +53,7 @@ sanitize: $(DEVELOPMENT)
 		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SET sh -c 'build/compare_kernels scalar SET 3500 || [ $$? -eq 3 ]'
 	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/network/runtime/random_calls.py 2500 SEED build/sanitize/src'
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
-		tests/parser/decoding/test_grammar.py tests/network/runtime tests/trees/search
+		tests/parser/decoding/test_label_grammar.py tests/parser/decoding/test_expected_f1.py tests/network/runtime tests/trees/search
 
 # the adversarial tests with many more examples, attacks on a server with their times and its memory, and killed,
 # concurrent and changed runs of parsing and training

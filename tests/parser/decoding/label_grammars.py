@@ -1,0 +1,38 @@
+"""A small grammar over labels and tags."""
+
+from treecrf.parser.decoding import ExpectedF1
+from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.label_grammar import LabelGrammar
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.well_formed import count_productions
+
+TREES = [
+    "(TOP (S (NP (DT the) (NN cat)) (VP (VB saw) (NP (DT a) (NN dog)))))",
+    "(TOP (S (NP (NN cat)) (VP (VB sat))))",
+    "(TOP (NP (NP (NN cat)) (NP (DT a) (NN dog))))",
+    "(TOP (S (VP (VB sit)) (NP (NN cat))))",
+    "(TOP (NN cat) (VB sat))",
+]
+
+
+COUNTS = count_productions(list(map(Tree.parse, TREES)))
+
+
+LABELS = ("S", "NP", "(NP)", "S VP", "VP", "")
+
+
+TAGS = ("DT", "NN", "VB")
+
+
+LENGTHS = [7, 1, 12, 3, 2, 20]
+
+
+def make_label_grammar(grammar: Grammar, weight: float) -> LabelGrammar:
+    return LabelGrammar(grammar, LABELS, TAGS, root="TOP", empty_label=2, weight=weight)
+
+
+def with_grammar(grammar: Grammar | None, threshold: float = 0.3) -> ExpectedF1:
+    utility = ExpectedF1.for_labels(LabelSet(LABELS), threshold)
+    label_grammar_ = None if grammar is None else make_label_grammar(grammar, 0.05)
+    return ExpectedF1.for_labels(LabelSet(LABELS), threshold, label_grammar_) if grammar else utility

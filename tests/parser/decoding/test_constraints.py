@@ -1,0 +1,94 @@
+"""Constraints against the enumeration of all trees that satisfy them."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parser.decoding.analyses import analyze, check, constrain, few_derivations, few_scores, satisfies
+from parser.decoding.random_scores import (
+    LABELS,
+    LOSSES,
+    log_sum,
+    random_scores,
+)
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
+from treecrf.trees.tree import Span
+from treecrf.trees.treebank.binarize import LabelSet
+
+constituent = st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from([None, "S", "NP", "VP", "TOP"])).filter(
+    lambda span: span[0] < span[1]
+)
+
+
+constraints = st.builds(Constraints, st.lists(constituent, max_size=2), st.lists(constituent, max_size=3))
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(LOSSES), st.sampled_from([1, 3]), constraints, st.booleans())
+def test_constraints_condition_the_distribution(loss: str, length: int, constraint: Constraints, mbr: bool) -> None:
+    scores, all_derivations = few_scores(loss, length), few_derivations(loss, length)
+    left = {tree: totals for tree, totals in all_derivations.items() if satisfies(tree, constraint)}
+    if any(end > length for _, end, _ in (*constraint.require, *constraint.forbid)) or not left:
+        with pytest.raises(ImpossibleError, match=r"sentence 0: .*\b(require|forbid) .* over words\[\d:\d\]"):
+            constrain(scores, constraint)
+        return
+    given_constraints = constrain(scores, constraint)
+    analysis = analyze(given_constraints, k=10, mbr=mbr)
+    assert satisfies(analysis.tree, constraint)
+    check(analysis, left)
+    drop = BracketDistribution.of(given_constraints).log_z - BracketDistribution.of(scores).log_z
+    assert drop.item() == pytest.approx(log_sum(left) - log_sum(all_derivations), abs=1e-3)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 0.9])
+def test_every_constituent_of_a_tree_may_be_required_and_all_but_the_root_forbidden(threshold: float) -> None:
+    scores = random_scores([9], labels=len(LABELS), seed=5)
+    tree = analyze(scores, threshold=threshold).tree
+    required = constrain(scores, Constraints(require=tree.spans()))
+    assert {*analyze(required, threshold=threshold).tree.spans()} >= {*tree.spans()}
+    for span in tree.spans()[1:]:
+        without = constrain(scores, Constraints(forbid=[span]))
+        assert span not in analyze(without, threshold=threshold).tree.spans()
+
+
+def constrained(require: object = (), forbid: object = ()) -> Callable[[], object]:
+    scores = random_scores([2, 3], labels=len(LABELS))
+    return lambda: constrain(scores, None, Constraints(require=require, forbid=forbid))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (constrained([(0, 4)]), r"sentence 1: require a constituent over words\[0:4\] .* of 3 words"),
+        (constrained([(2, 2)]), r"require a constituent over words\[2:2\] .* expected 0 <= start < end <= 3"),
+        (constrained(forbid=[(-1, 2, "NP")]), r"forbid NP over words\[-1:2\]"),
+        (constrained([(0, 2, "XP")]), r"require XP over .*no such label; expected one of NP, S, TOP, VP"),
+        (constrained([(0, 2), (1, 3, "NP")]), r"words\[0:2\] and NP over words\[1:3\]: these cross"),
+        (constrained([(0, 2, "NP")], [(0, 2)]), r"require NP over .* and forbid a constituent over .*no label"),
+        (constrained(forbid=[(0, 3)]), r"forbid a constituent over words\[0:3\]: no label"),
+        (constrained([(1, 2, "TOP")]), r"require TOP over words\[1:2\]: no label"),
+        (constrained([(0,)]), r"require contains \(0,\); expected \(start, end\)"),
+        (constrained(forbid=[(0, 1.0)]), "forbid contains"),
+        (constrained([(0, 1, "")]), "require contains"),
+        (constrained(["NP"]), "require contains 'NP'"),
+    ],
+)
+def test_impossible_constraints_are_errors(ask: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+def test_without_labels_of_parts_a_forbidden_constituent_is_no_span() -> None:
+    labels = LabelSet(["NP"])  # a single label: every span is an NP
+    scores = random_scores([3], labels=1)
+
+    def spans_without(*forbidden: tuple[int, ...]) -> list[Span]:
+        return analyze(constrain(scores, Constraints(forbid=forbidden), labels=labels), labels=labels).tree.spans()
+
+    assert (1, 3, "NP") in spans_without((0, 2))
+    assert (0, 2, "NP") in spans_without((1, 3))
+    with pytest.raises(ImpossibleError, match=r"forbid a .*\[0:2\], forbid NP over words\[1:3\]: no tree is left"):
+        spans_without((0, 2), (1, 3, "NP"))

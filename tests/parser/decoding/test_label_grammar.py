@@ -1,0 +1,164 @@
+"""The trees of maximal utility under a grammar against the enumeration of all trees."""
+
+import os
+from collections.abc import Iterator
+from itertools import combinations
+from threading import Event
+
+import numpy as np
+import pytest
+
+from parser.decoding.decoded import to_torch
+from parser.decoding.label_grammars import COUNTS, LABELS, LENGTHS, TAGS, make_label_grammar, with_grammar
+from parser.decoding.random_scores import random_scores, select_sentence
+from treecrf import threads
+from treecrf.parser.decoding import decode, label_grammar
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.candidates import find_candidates
+from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.device_decode import decode_on_device
+from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
+
+
+@pytest.fixture(scope="module")
+def grammar() -> Grammar:
+    return Grammar(COUNTS)
+
+
+def random_candidates(generator: np.random.Generator, length: int) -> CandidateSpans:
+    cells = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
+    spans = [cell for cell in cells if cell == (0, length) or generator.random() < 0.6]
+    chosen = [generator.choice([0, 1, 3, 4], 2, replace=False) for _ in spans]
+    has_free_root = generator.random() < 0.5
+    if has_free_root:
+        place = spans.index((0, length))
+        del spans[place], chosen[place]
+    labels = np.array(chosen, np.int64).reshape(-1, 2)
+    labels[generator.random(labels.shape) < 0.2] = NO_LABEL
+    if not has_free_root:
+        labels[spans.index((0, length)), 0] = 1
+    return CandidateSpans(
+        lengths=np.array([length]),
+        tags=generator.integers(0, 3, length),
+        size=length + 1,
+        cells=np.array([start * (length + 1) + end for start, end in spans], np.int64),
+        labels=labels,
+        utility=generator.normal(0, 0.5, labels.shape).astype(np.float32),
+        sentence_labels=np.array([2 if has_free_root else NO_LABEL]),
+    )
+
+
+def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
+    """Every set of candidates that is a tree, and the sum of its utilities."""
+    length = int(candidates.lengths[0])
+    choices = [
+        (Span(cell // (length + 1), cell % (length + 1), LABELS[label]), float(utility))
+        for cell, labels, utilities in zip(candidates.cells.tolist(), *candidates[4:6], strict=True)
+        for label, utility in zip(labels.tolist(), utilities.tolist(), strict=True)
+        if label != NO_LABEL
+    ]
+    for count in range(len(choices) + 1):
+        for subset in combinations(choices, count):
+            spans = [span for span, _ in subset]
+            if len({span[:2] for span in spans}) < count or any(
+                a.start < b.start < a.end < b.end or b.start < a.start < b.end < a.end
+                for a, b in combinations(spans, 2)
+            ):
+                continue
+            if candidates.sentence_labels[0] != NO_LABEL or (0, length) in {span[:2] for span in spans}:
+                yield spans, sum(utility for _, utility in subset)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
+def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight: float) -> None:
+    label_grammar_ = make_label_grammar(grammar, weight)
+    generator = np.random.default_rng(1)
+    for length in [1, 2, 2, 3, 3, 3, 3, 4, 4]:
+        candidates = random_candidates(generator, length)
+        leaves = [Tree(TAGS[tag], (f"w{place}",)) for place, tag in enumerate(candidates.tags)]
+        utilities = {
+            from_spans(spans, leaves): utility + weight * grammar.log_prob(from_spans(spans, leaves))
+            for spans, utility in all_trees(candidates)
+        }
+        for spans in (label_grammar_.best_trees(candidates), label_grammar_.best_trees_in_python(candidates)):
+            names = [LABELS[label] for label in spans.labels.tolist()]
+            tree = from_spans(map(Span, spans.starts.tolist(), spans.ends.tolist(), names), leaves)
+            assert len(names) == 2 * length - 1
+            assert utilities[tree] == pytest.approx(max(utilities.values()), abs=1e-9)
+
+
+def as_lists(arrays) -> list[list[int]]:
+    return [array.tolist() for array in arrays]
+
+
+def test_a_sentence_has_the_same_tree_alone_in_a_batch_and_in_python(grammar: Grammar) -> None:
+    scores = random_scores(LENGTHS, labels=len(LABELS), tags=3, seed=3)
+    expected_f1 = with_grammar(grammar)
+    decoded = decode(scores, expected_f1=expected_f1)
+    alone = [decode(select_sentence(scores, k), expected_f1=expected_f1) for k in range(len(LENGTHS))]
+    for name in ("starts", "ends", "labels", "tags"):
+        np.testing.assert_array_equal(np.concatenate([getattr(x, name) for x in alone]), getattr(decoded, name))
+    assert expected_f1.grammar is not None
+    candidates = find_candidates(scores, BracketDistribution.of(scores).marginals, expected_f1)
+    assert as_lists(expected_f1.grammar.best_trees(candidates)) == as_lists(
+        expected_f1.grammar.best_trees_in_python(candidates)
+    )
+
+
+def test_threads_that_are_busy_leave_no_sentence_out(grammar: Grammar, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores, expected_f1 = random_scores([4] * 40, labels=len(LABELS), tags=3, seed=5), with_grammar(grammar)
+    expected = decode(scores, expected_f1=expected_f1)
+    monkeypatch.setattr(threads, "_chosen_count", 2)
+    end = Event()
+    for _ in range(os.cpu_count() or 1):
+        threads._kernel_pool().submit(end.wait)
+    try:
+        decoded = decode(scores, expected_f1=expected_f1)
+    finally:
+        end.set()
+    for name in ("starts", "ends", "labels", "tags"):
+        np.testing.assert_array_equal(getattr(decoded, name), getattr(expected, name))
+
+
+def test_spans_are_sorted_and_make_a_binary_tree(grammar: Grammar) -> None:
+    decoded = decode(random_scores(LENGTHS, labels=len(LABELS), tags=3, seed=4), expected_f1=with_grammar(grammar))
+    first = 0
+    for length in LENGTHS:
+        spans = list(zip(decoded.starts, decoded.ends, strict=True))[first : first + 2 * length - 1]
+        assert spans == sorted(set(spans)) and (0, length) in spans
+        first += 2 * length - 1
+
+
+def test_required_and_forbidden_constituents_are_respected(grammar: Grammar) -> None:
+    scores = random_scores([6], labels=len(LABELS), tags=3, seed=6)
+    constraints = Constraints(require=[(1, 4, "NP"), (2, 4)], forbid=[(0, 6, "S")])
+    constrained = apply_constraints(scores, [constraints], LabelSet(LABELS), "TOP", numbers=[1])
+    decoded = decode(constrained, expected_f1=with_grammar(grammar))
+    spans = {(s, e): LABELS[k] for s, e, k in zip(decoded.starts, decoded.ends, decoded.labels.tolist(), strict=True)}
+    assert spans[1, 4] == "NP" and spans[2, 4] in ("S", "NP", "S VP", "VP") and "S" not in spans[0, 6]
+
+
+def test_without_tags_the_grammar_is_not_used(grammar: Grammar) -> None:
+    scores = random_scores(LENGTHS, labels=len(LABELS), seed=7)
+    with_it, without = (decode(scores, expected_f1=with_grammar(g)) for g in (grammar, None))
+    assert with_it.labels.tolist() == without.labels.tolist()
+
+
+def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
+    if not label_grammar.available:
+        pytest.skip("the compiled search is not built")
+    candidates = random_candidates(np.random.default_rng(2), 3)
+    with pytest.raises(ValueError, match="cell 0 is 9, which is out of range"):  # from the third word to the second
+        make_label_grammar(grammar, 1.0).best_trees(candidates._replace(cells=candidates.cells * 0 + 9))
+
+
+@pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
+def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(grammar: Grammar, loss: str) -> None:
+    scores = random_scores(LENGTHS, labels=len(LABELS), loss=loss, tags=3, seed=8)
+    expected = decode(scores, expected_f1=with_grammar(grammar))
+    actual = decode_on_device(to_torch(scores), expected_f1=with_grammar(grammar))()
+    for name in ("starts", "ends", "labels", "tags"):
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))

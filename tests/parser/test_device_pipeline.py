@@ -1,0 +1,112 @@
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.network.data.batch import Batch
+from treecrf.network.nn import SpanModel
+from treecrf.parser import Parser
+from treecrf.parser.device_pipeline import DeviceDecoder
+from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.parser.pipeline import BatchDecoder
+from treecrf.trees.treebank.well_formed import count_productions
+
+TREES = toy_trees(40, seed=3)
+
+
+SENTENCES = [tree.words for tree in TREES]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return random_parser(TREES)
+
+
+def device_decoder(parser: Parser) -> DeviceDecoder:
+    """The decoder of a GPU, with the parser's network on its own device."""
+    host_decoder = BatchDecoder(scorer=parser.batch_scorer, mbr=True, expected_f1=parser.expected_f1)
+    return DeviceDecoder(model=parser.model, host_decoder=host_decoder)
+
+
+@pytest.mark.parametrize("tag_head", [False, True])
+def test_a_batch_that_does_not_fit_into_memory_is_parsed_in_halves(
+    tag_head: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = random_parser(TREES, tag_head=tag_head)
+    expected = list(parser.parse_many(SENTENCES))
+    score, sizes = SpanModel.score_on_device, []
+
+    def with_little_memory(self: SpanModel, batch: Batch) -> object:
+        sizes.append(batch.size)
+        if batch.size > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return score(self, batch)
+
+    monkeypatch.setattr(SpanModel, "score_on_device", with_little_memory)
+    decoder = device_decoder(parser)
+    window = parser.reader.window(SENTENCES)
+    assert list(parser._build_trees(window, decoder(window)())) == expected
+    assert max(sizes) > 6
+
+
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}, {"loss": "one-stage-margin"}])
+@pytest.mark.parametrize("threshold", [0.0, 0.4])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+@pytest.mark.parametrize("part", ["span_scorer", "label_scorer"])
+def test_scores_of_a_gpu_that_are_not_finite_are_an_error(
+    model: dict[str, object], threshold: float, value: float, part: str
+) -> None:
+    parser = random_parser(TREES, **model)
+    parser.f1_threshold = threshold
+    parser.productions = count_productions(TREES)
+    window = parser.reader.window(SENTENCES[:5])
+    decoder = device_decoder(parser)
+    trees = list(parser._build_trees(window, decoder(window)()))
+    assert trees == list(parser.parse_many(SENTENCES[:5]))
+    if scorer := getattr(parser.model, part):
+        with torch.no_grad():
+            scorer.weight[..., -1, -1] = value
+        pending = decoder(window)  # the device is not synchronized
+        with pytest.raises(ValueError, match="the model computes scores that are not finite numbers"):
+            pending()
+        with pytest.raises(ValueError, match="the model computes scores that are not finite numbers"):
+            list(parser.parse_many(SENTENCES[:5]))
+
+
+def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    parser = random_parser(TREES)
+
+    def without_memory(self: SpanModel, batch: Batch) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(SpanModel, "score_on_device", without_memory)
+    decoder = device_decoder(parser)
+    with pytest.raises(
+        ValueError, match=r"a sentence of 3 words does not fit into the GPU's memory; parse it on a CPU"
+    ):
+        decoder(parser.reader.window([["a", "b", "c"]]))
+
+
+@pytest.mark.parametrize("prefetch", [0, 1, 2, 50])
+def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, prefetch: int) -> None:
+    expected = list(parser.parse_many(SENTENCES))
+    batching = replace(DEFAULT_BATCHING["cuda"], prefetch=prefetch, batch_words=30)
+    windows = [parser.reader.window(words) for words in ([], SENTENCES[:5], [], SENTENCES[5:])]
+    decoded = device_decoder(parser).decode_windows(enumerate(windows), parser._build_trees, batching)
+    assert list(decoded) == list(enumerate([[], expected[:5], [], expected[5:]]))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-crf"}])
+def test_batches_do_not_synchronize_the_device(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.model.cuda()
+    expected = list(parser.brackets_many(SENTENCES, batch_words=50))  # compiles kernels, and may synchronize
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
