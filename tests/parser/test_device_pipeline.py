@@ -1,15 +1,18 @@
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.network.data.batch import Batch
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
-from treecrf.parser.device_pipeline import DeviceDecoder
+from treecrf.parser.device_pipeline import DeviceDecoder, prefetch
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.parser.pipeline import BatchDecoder
 from treecrf.trees.treebank.well_formed import count_productions
@@ -90,10 +93,10 @@ def test_a_sentence_that_does_not_fit_into_memory_is_an_error_that_says_so(monke
         decoder(parser.reader.window([["a", "b", "c"]]))
 
 
-@pytest.mark.parametrize("prefetch", [0, 1, 2, 50])
-def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, prefetch: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 2, 50])
+def test_batches_of_a_gpu_may_be_prefetched(parser: Parser, count: int) -> None:
     expected = list(parser.parse_many(SENTENCES))
-    batching = replace(DEFAULT_BATCHING["cuda"], prefetch=prefetch, batch_words=30)
+    batching = replace(DEFAULT_BATCHING["cuda"], prefetch=count, batch_words=30)
     windows = [parser.reader.window(words) for words in ([], SENTENCES[:5], [], SENTENCES[5:])]
     decoded = device_decoder(parser).decode_windows(enumerate(windows), parser._build_trees, batching)
     assert list(decoded) == list(enumerate([[], expected[:5], [], expected[5:]]))
@@ -110,3 +113,19 @@ def test_batches_do_not_synchronize_the_device(model: dict[str, object]) -> None
         assert list(parser.brackets_many(SENTENCES, batch_words=50)) == expected
     finally:
         torch.cuda.set_sync_debug_mode("default")
+
+
+@given(st.integers(0, 9), st.integers(0, 5))
+def test_prefetch_keeps_the_order_and_runs_ahead(number: int, count: int) -> None:
+    computed: list[int] = []
+
+    def compute() -> Iterator[int]:
+        for item in range(number):
+            computed.append(item)
+            yield item
+
+    items = []
+    for item in prefetch(compute(), count):
+        assert len(computed) == min(number, item + 1 + count)
+        items.append(item)
+    assert items == list(range(number))

@@ -1,36 +1,16 @@
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, repeat
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus.options import ParseOptions
 from treecrf.network.data.bucketing import Budget
-from treecrf.parser.device_pipeline import prefetch
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
 from treecrf.text import tokenize
 
 READER = SentenceReader(language="en", needs_tags=False)
-
-
-@given(st.integers(0, 9), st.integers(0, 5))
-def test_prefetch_keeps_the_order_and_runs_ahead(number: int, count: int) -> None:
-    computed: list[int] = []
-
-    def compute() -> Iterator[int]:
-        for item in range(number):
-            computed.append(item)
-            yield item
-
-    items = []
-    for item in prefetch(compute(), count):
-        assert len(computed) == min(number, item + 1 + count)
-        items.append(item)
-    assert items == list(range(number))
 
 
 def test_windows_are_read_on_demand() -> None:

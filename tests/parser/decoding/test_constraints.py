@@ -1,7 +1,9 @@
 """Constraints against the enumeration of all trees that satisfy them."""
 
 from collections.abc import Callable
+from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,3 +94,37 @@ def test_without_labels_of_parts_a_forbidden_constituent_is_no_span() -> None:
     assert (0, 2, "NP") in spans_without((1, 3))
     with pytest.raises(ImpossibleError, match=r"forbid a .*\[0:2\], forbid NP over words\[1:3\]: no tree is left"):
         spans_without((0, 2), (1, 3, "NP"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "do_cross"),
+    [
+        ((0, 2), (1, 3), True),
+        ((1, 3), (0, 2), True),
+        ((0, 3), (2, 4), True),
+        ((0, 2), (2, 4), False),  # side by side
+        ((2, 4), (0, 2), False),
+        ((0, 3), (1, 3), False),  # one inside the other, with a common end
+        ((0, 3), (0, 2), False),
+        ((0, 4), (1, 3), False),
+        ((1, 2), (1, 2), False),
+    ],
+)
+def test_required_constituents_cross_if_each_has_a_word_that_the_other_lacks_and_one_in_common(
+    first: tuple[int, int], second: tuple[int, int], do_cross: bool
+) -> None:
+    constraint = Constraints(require=[first, second])
+    scores = random_scores([4], labels=len(LABELS))
+    if do_cross:
+        with pytest.raises(ImpossibleError, match="these cross, and no tree has both"):
+            constrain(scores, constraint)
+    else:
+        assert satisfies(analyze(constrain(scores, constraint)).tree, constraint)
+
+
+def test_a_required_constituent_forbids_exactly_the_spans_that_cross_it() -> None:
+    size = 7
+    spans = constrain(random_scores([size - 1], labels=len(LABELS)), Constraints(require=[(2, 4)])).spans[0]
+    for start, end in combinations(range(size), 2):
+        does_cross = start < 2 < end < 4 or 2 < start < 4 < end
+        assert (spans[start, end] == -np.inf) == does_cross

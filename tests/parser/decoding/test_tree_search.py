@@ -1,7 +1,9 @@
 """The k most probable trees against the enumeration of all trees."""
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from parser.decoding.analyses import analyze
@@ -11,6 +13,10 @@ from parser.decoding.random_scores import (
     random_scores,
     tree_probabilities,
 )
+from treecrf.chart import inside
+from treecrf.parser.decoding import tree_search
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.label_chart import LabelChart
 from treecrf.trees.treebank.binarize import LabelSet
 
 
@@ -52,3 +58,55 @@ def test_a_search_that_reaches_its_limit_gives_a_beam(monkeypatch: pytest.Monkey
     monkeypatch.setattr("treecrf.parser.decoding.tree_search._MAX_SUBSETS_PER_TREE", 0)
     beam = analyze(scores, k=3)
     assert not beam.alternatives_exact and len(beam.alternatives) == 3
+
+
+def log_sum(chart: LabelChart, subset: tree_search._Subset) -> float:
+    """The exact bound on the log-probabilities of a subset's trees."""
+    _, log_sums = inside(np.maximum(subset.labeled, subset.free)[None], np.array([chart.length]))
+    return float(log_sums[0]) - chart.log_z
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_of_parts_are_never_too_low_and_tight_for_most_first_parts(scale: float, seed: int) -> None:
+    scores = random_scores([7], labels=len(LABELS), seed=seed, scale=scale)
+    chart = LabelChart(scores, BracketDistribution.of(scores), 0, LabelSet(LABELS), choices=30)
+    search = tree_search._Search(chart, 30)
+    checked: set[int] = set()
+    tight = 0
+    for _ in range(4):
+        for _, _, division, _ in search._queue:
+            if id(division) in checked:
+                continue
+            checked.add(id(division))
+            exact = [log_sum(chart, division.part(chart, place)) for place in range(len(division.bounds))]
+            assert all(division.bounds >= np.array(exact))
+            first = division.starts[0], division.ends[0]
+            if division.is_constituent[0] or division.subset.labeled[first] <= division.subset.free[first]:
+                assert division.bounds[0] == pytest.approx(exact[0], abs=1e-5)
+                tight += 1
+            assert (np.diff(division.bounds) <= 0).all()
+        search.step()
+    assert len(checked) > 10 and tight > 5
+
+
+@pytest.mark.parametrize(("length", "limit"), [(30, 1052), (50, 1052), (100, 134)])
+def test_the_limit_on_the_work_decreases_with_the_cube_of_the_length(
+    length: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed = []
+
+    class EndlessSearch:
+        is_complete = False
+        computed = 0
+
+        def __init__(self, chart: LabelChart, k: int) -> None:
+            computed.append(self)
+            self.log_probs = {(): 0.0}
+
+        def step(self) -> None:
+            self.computed += 1
+
+    monkeypatch.setattr(tree_search, "_Search", EndlessSearch)
+    ranking = tree_search.rank_trees(SimpleNamespace(length=length), 1)  # type: ignore[arg-type]
+    assert not ranking.is_exact and computed[0].computed == limit
