@@ -13,16 +13,16 @@ PICTOGRAPHS = "\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 SUPERSCRIPTS = "⁰¹²³⁴-⁹"
 FOOTNOTE_MARK = rf"(?:[{SUPERSCRIPTS}*†‡]|\[\d{{1,3}}(?:[,–-]\d{{1,3}})*\])"
 
-_MAX_WORD = 24  # characters before a stop that decide about it
+MAX_WORD = 24  # characters before a stop that decide about it
 # A run of stops and closing marks. The pattern has no condition on what follows, so that each character is read once.
 _STOP = re.compile(r"""[.!?…。！？؟][.!?…。！？؟"”’»')\]}]*""")
 _MARKS = re.compile(
     rf"(?:{FOOTNOTE_MARK}|[^\S\r\n]\[\d{{1,3}}\])*(?:[^\S\r\n]*[{PICTOGRAPHS}\U0001f3fb-\U0001f3ff\ufe0f\u200d])*"
 )
 _NUMBERED_NOTE = re.compile(r"\d{1,2}(?:[,–-]\d{1,2})*(?=\s+[A-Z])")
-_SPACE = re.compile(r"\s*")
+SPACE = re.compile(r"\s*")
 _OPENING = re.compile(r"""(?:["“”„«‹‘'`]\s?|[(\[{*_#•]|-+(?=\S)|\.{3,}\s?|…\s?)*""")
-_NEXT_WORD = re.compile(r"[^\W\d_]{1,24}")
+NEXT_WORD = re.compile(r"[^\W\d_]{1,24}")
 _DASH_AND_LOWER_CASE = re.compile(r"(?:--|[–—-])\s{0,9}[a-z]")
 _SPEECH = re.compile(
     r"(?:[A-Z][\w.'’-]{0,24}\s+|he\s+|she\s+){1,4}"
@@ -31,7 +31,7 @@ _SPEECH = re.compile(
 _LIST_NUMBER = re.compile(r"(?:\A|\n)\s*[(\[]?[1-9]\d?\Z")
 _LIST_LETTER = re.compile(r"\n[^\S\n]*[(\[]?(?:[A-Za-z]|[ivxIVX]{1,5})\Z")
 _LIST_ITEM = re.compile(r"\n[^\S\n]{0,32}(?:(\d{1,3})[.)][^\S\n]+(?![a-z\s])|[•▪◦‣●*][^\S\n]+\S|-[^\S\n]+[A-Z])")
-_CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
+CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
 _PRONOUN_I = re.compile(r"I\b")
 _NUMERAL = re.compile(r"[A-Z]{0,4}_?-?\d|[IVX]{2,6}\b")
 _VOWEL = re.compile(r"[aeiouyAEIOUY]")
@@ -66,22 +66,19 @@ def _list_items(text: str) -> Iterator[int]:
 def _end_after(text: str, stop: re.Match[str], start: int) -> int | None:
     """The end of the sentence if a stop ends it; `start` is the start of the sentence."""
     first, end = stop.span()
-    before = text[max(start, first - _MAX_WORD) : first]
+    before = text[max(start, first - MAX_WORD) : first]
     word = _last_word(before)
     if note := _NUMBERED_NOTE.match(text, end):
         return note.end() if stop[0] == "." and word.isalpha() and word.islower() and len(word) > 2 else None
-    marks = _MARKS.match(text, end)
-    assert marks is not None  # the pattern matches the empty string
-    end = marks.end()
-    space = _SPACE.match(text, end)
-    assert space is not None
-    if space.end() == end:
+    end = skip(_MARKS, text, end)
+    next_start = skip(SPACE, text, end)
+    if next_start == end:
         return end if _is_space_missing(text, stop, word, end) else None
-    if space.end() == len(text):
+    if next_start == len(text):
         return None
-    if stop[0] == "." and len(before) < _MAX_WORD and _is_list_number(before, is_new_line=_starts_line(text, start)):
+    if stop[0] == "." and len(before) < MAX_WORD and _is_list_number(before, is_new_line=_starts_line(text, start)):
         return None
-    return end if _is_end(text, stop[0], word, before, space.end()) else None
+    return end if _is_end(text, stop[0], word, before, next_start) else None
 
 
 def _is_list_number(before: str, *, is_new_line: bool) -> bool:
@@ -102,14 +99,13 @@ def _last_word(before: str) -> str:
 
 def _is_space_missing(text: str, stop: re.Match[str], word: str, end: int) -> bool:
     """Whether a sentence ends at a stop without white space after it, as in `left.Then`."""
-    following = _NEXT_WORD.match(text, end)
+    following = NEXT_WORD.match(text, end)
     if not following or stop.end() != end or len(stop[0]) > 3 or stop[0][-1] not in ".!?" or not word:
         return False
     next_word = following[0]
     is_capitalized = next_word[0].isupper() and (next_word[1:].islower() or next_word in ("I", "A"))
-    is_in_name = (
-        text[following.end() : following.end() + 1] in tuple("._(=/\\@:-") or next_word in _WORDS["address_endings"]
-    )
+    next_end = following.end()
+    is_in_name = text[next_end : next_end + 1] in tuple("._(=/\\@:-") or next_word in _WORDS["address_endings"]
     if not is_capitalized or is_in_name or _is_abbreviation(word) or not _is_plain(word):
         return False
     return (word.isalpha() and word.islower() and len(word) > 1) or next_word in _WORDS["sentence_starters"]
@@ -121,9 +117,7 @@ def _is_plain(word: str) -> bool:
 
 def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bool:
     """Whether a stop before white space ends a sentence; `next_start` is the position after the white space."""
-    opening = _OPENING.match(text, next_start)
-    assert opening is not None
-    position = opening.end()
+    position = skip(_OPENING, text, next_start)
     next_character = text[position : position + 1]
     is_closed = stop[-1] in "\"”’»')]}"
     is_ellipsis = ".." in stop or "…" in stop
@@ -131,9 +125,8 @@ def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bo
         return False
     if is_ellipsis and (next_character.isdigit() or _PRONOUN_I.match(text, position)):
         return False
-    if (position == next_start and next_character in tuple(",;:.!?%)]}/")) or _DASH_AND_LOWER_CASE.match(
-        text, next_start
-    ):
+    is_continuing = position == next_start and next_character in CONTINUING
+    if is_continuing or _DASH_AND_LOWER_CASE.match(text, next_start):
         return False
     if "!" in stop or "?" in stop:
         is_name = stop == "!" and word in _WORDS["exclamation_names"] and next_character.islower()
@@ -145,7 +138,7 @@ def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bo
 
 def _period_ends(text: str, word: str, before: str, position: int) -> bool:
     """Whether one period ends a sentence; the next word starts at `position`."""
-    following = _NEXT_WORD.match(text, position)
+    following = NEXT_WORD.match(text, position)
     next_word = following[0] if following else ""
     is_numeral = bool(_NUMERAL.match(text, position))
     if next_word[:1].islower() or is_numeral:
@@ -179,17 +172,20 @@ def _is_abbreviation(word: str) -> bool:
 
 
 def _is_unit(word: str, before: str) -> bool:
-    return word in _WORDS["time_units"] or (
-        word in _WORDS["units_after_numbers"] and bool(_NUMBER_BEFORE.search(before[: -len(word)]))
-    )
+    is_after_number = bool(_NUMBER_BEFORE.search(before[: -len(word)]))
+    return word in _WORDS["time_units"] or (word in _WORDS["units_after_numbers"] and is_after_number)
 
 
 def _has_no_vowel(word: str, is_before_numeral: bool) -> bool:
     """Whether a word looks like an abbreviation that is not in the list, before a word in lower case."""
-    if (
-        is_before_numeral
-        or not (word.isascii() and word.isalpha() and word.islower())
-        or word in _WORDS["not_abbreviated"]
-    ):
+    is_lower_case = word.isascii() and word.isalpha() and word.islower()
+    if is_before_numeral or not is_lower_case or word in _WORDS["not_abbreviated"]:
         return False
     return len(set(word)) > 1 and len(word) < 6 and not _VOWEL.search(word)
+
+
+def skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Returns the position after a pattern that may match nothing."""
+    match = pattern.match(text, position)
+    assert match is not None
+    return match.end()

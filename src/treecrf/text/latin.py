@@ -10,6 +10,7 @@ from functools import cached_property
 
 from treecrf.text.clitics import WordTokens, split_indonesian, split_portuguese
 from treecrf.text.english import UNSPLIT, Piece
+from treecrf.text.english_sentences import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, skip
 from treecrf.text.normalization import remove_invisible
 from treecrf.text.word_lists import read_words, word_sets
 from treecrf.trees.treebank.escapes import PENN_ESCAPES
@@ -17,13 +18,8 @@ from treecrf.trees.treebank.escapes import PENN_ESCAPES
 _CLOSING = r"""["”’»'›)\]}]"""
 _STOP = re.compile(rf"[.!?…]+{_CLOSING}*")
 _FINAL_PERIOD = re.compile(rf"{_CLOSING}*\Z")
-_SPACE = re.compile(r"\s*")
 _OPENING = re.compile(r"""(?:["“”„«‹‘'`]\s?|[(\[{¿¡]|[-–—]+\s?)*""")
-_NEXT_WORD = re.compile(r"[^\W\d_]{1,24}")
 _LIST_NUMBER = re.compile(r"(?:\A|\n)\s*\d{1,3}\Z")
-_MAX_WORD = 24  # characters before a period that decide about it
-_CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
-
 _SPLIT_WORD = {"id": split_indonesian, "pt": split_portuguese}
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w’'&-]*\.?"
 
@@ -73,20 +69,20 @@ class LatinRules:
 
     def _ends_sentence(self, text: str, stop: re.Match[str], start: int) -> bool:
         """Whether a stop ends the sentence that begins at `start`."""
-        next_start = _skip(_SPACE, text, stop.end())
+        next_start = skip(SPACE, text, stop.end())
         if next_start in (stop.end(), len(text)):
             return False
-        position = _skip(_OPENING, text, next_start)
+        position = skip(_OPENING, text, next_start)
         next_character = text[position : position + 1]
-        if next_character.islower() or text[next_start : next_start + 1] in _CONTINUING:
+        if next_character.islower() or text[next_start : next_start + 1] in CONTINUING:
             return False
         if stop[0].rstrip("\"”’»'›)]}") != ".":
             return True
-        before = text[max(start, stop.start() - _MAX_WORD) : stop.start()]
+        before = text[max(start, stop.start() - MAX_WORD) : stop.start()]
         if _LIST_NUMBER.search(before):
             return False
         word = before.rsplit(None, 1)[-1].lstrip("\"“„«‹‘'([{¿¡-–—") if before and not before[-1].isspace() else ""
-        following = _NEXT_WORD.match(text, next_start)
+        following = NEXT_WORD.match(text, next_start)
         return not self._is_abbreviation(word) or (following is not None and following[0].lower() in self.openers)
 
     def _is_abbreviation(self, word: str) -> bool:
@@ -129,7 +125,7 @@ class LatinRules:
             return match.end()
         if self._name is None or not text[start : start + 1].isupper():
             return None
-        if is_first and (word := _NEXT_WORD.match(text, start)) and word[0].lower() in self.openers:
+        if is_first and (word := NEXT_WORD.match(text, start)) and word[0].lower() in self.openers:
             return None
         match = self._name.match(text, start, end)
         return match.end() if match else None
@@ -174,10 +170,3 @@ def _place(start: int, tokens: Iterable[tuple[int, str]]) -> Iterator[Piece]:
     for end, word in tokens:
         yield begin, start + end, remove_invisible(word) or word
         begin = start + end
-
-
-def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
-    """The position after a pattern that may match nothing."""
-    match = pattern.match(text, position)
-    assert match is not None
-    return match.end()

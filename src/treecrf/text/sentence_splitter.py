@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol, cast
 
 from treecrf.text.english import Piece
@@ -73,7 +73,8 @@ def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
     """
     if language not in LANGUAGES:
         raise ValueError(f"no tokenizer for language {language!r}; expected one of {', '.join(map(repr, LANGUAGES))}")
-    return _sentences(text, language)
+    spans = pairwise(chain((0,), _ends(text, language)))
+    return (tokens for start, end in spans if (tokens := _tokens(text, start, end, language)))
 
 
 def sentences_with_offsets(text: str, *, language: str = "en") -> Iterator[Sentence]:
@@ -101,15 +102,6 @@ def tokenize(text: str, *, language: str = "en") -> list[Token]:
     [('``', 0, 1), ('We', 1, 3), ('can', 4, 7), ('not', 7, 10), ('.', 10, 11), ("''", 11, 12)]
     """
     return [token for sentence in sentences(text, language=language) for token in sentence]
-
-
-def _sentences(text: str, language: str) -> Iterator[list[Token]]:
-    start = 0
-    for end in _ends(text, language):
-        tokens = _tokens(text, start, end, language)
-        if tokens:
-            yield tokens
-        start = end
 
 
 def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:

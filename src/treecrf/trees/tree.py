@@ -146,22 +146,20 @@ class Tree:
         """
         if depth < 0:
             raise ValueError(f"depth is {depth}; expected 0 or more levels")
-        siblings: list[list[Tree]] = [[]]  # the children of each open constituent
-        stack: list[tuple[Tree, int] | str] = [(self, 0)]  # a node and its level, or the label that closes a node
+        nodes: list[tuple[Tree, int]] = []  # the nodes that stay and their levels, parents before children
+        stack = [(self, 0)]
         while stack:
-            item = stack.pop()
-            if isinstance(item, str):
-                children = tuple(siblings.pop())
-                siblings[-1].append(build_unchecked(item, children))
-                continue
-            node, level = item
-            if node.is_leaf or level == depth:
-                siblings[-1].append(node if node.is_leaf else build_unchecked(node.label, tuple(node.leaves())))
-            else:
-                stack.append(node.label)
-                siblings.append([])
+            node, level = stack.pop()
+            nodes.append((node, level))
+            if level < depth:
                 stack += [(child, level + 1) for child in reversed(node.child_trees)]
-        return siblings[0][0]
+        trees: list[Tree] = []  # finished subtrees whose parent is not finished, from right to left
+        for node, level in reversed(nodes):
+            if not node.is_leaf:
+                children = node.leaves() if level == depth else [trees.pop() for _ in node.children]
+                node = build_unchecked(node.label, tuple(children))
+            trees.append(node)
+        return trees[0]
 
     def spans(self) -> list[Span]:
         """The constituents above the preterminals, parents before children."""
@@ -247,35 +245,27 @@ class Tree:
             nltk = import_module("nltk")
         except ImportError as error:
             raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
-        root = nltk.Tree(self.label, [])
-        stack = [(self, root)]
-        while stack:
-            node, copy = stack.pop()
-            copy.extend(nltk.Tree(child.label, []) for child in node.child_trees)
-            if node.is_leaf:
-                copy.append(node.children[0])
-            stack.extend(zip(node.child_trees, copy, strict=False))  # a leaf has no subtrees, its copy has a word
-        return root
+        trees: list[Any] = []  # finished subtrees whose parent is not finished, from right to left
+        for node in reversed(list(self.walk())):
+            children = node.children if node.is_leaf else [trees.pop() for _ in node.children]
+            trees.append(nltk.Tree(node.label, children))
+        return trees[0]
 
     @staticmethod
     def from_nltk(tree: Any) -> Tree:
         """Converts an `nltk.Tree` to a tree."""
-        trees: list[Tree] = []  # finished subtrees whose parent is not finished
-        stack: list[tuple[Any, bool]] = [(tree, False)]  # a node, and whether its children are finished
+        nodes: list[Any] = []  # parents before children
+        stack = [tree]
         while stack:
-            node, is_visited = stack.pop()
+            node = stack.pop()
             if isinstance(node, str) or not hasattr(node, "label"):
                 raise ValueError(f"found {node!r:.80}, expected an nltk.Tree; every word needs a tag")
-            if len(node) == 1 and isinstance(node[0], str):
-                trees.append(Tree(node.label(), (node[0],)))
-            elif is_visited or not len(node):
-                first = len(trees) - len(node)
-                children = tuple(trees[first:])
-                del trees[first:]
-                trees.append(Tree(node.label(), children))
-            else:
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node))
+            nodes.append(node)
+            stack += [] if len(node) == 1 and isinstance(node[0], str) else reversed(node)
+        trees: list[Tree] = []  # finished subtrees whose parent is not finished, from right to left
+        for node in reversed(nodes):
+            is_leaf = len(node) == 1 and isinstance(node[0], str)
+            trees.append(Tree(node.label(), (node[0],) if is_leaf else tuple(trees.pop() for _ in node)))
         return trees[0]
 
 

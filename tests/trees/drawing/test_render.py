@@ -1,6 +1,8 @@
+from html.parser import HTMLParser
+
 import pytest
 
-from treecrf.trees.drawing import latex, svg, text
+from treecrf.trees.drawing import latex, page, svg, text
 from treecrf.trees.drawing.render import RenderOptions, characters_without_font, file_names, format_of, render
 from treecrf.trees.drawing.tree_files import DrawableTree
 from treecrf.trees.tree import Tree
@@ -41,3 +43,15 @@ def test_characters_that_no_font_has_are_found():
     pytest.importorskip("vl_convert")
     assert characters_without_font([DrawableTree(Tree.parse("(S (NN \U0010fff0a))"))]) == "\U0010fff0"
     assert characters_without_font(TREES) == ""
+
+
+def test_a_page_contains_every_picture_and_escapes_captions():
+    pictures = [(f"{number}. <b>&", svg(Tree.parse(f"(NP (NN w{number}))"))) for number in (1, 2)]
+    html = page(pictures, title="a < b", theme="dark")
+    tags: list[str] = []
+    parser = HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: tags.append(tag)  # type: ignore[method-assign]
+    parser.feed(html)
+    assert tags.count("svg") == tags.count("figure") == 2 and "b" not in tags and "script" not in tags
+    assert all(picture in html for _, picture in pictures)
+    assert "1. &lt;b&gt;&amp;" in html and "<title>a &lt; b</title>" in html

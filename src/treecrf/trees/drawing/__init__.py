@@ -3,9 +3,9 @@
 `probabilities` has one number for each of `tree.spans()`, in that order, as in the result of `Parser.analyze`.
 """
 
-from treecrf.trees.drawing.html import page
 from treecrf.trees.drawing.latex import Package, document, latex
 from treecrf.trees.drawing.raster import pdf, png, use_fonts, without_font
+from treecrf.trees.drawing.render import page
 from treecrf.trees.drawing.svg import Layout, svg
 from treecrf.trees.drawing.terminal import text
 

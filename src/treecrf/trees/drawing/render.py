@@ -1,11 +1,12 @@
-"""Renders trees into files of any format."""
+"""Renders trees into files of any format, and pages of pictures."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Literal
 
-from treecrf.trees.drawing.html import page
+from treecrf.trees.drawing.colors import get_theme, to_hex
 from treecrf.trees.drawing.latex import Package, document, latex
 from treecrf.trees.drawing.raster import pdf, png, without_font
 from treecrf.trees.drawing.svg import Layout, svg
@@ -35,6 +36,11 @@ OPTION_FORMATS: dict[str, tuple[Format, ...]] = {
     "width": ("text",),
 }
 _CHECKED_CHARACTERS = 100
+_STYLE = """\
+body {{ margin: 2rem; font: 16px/1.4 sans-serif; color: {ink}; background: {background}; }}
+figure {{ margin: 0 0 3rem; overflow-x: auto; }}
+figcaption {{ margin-bottom: .5rem; color: {muted}; }}
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +82,20 @@ def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]
     if options.format == "pdf":
         return [pdf(*pictures)]
     return [png(picture, scale=options.scale) if options.format == "png" else picture.encode() for picture in pictures]
+
+
+def page(pictures: Iterable[tuple[str, str]], *, title: str = "Trees", theme: str = "light") -> str:
+    """A page of captions and SVG pictures; wide pictures scroll. The page loads nothing from other places."""
+    palette = get_theme(theme)
+    style = _STYLE.format(ink=to_hex(palette.ink), background=to_hex(palette.background), muted=to_hex(palette.muted))
+    figures = "".join(
+        f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{picture}</figure>\n" for caption, picture in pictures
+    )
+    return (
+        f'<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n{figures}</body>\n</html>\n"
+    )
 
 
 def characters_without_font(trees: Sequence[DrawableTree]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -128,20 +128,17 @@ def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], r
 def find_heads_in_python(
     label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules
 ) -> Int32Array:
-    """The heads without the compiled code."""
-    end_list, id_list = ends.tolist(), label_ids.tolist()
+    """Finds the heads without the compiled code."""
+    end_list, names = ends.tolist(), [labels[index] for index in label_ids.tolist()]
     heads = np.full(len(ends), -1, dtype=np.int32)
     for node, end in enumerate(end_list):
-        children = []
-        child = node + 1
-        while child < end:
+        children = [node + 1] if end > node + 1 else []
+        while children and (child := end_list[children[-1]]) < end:
             children.append(child)
-            child = end_list[child]
         if children:
             # a preterminal has one child, which has none
             is_preterminal = [end_list[child] == child + 2 for child in children]
-            names = [labels[id_list[child]] for child in children]
-            heads[node] = children[rules.head_child(labels[id_list[node]], names, is_preterminal)]
+            heads[node] = children[rules.head_child(names[node], [names[child] for child in children], is_preterminal)]
     return heads
 
 
@@ -169,15 +166,13 @@ class _RuleTables:
 def _read_rules(language: str) -> dict[str, tuple[Rule, ...]]:
     """Reads lines of a category and its rules, which are separated by semicolons."""
     text = (Path(__file__).parent / "head_rules" / f"{language}.txt").read_text(encoding="utf-8")
-    rules: dict[str, tuple[Rule, ...]] = {}
-    for line in text.splitlines():
-        category, _, rest = line.partition(" ")
-        parsed: list[Rule] = []
-        for rule in rest.split(";"):
-            name, *categories = rule.split()
-            parsed.append((next(direction for direction in DIRECTIONS if direction == name), tuple(categories)))
-        rules[category] = tuple(parsed)
-    return rules
+    lines = (line.partition(" ") for line in text.splitlines())
+    return {category: tuple(map(_read_rule, rules.split(";"))) for category, _, rules in lines}
+
+
+def _read_rule(text: str) -> Rule:
+    name, *categories = text.split()
+    return DIRECTIONS[DIRECTIONS.index(cast(Direction, name))], tuple(categories)
 
 
 COLLINS = HeadRules(
@@ -186,10 +181,7 @@ COLLINS = HeadRules(
     conjunctions=frozenset(("CC", "CONJP")),
     punctuation=frozenset(("''", "``", "-LRB-", "-RRB-", ".", ":", ",")),
 )
-CHINESE = HeadRules(
-    _read_rules("zh"),
-    default=(("right", ()),),
-)
+CHINESE = HeadRules(_read_rules("zh"), default=(("right", ()),))
 
 _NAMED = {"COLLINS": COLLINS, "CHINESE": CHINESE}
 # by the code of a language; some languages have no rules

@@ -7,28 +7,19 @@ from typing import Any, Literal, Protocol
 from treecrf.trees.analysis import Analysis, OutputSentence
 from treecrf.trees.search.heads import COLLINS, HeadRules
 from treecrf.trees.tables.arrow import arrow_schema, import_arrow
-from treecrf.trees.tables.rows import COLUMNS, Position, RowKind, Value, table_rows
+from treecrf.trees.tables.rows import COLUMNS, Position, Row, RowKind, table_rows
 from treecrf.trees.tree import Tree
 
 Library = Literal["arrow", "pandas", "polars"]
 
 
-class _Token(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
 class _TextSentence(Protocol):
-    """A tree with tokens that know their position in a document, as `Parser.parse_text` returns it."""
+    """A tree with tokens, which have a text, a start and an end in a document: a result of `Parser.parse_text`."""
 
     @property
     def tree(self) -> Tree: ...
     @property
-    def tokens(self) -> Sequence[_Token]: ...
+    def tokens(self) -> Sequence[Any]: ...
 
 
 def trees_to_frame(
@@ -49,14 +40,13 @@ def trees_to_frame(
     if kind not in COLUMNS:
         raise ValueError(f"kind is {kind!r}; expected 'constituents' or 'sentences'")
     arrow = import_arrow("pyarrow", "trees_to_frame()")
-    columns: list[list[Value]] = [[] for _ in COLUMNS[kind]]
+    rows: list[Row] = []
     for number, sentence in enumerate(sentences, 1):
         parsed, text = _with_offsets(sentence)
-        position = Position(sentence=number)
-        for row in table_rows(parsed, position, text, kind=kind, start=parsed.offsets[0][0], rules=head_rules):
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
+        position, start = Position(sentence=number), parsed.offsets[0][0]
+        rows += table_rows(parsed, position, text, kind=kind, start=start, rules=head_rules)
     schema = arrow_schema(kind)
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     arrays = [arrow.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
     return _convert(arrow.Table.from_arrays(arrays, schema=schema), library)
 
