@@ -54,7 +54,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "XLMRobertaTokenizer"} | tokens))
     config = BertConfig(vocab_size=len(PIECES), hidden_size=4, num_attention_heads=2, pad_token_id=1)
-    config.save(folder)
+    config.save_pretrained(folder)
     embeddings = np.arange(4 * len(PIECES), dtype=np.float16).reshape(-1, 4)
     save_file({"embeddings.word_embeddings.weight": embeddings}, folder / "model.safetensors")
     return folder

@@ -1,4 +1,4 @@
-"""The max-margin loss of one-stage parsers."""
+"""The max-margin loss of one-stage parsers, which only the paper's ablations train."""
 
 import torch
 from torch import Tensor

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from network.berts import small_bert
 from treecrf.network.data.weight_shapes import weight_shapes
-from treecrf.network.nn import BertConfig, ModelConfig, Sizes, SpanModel
+from treecrf.network.nn import ModelConfig, Sizes, SpanModel
 from treecrf.network.nn.bert import Bert
 
 SIZES = Sizes(words=11, chars=7, labels=5, tags=19)
@@ -15,14 +16,7 @@ SIZES = Sizes(words=11, chars=7, labels=5, tags=19)
 CONFIG = ModelConfig(
     word_size=4, char_embedding_size=21, char_size=6, lstm_size=10, lstm_layers=2, span_size=9, label_size=13
 )
-BERT = BertConfig(
-    vocab_size=23,
-    hidden_size=8,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=18,
-    max_position_embeddings=15,
-)
+BERT = small_bert(23, 8, layers=2, heads=2, inner=18, positions=15)
 WORD_INPUTS = [
     {"char_size": char_size, "tag_size": tag_size, "vectors": vectors}
     for char_size, tag_size, vectors in product((0, 6), (0, 2), (0, 17))

@@ -3,23 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from network.berts import small_bert
 from network.data.letters import letters
 from network.nn.batches import SMALL, VOCABULARY, host_batch_of
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.numericalize import Numericalizer
-from treecrf.network.nn import BertConfig, TensorBatch
+from treecrf.network.nn import TensorBatch
 from treecrf.trees.tree import Tree
 
 SEGMENT_SIZE = 400
-BERT = BertConfig(
-    vocab_size=128,
-    hidden_size=16,
-    num_hidden_layers=3,
-    num_attention_heads=2,
-    intermediate_size=20,
+BERT = small_bert(
+    128,
+    16,
+    layers=3,
+    heads=2,
+    inner=20,
+    positions=SEGMENT_SIZE,
     hidden_dropout_prob=0.0,
     attention_probs_dropout_prob=0.0,
-    max_position_embeddings=SEGMENT_SIZE,
 )
 _ENCODER = replace(SMALL, encoder="transformer", transformer="tiny", transformer_layers=2, tag_head=True)
 _FEATURE = replace(_ENCODER, encoder="lstm", transformer_size=6)

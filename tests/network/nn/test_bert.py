@@ -5,18 +5,12 @@ import json
 import pytest
 import torch
 
+from network.berts import small_bert
 from treecrf.network.nn.bert import Bert, BertConfig
 from treecrf.network.nn.transformer import build_encoder, keep_layers, load_encoder, save_encoder_config
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
-TINY = BertConfig(
-    vocab_size=90,
-    hidden_size=24,
-    num_hidden_layers=3,
-    num_attention_heads=4,
-    intermediate_size=40,
-    max_position_embeddings=32,
-)
+TINY = small_bert(90, 24, layers=3, heads=4, inner=40, positions=32)
 
 
 def random_pair(*, pooler=False):

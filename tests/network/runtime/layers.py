@@ -1,28 +1,14 @@
 """Random layers and inputs for the tests of the runtime."""
 
 import numpy as np
-import pytest
 
+from network.berts import small_bert
 from treecrf.network.data.batch import Sizes
-from treecrf.network.data.model_config import BertConfig, ModelConfig
+from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.weight_shapes import weight_shapes
-from treecrf.network.runtime.int8 import why_unsupported
 from treecrf.network.runtime.weights import Matrix, Weights
 
-BERT = BertConfig(
-    vocab_size=150,
-    hidden_size=64,
-    num_hidden_layers=3,
-    num_attention_heads=2,
-    intermediate_size=128,
-    max_position_embeddings=80,
-)
-
-
-@pytest.fixture
-def int8_support():
-    if reason := why_unsupported():
-        pytest.skip(reason)
+BERT = small_bert(150, 64, layers=3, heads=2, inner=128, positions=80)
 
 
 def random_array(*shape, seed=0, scale=1.0):

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from network.runtime.layers import (  # noqa: F401  # int8_support is a fixture
+from network.runtime.layers import (
     BERT,
-    int8_support,
     ragged_pieces,
     random_array,
     random_bert_weights,

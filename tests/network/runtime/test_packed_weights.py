@@ -1,16 +1,8 @@
 import numpy as np
 import pytest
 
-from network.runtime.layers import (  # noqa: F401  # int8_support is a fixture
-    BERT,
-    int8_support,
-    ragged_pieces,
+from network.runtime.layers import (
     random_array,
-    random_bert_weights,
-    random_lstm_weights,
-    relative_error,
-    shuffled_lengths,
-    without_padding,
 )
 from treecrf.network.runtime.packed_weights import pack, rounded_to_bytes, split_classes, tile_gates
 from treecrf.network.runtime.weights import Matrix, Weights, quantize_weights

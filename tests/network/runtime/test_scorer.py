@@ -8,7 +8,7 @@ import torch
 
 from network.data.letters import letters
 from network.nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
-from network.runtime.layers import BERT, int8_support, relative_error  # noqa: F401  # int8_support is a fixture
+from network.runtime.layers import BERT, relative_error
 from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.numericalize import Numericalizer

@@ -15,7 +15,10 @@ LEAKY_SLOPE = 0.1  # slope of the scorers' leaky ReLU
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """The shape of the network; a size of 0 omits that part."""
+    """The shape of the network; a size of 0 omits that part.
+
+    Only the paper's ablations use the one-stage losses, the scorer minus, the boundary same-word and vanilla dropout.
+    """
 
     loss: LossKind = "two-stage"
     margin: float = 1.0  # cost of a wrong labeled span in the loss one-stage-margin
@@ -145,7 +148,7 @@ class BertConfig:
         names = {field.name for field in fields(BertConfig)}
         return BertConfig(**{name: value for name, value in values.items() if name in names}) if is_plain else None
 
-    def save(self, folder: str | Path) -> None:
+    def save_pretrained(self, folder: str | Path) -> None:
         """Writes the config.json that `from_dict` and Hugging Face read."""
         values = {"architectures": ["BertModel"], "model_type": "bert", "hidden_act": "gelu", **asdict(self)}
         Path(folder, "config.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")

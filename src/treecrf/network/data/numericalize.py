@@ -18,8 +18,8 @@ from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
 
 _CHARS_PER_WORD = 20  # further characters of a word are dropped
-_LONG_WORD = 10_000  # characters of a word that is not kept: it is not a word, and takes the memory of many
-_CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, of any length, and the later ones rarely recur
+_LONG_WORD = 10_000  # characters; longer words are not cached: they are no words, and take the memory of many
+_CACHE_BYTES = 1 << 25  # a long stream has ever more distinct words, and the later ones rarely recur
 
 
 class Numericalizer:
@@ -89,7 +89,9 @@ class Numericalizer:
             arrays |= build_segments(features["pieces"][rows], features["piece_counts"][rows], lengths, self._subwords)
         if gold is not None:
             arrays |= _collate_gold(gold, lengths)
-        return _to_batch(arrays, lengths)
+        unseen_labels = int((arrays["labels"] == IGNORED).sum()) if gold is not None else 0
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        return Batch(size=len(lengths), total_words=int(lengths.sum()), unseen_labels=unseen_labels, **contiguous)
 
     def input_lengths(self, sentences: Sequence[Sequence[str]]) -> list[int]:
         """The number of words of each sentence or, with a transformer, the number of subword pieces."""
@@ -236,9 +238,3 @@ def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:
         "labels": np.concatenate([tree.labels for tree in gold]),
         "gold_tags": tags,
     }
-
-
-def _to_batch(arrays: Mapping[str, Ints], lengths: Ints) -> Batch:
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    unseen_labels = int((arrays["labels"] == IGNORED).sum()) if "labels" in arrays else 0
-    return Batch(size=len(lengths), total_words=int(lengths.sum()), unseen_labels=unseen_labels, **contiguous)

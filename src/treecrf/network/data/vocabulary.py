@@ -84,15 +84,13 @@ class Vocabulary:
                 f"there is no vector for {unknown!r}, the word that stands for unknown words; name a word with a vector"
             )
         frequent = {word for word, count in words.items() if count >= _MIN_FREQUENCY}
-        extra = (
-            None if vectors is None else [word for word in vectors.words if word not in frequent and word != unknown]
-        )
+        known = frequent | {unknown}
         return Vocabulary(
             words=tuple(sorted(frequent)),
             chars=tuple(sorted(chars)),
             labels=tuple(sorted(labels)),
             tags=tuple(sorted(tags)),
-            vectors=None if extra is None else tuple(extra),
+            vectors=None if vectors is None else tuple(word for word in vectors.words if word not in known),
         )
 
     @property

@@ -25,7 +25,10 @@ def shared_mask(x: Tensor, *shape: int, dropout: float) -> Tensor:
 
 
 class SharedDropout(nn.Module):
-    """Dropout of (b, n, d) with one mask for all positions of a sentence; of kind `vanilla`, ordinary dropout."""
+    """Dropout of (b, n, d) with one mask for all positions of a sentence.
+
+    Kind `vanilla`, for the paper's ablations, is ordinary dropout.
+    """
 
     def __init__(self, dropout: float, *, kind: DropoutKind = "shared") -> None:
         super().__init__()

@@ -55,14 +55,10 @@ class Transformer(nn.Module):
         piece_inputs = None
         if self.entry is not None and word_inputs is not None:
             piece_inputs = spread_over_pieces(self.entry(word_inputs), batch)
-        vectors = self._mean_over_pieces(self._encode(batch.pieces, batch.segment_lengths, piece_inputs), batch)
-        return vectors if self.linear is None else self.linear(vectors)
-
-    def _encode(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None) -> Tensor:
-        """The weighted sum of layers, (w, p, d), for pieces (w, p)."""
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
-        return self.mix(hidden)  # type: ignore[no-any-return]
+            hidden = hidden_states(self.encoder, batch.pieces, batch.segment_lengths, piece_inputs)
+        vectors = self._mean_over_pieces(self.mix(hidden), batch)
+        return vectors if self.linear is None else self.linear(vectors)
 
     def _mean_over_pieces(self, hidden: Tensor, batch: TensorBatch) -> Tensor:
         """The mean over the pieces of each word, for segments (w, p, d)."""
@@ -82,13 +78,8 @@ class ScalarMix(nn.Module):
         self.weights = nn.Parameter(torch.zeros(layers))
         self.scale = nn.Parameter(torch.ones(()))
 
-    @property
-    def normalized_weights(self) -> Tensor:
-        """The weight of each layer, (layers,); their sum is 1."""
-        return self.weights.softmax(0)
-
     def forward(self, hidden: tuple[Tensor, ...]) -> Tensor:
-        weights = self.normalized_weights
+        weights = self.weights.softmax(0)
         layers = hidden[-len(weights) :]
         total = weights[0] * layers[0]
         for weight, layer in zip(weights[1:], layers[1:], strict=True):
@@ -156,11 +147,7 @@ def build_encoder(folder: str | Path) -> nn.Module:
 
 def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
     """Writes the config.json from which `build_encoder` builds the same encoder."""
-    config: Any = encoder.config
-    if isinstance(config, BertConfig):
-        config.save(folder)
-    else:
-        config.save_pretrained(str(folder))
+    cast(Any, encoder.config).save_pretrained(str(folder))
 
 
 def hidden_size(encoder: nn.Module) -> int:

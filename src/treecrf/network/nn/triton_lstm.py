@@ -109,6 +109,14 @@ def _tanh(x):
 
 
 @triton.jit
+def _units_and_columns(SIZE: tl.constexpr, UNITS: tl.constexpr):
+    """The hidden units of this program and their columns, gate by gate, each with a mask for those that exist."""
+    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
+    column_unit = tl.program_id(0) * UNITS + tl.arange(0, 4 * UNITS) % UNITS
+    return unit, unit < SIZE, tl.arange(0, 4 * UNITS) // UNITS * SIZE + column_unit, column_unit < SIZE
+
+
+@triton.jit
 def _positions(rows, length, t, direction, steps):
     """Index of step t of each sequence among the b * s positions; the backward direction starts at the last one."""
     return rows.to(tl.int64) * steps + tl.where(direction == 0, t, length - 1 - t)
@@ -151,11 +159,7 @@ def recurrence_fwd_kernel(
 ):  # fmt: skip
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
-    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
-    is_unit = unit < SIZE
-    column_unit = tl.program_id(0) * UNITS + tl.arange(0, 4 * UNITS) % UNITS
-    column = tl.arange(0, 4 * UNITS) // UNITS * SIZE + column_unit  # gate by gate
-    is_column = column_unit < SIZE
+    unit, is_unit, column, is_column = _units_and_columns(SIZE, UNITS)
     term = tl.arange(0, TERMS)
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
     at_mask = mask + direction * stride_direction + rows[:, None] * stride_row + unit[None, :]
@@ -216,11 +220,7 @@ def recurrence_bwd_kernel(
 ):  # fmt: skip
     direction, group = tl.program_id(1), first_group + tl.program_id(2)
     rows = group * ROWS + tl.arange(0, ROWS)
-    unit = tl.program_id(0) * UNITS + tl.arange(0, UNITS)
-    is_unit = unit < SIZE
-    column_unit = tl.program_id(0) * UNITS + tl.arange(0, 4 * UNITS) % UNITS
-    column = tl.arange(0, 4 * UNITS) // UNITS * SIZE + column_unit  # gate by gate
-    is_column = column_unit < SIZE
+    unit, is_unit, column, is_column = _units_and_columns(SIZE, UNITS)
     length = tl.load(lengths + rows, mask=rows < batch, other=0).to(tl.int32)
     in_batch = (rows < batch)[:, None]
     at_row = (rows.to(tl.int64) * 2 + direction)[:, None]
@@ -295,16 +295,9 @@ def recurrence_bwd_kernel(
 
 
 def _launch(
-    kernel: Any,
-    config: LaunchConfig,
-    tensors: tuple[Tensor, ...],
-    mask: Tensor,
-    gates: Tensor,
-    *,
-    terms: int,
-    **constants: Any,
+    kernel: Any, config: LaunchConfig, tensors: tuple[Tensor, ...], mask: Tensor, gates: Tensor, **constants: Any
 ) -> None:
-    batch, steps, _, size = *gates.shape[:3], gates.shape[4]
+    batch, steps, _, _, size = gates.shape
     programs, groups = config.programs(size), -(-batch // config.rows)
     barriers = torch.zeros(2 * groups, dtype=torch.int32, device=gates.device) if programs > 1 else gates
     ranges = [(0, steps)]
@@ -313,24 +306,10 @@ def _launch(
     groups_per_launch = config.groups or groups
     for (first_step, end_step), first_group in product(ranges, range(0, groups, groups_per_launch)):
         kernel[(programs, 2, min(groups_per_launch, groups - first_group))](
-            *tensors,
-            barriers,
-            first_group,
-            first_step,
-            end_step,
-            batch,
-            steps,
-            *mask.stride()[:3],
-            SIZE=size,
-            TERMS=terms,
-            PROGRAMS=programs,
-            UNITS=config.units,
-            ROWS=config.rows,
-            MASK_PER_STEP=mask.stride(1) > 0,
-            num_warps=config.warps,
-            launch_cooperative_grid=programs > 1,
-            **constants,
-        )
+            *tensors, barriers, first_group, first_step, end_step, batch, steps, *mask.stride()[:3],
+            SIZE=size, PROGRAMS=programs, UNITS=config.units, ROWS=config.rows,
+            MASK_PER_STEP=mask.stride(1) > 0, num_warps=config.warps, launch_cooperative_grid=programs > 1, **constants,
+        )  # fmt: skip
 
 
 def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -341,7 +320,7 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
     masked = torch.empty_like(hidden, dtype=torch.float16)
     config = _launch_config(gates, is_backward=False)
     tensors = (gates, weight.half(), mask, lengths, hidden, cells, masked)
-    _launch(recurrence_fwd_kernel, config, tensors, mask, gates, terms=_padded_size(size))
+    _launch(recurrence_fwd_kernel, config, tensors, mask, gates, TERMS=_padded_size(size))
     return hidden, cells, masked
 
 
@@ -357,9 +336,7 @@ def backward(
     # only the interpreter, with its launch for each step, carries a gradient from one launch to the next
     carried_grad_c = torch.zeros_like(exchange[0, ..., :size], dtype=gates.dtype) if INTERPRETED else cells
     config = _launch_config(gates, is_backward=True)
-    tensors = (
-        *(grad_hidden, largest_grad, gates, weight.half(), mask, lengths, cells),
-        *(grad_gates, exchange, carried_grad_c),
-    )
-    _launch(recurrence_bwd_kernel, config, tensors, mask, gates, terms=BACKWARD_TERMS, CARRY=INTERPRETED)
+    inputs = (grad_hidden, largest_grad, gates, weight.half(), mask, lengths, cells)
+    tensors = (*inputs, grad_gates, exchange, carried_grad_c)
+    _launch(recurrence_bwd_kernel, config, tensors, mask, gates, TERMS=BACKWARD_TERMS, CARRY=INTERPRETED)
     return grad_gates
