@@ -1,4 +1,4 @@
-"""Dependencies of hand-made sentences, and properties that hold for every tree."""
+"""CoNLL-U, and properties that hold for the dependencies of every tree."""
 
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,6 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
 TREEBANKS = Path(__file__).parents[4] / "shared" / "treebanks"
-CONSTRUCTIONS = (Path(__file__).parents[2] / "data" / "dependencies.txt").read_text(encoding="utf-8").strip()
-BLOCKS = [block.strip().split("\n") for block in CONSTRUCTIONS.split("# ")[1:]]
 TEXTS = """
     TOP S SBAR SBARQ SQ SINV NP VP PP ADJP ADVP QP WHNP WHPP WHADVP PRN UCP FRAG CONJP INTJ PRT NX X CC CD DT EX IN JJ
     JJR MD NN NNS NNP POS PRP PRP$ RB RP TO UH VB VBD VBG VBN VBZ WDT WP WRB HYPH SYM , . : `` '' -LRB- -RRB- $ is to
@@ -34,13 +32,6 @@ def check_tree(dependencies: Dependencies) -> None:
         while path[-1]:
             path.append(dependencies.heads[path[-1] - 1])
             assert len(path) <= count + 1, f"a cycle: {dependencies}"
-
-
-@pytest.mark.parametrize(("tree", "expected"), [block[1:] for block in BLOCKS], ids=[block[0] for block in BLOCKS])
-def test_constructions_have_the_arcs_of_universal_dependencies(tree, expected):
-    dependencies = Tree.parse(tree).to_dependencies()
-    rows = zip(dependencies.words, dependencies.heads, dependencies.relations, strict=True)
-    assert " | ".join(f"{word} {head}:{relation}" for word, head, relation in rows) == expected
 
 
 @given(trees(max_words=8))

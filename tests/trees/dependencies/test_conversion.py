@@ -1,0 +1,8 @@
+"""Arcs of prepositional phrases, passives, repairs, numbers, coordinations and hyphenated words."""
+
+from trees.dependencies.constructions import arcs_text, constructions
+
+
+@constructions("conversion")
+def test_words_have_the_arcs_of_universal_dependencies(tree, arcs):
+    assert arcs_text(tree) == arcs

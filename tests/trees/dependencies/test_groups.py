@@ -1,0 +1,40 @@
+"""Groups of sisters: conjuncts, hyphenated words, names, limits and comments."""
+
+from treecrf.trees.dependencies.groups import group_children, group_coordinations, group_names
+from trees.dependencies.constructions import arcs_text, constructions, unit
+
+
+@constructions("groups")
+def test_words_of_a_group_stay_together(tree, arcs):
+    assert arcs_text(tree) == arcs
+
+
+def texts(units):
+    return [" ".join(leaf.text for leaf in unit.leaves()) for unit in units]
+
+
+def test_names_are_grouped_if_there_are_other_words():
+    children = unit("(NP (NNP Ana) (NNP Silva) (, ,) (NN shop))").children
+    assert texts(group_names("NP", children)) == ["ana silva", ",", "shop"]
+    assert group_names("VP", children) == children
+    assert texts(group_names("NP", children[:3])) == ["ana", "silva", ","]
+    assert texts(group_names("NP", [children[0], *children[2:]])) == ["ana", ",", "shop"]
+
+
+def test_a_coordination_is_the_constituent_or_a_group():
+    children, conjuncts = group_coordinations("VP", unit("(VP (VB eat) (CC and) (VB sleep))").children)
+    assert texts(children) == ["eat", "and", "sleep"] and texts(conjuncts) == ["eat", "sleep"]
+    children, conjuncts = group_coordinations("VP", unit("(VP (VB eat) (CC and) (VB sleep) (RB well))").children)
+    assert texts(children) == ["eat and sleep", "well"] and conjuncts == []
+    assert texts(children[0].conjuncts) == ["eat", "sleep"] and children[0].label == "VB"
+    single = unit("(VP (CC and) (VB eat))").children
+    assert group_coordinations("VP", single) == (single, [])
+
+
+def test_groups_have_their_constituent_as_the_parent():
+    root = unit("(S (NP (JJ old) (CC and) (JJ new) (NNS houses)) (VP (VBP stand)))")
+    words = root.leaves()
+    group_children(root)
+    group = root.children[0].children[0]
+    assert texts([group]) == ["old and new"] and group.parent is root.children[0]
+    assert words[0].parent is group and root.leaves() == words

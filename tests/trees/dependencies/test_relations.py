@@ -1,0 +1,8 @@
+"""Names of relations between a head and the other children of a constituent."""
+
+from trees.dependencies.constructions import arcs_text, constructions
+
+
+@constructions("relations")
+def test_items_have_the_relations_of_universal_dependencies(tree, arcs):
+    assert arcs_text(tree) == arcs
