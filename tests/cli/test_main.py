@@ -1,6 +1,5 @@
 """Tests of the command itself: its version, unknown options, devices, missing files, samples and completion."""
 
-import io
 import sys
 import warnings
 from pathlib import Path
@@ -9,8 +8,6 @@ import pytest
 
 from treecrf import __version__
 from treecrf.cli import COMMANDS, build_parsers, main
-from treecrf.cli.terminal import paint
-from treecrf.trees.treebank import samples
 
 
 def run(*arguments: str) -> object:
@@ -100,31 +97,6 @@ def test_a_warning_of_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("treecrf.cli.samples.run", warn)
     assert not run("samples")
     assert formats == ["treecrf samples: parsing is slow\n"]
-
-
-def test_samples_are_copied_and_never_replace_other_files(tmp_path: Path) -> None:
-    assert not run("samples", str(tmp_path / "new")) and not run("samples", str(tmp_path / "new"))
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == samples.names()
-    (tmp_path / "new" / "fifty.mrg").write_text("mine")
-    assert "fifty.mrg exists and has other content" in str(run("samples", str(tmp_path / "new")))
-
-
-def test_every_command_and_option_is_completed(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("shtab")
-    assert not run("completion", "bash")
-    script = capsys.readouterr().out
-    assert all(name in script for name in COMMANDS) and "--max-line-bytes" in script
-
-
-def test_colors_are_for_terminals_and_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    stream = io.StringIO()
-    assert paint("a", "red", stream) == "a"
-    monkeypatch.setattr(stream, "isatty", lambda: True)
-    assert paint("a", "red", stream) == "\x1b[1;31ma\x1b[0m"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert paint("a", "red", stream) == "a"
 
 
 def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:

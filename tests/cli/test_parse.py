@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
@@ -22,9 +21,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.corpus import line_parser
-from treecrf.corpus.lines import line_batches
 from treecrf.corpus.outputs import Sink
-from treecrf.corpus.records import Line
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
 from treecrf.trees.tables import csv_text
@@ -396,21 +393,6 @@ def test_trees_are_written_to_a_pipe(tmp_path: Path, file: Path) -> None:
         text = pool.submit((tmp_path / "pipe").read_text)
         assert not parse(file, "-o", tmp_path / "pipe")
     assert len(text.result().splitlines()) == len(SENTENCES)
-
-
-def test_only_one_batch_of_lines_is_read_ahead() -> None:
-    read = 0
-
-    def endless() -> Iterator[Line]:
-        nonlocal read
-        while True:
-            read += 1
-            yield Line("a cat", "", 1 << 20)
-
-    batches = line_batches(endless(), first=1, block_lines=100, max_lines=100)
-    sizes = [len(next(batches).lines) for _ in range(5)]
-    assert sizes == [4] * 5 and read == 20  # four megabytes per batch
-    assert len(next(line_batches(endless(), first=1, block_lines=100, max_lines=1)).lines) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,134 @@
-"""Tests of outputs on a terminal."""
+"""Tests of output files that are interrupted and continued, and of their names."""
 
+import gzip
 import io
+from collections.abc import Sequence
+from pathlib import Path
 
-from treecrf.corpus.outputs import ColorSink
+import pytest
+
+from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.outputs import ColorSink, OutputFile, open_file, open_sink, output_paths, partial_size
 from treecrf.trees.tree import Tree
+
+KIND = OutputFile(block_lines=2)
+
+
+def write_blocks(path: Path, blocks: Sequence[Sequence[str]], *, is_complete: bool = True) -> None:
+    """Writes blocks of lines; without `is_complete`, stops before the file appears."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_complete:
+            patch.setattr("treecrf.corpus.outputs._finish", lambda *_: None)
+        with open_file(path, None, KIND) as sink:
+            for block in blocks:
+                sink.write(block)
+                sink.end_block()
+
+
+def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "out.mrg"
+    with open_file(path, None, KIND) as sink:
+        sink.write(["a", "b"])
+        sink.end_block()
+        assert not path.exists() and partial_size(path) == 4
+    assert path.read_text() == "a\nb\n" and partial_size(path) is None
+    assert [file.name for file in path.parent.iterdir()] == ["out.mrg"]
+
+
+@pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
+def test_a_partial_file_is_cut_back_to_whole_blocks(tmp_path: Path, name: str) -> None:
+    path, part = tmp_path / name, tmp_path / f".{name}.part"
+    write_blocks(path, [["a", "b"], ["c", "d"], ["e"]], is_complete=False)
+    data, index = part.read_bytes(), (tmp_path / f".{name}.part.blocks").read_bytes()
+    ends = [int(end) for end in index.split()]
+    assert len(ends) == 3 and ends[-1] == len(data)
+    expected = [
+        (len(data), 6),
+        (len(data) - 1, 4),
+        (ends[1], 4),
+        (ends[1] - 1, 2),
+        (ends[0], 2),
+        (ends[0] - 1, 0),
+    ]
+    for size, lines in expected:
+        part.write_bytes(data[:size])
+        (tmp_path / f".{name}.part.blocks").write_bytes(index)
+        with open_file(path, None, KIND, resume=True) as sink:
+            assert sink.lines_written == lines
+            if lines < 4:
+                sink.write(["c", "d"] if lines == 2 else ["a", "b", "c", "d"])
+                sink.end_block()
+            if lines < 6:
+                sink.write(["e"])
+        content = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
+        assert content == b"a\nb\nc\nd\ne\n"
+        path.unlink()
+
+
+@pytest.mark.parametrize(("index", "lines"), [(b"4\n8", 2), (b"4\nx\n8\n", 2), (b"", 0), (None, 0), (b"4\n99\n8\n", 2)])
+def test_a_damaged_index_keeps_the_blocks_before_the_damage(tmp_path: Path, index: bytes | None, lines: int) -> None:
+    path = tmp_path / "out"
+    write_blocks(path, [["a", "b"], ["c", "d"]], is_complete=False)
+    index_path = tmp_path / ".out.part.blocks"
+    if index is None:
+        index_path.unlink()
+    else:
+        index_path.write_bytes(index)
+    with open_file(path, None, KIND, resume=True) as sink:
+        assert sink.lines_written == lines and partial_size(path) == 2 * lines
+
+
+def test_without_resume_a_partial_file_is_replaced(tmp_path: Path) -> None:
+    write_blocks(tmp_path / "out", [["a", "b"]], is_complete=False)
+    write_blocks(tmp_path / "out", [["c"]])
+    assert (tmp_path / "out").read_text() == "c\n"
+
+
+def test_a_block_without_lines_has_no_entry(tmp_path: Path) -> None:
+    write_blocks(tmp_path / "out", [["a"]], is_complete=False)
+    with open_file(tmp_path / "out", None, KIND, resume=True) as sink:
+        sink.end_block()
+        assert (tmp_path / ".out.part.blocks").read_bytes() == b"2\n"
+
+
+def test_an_output_is_beside_its_input_in_the_folder() -> None:
+    files = [InputFile(f"texts/{name}", Path(name)) for name in ("a.txt", "deep/b.txt.gz")]
+    assert output_paths(files, "out", ".mrg", is_folder=True) == [Path("out/a.mrg"), Path("out/deep/b.mrg.gz")]
+    assert output_paths(files, "out", ".parquet", is_folder=True) == [
+        Path("out/a.parquet"),
+        Path("out/deep/b.parquet"),
+    ]
+    assert output_paths(files[:1], "x.gz", ".mrg", is_folder=False) == [Path("x.gz")]
+
+
+def test_no_output_replaces_an_input_or_another_output(tmp_path: Path) -> None:
+    (tmp_path / "a.mrg").write_text("x")
+    file = InputFile(str(tmp_path / "a.mrg"), Path("a.mrg"))
+    with pytest.raises(ValueError, match=r"a\.mrg is an input and would be overwritten"):
+        output_paths([file], str(tmp_path), ".mrg", is_folder=True)
+    with pytest.raises(NotADirectoryError, match="several inputs need a folder"):
+        output_paths([file], str(tmp_path / "a.mrg"), ".txt", is_folder=True)
+    with pytest.raises(ValueError, match=r"several inputs would be written to out.a\.txt"):
+        output_paths([file, file], "out", ".txt", is_folder=True)
+
+
+def test_a_folder_is_no_output_and_parquet_needs_a_file(tmp_path: Path) -> None:
+    with (
+        pytest.raises(IsADirectoryError, match="expected a file to write"),
+        open_sink(tmp_path, None, KIND, resume=False),
+    ):
+        pass
+    parquet = OutputFile(2, "sentences")
+    with pytest.raises(ValueError, match="needs an output file"), open_sink(None, None, parquet, resume=False):
+        pass
+    with (
+        pytest.raises(ValueError, match="Parquet files are compressed themselves"),
+        open_sink(tmp_path / "a.gz", None, parquet, resume=False),
+    ):
+        pass
+    with open_sink(Path("/dev/null"), None, KIND, resume=True) as sink:
+        sink.write(["a"])
+        assert sink.lines_written == 0
 
 
 def test_labels_on_a_terminal_are_blue() -> None:

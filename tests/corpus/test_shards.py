@@ -1,9 +1,6 @@
 """Tests of shards, their queue and their manifest."""
 
 import gzip
-import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,8 +10,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from treecrf.corpus.inputs import InputFile, read_lines
-from treecrf.corpus.manifest import FILE_NAME, Manifest, ShardProgress
-from treecrf.corpus.output_record import stamp_file
 from treecrf.corpus.records import RecordFields
 from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, ShardReader, cut_shards
 from treecrf.parser.inputs import DEFAULT_BATCHING
@@ -93,59 +88,3 @@ def test_workers_finish_an_input_before_they_take_shards_of_others() -> None:
     assert queue.take("b").output == "b-2"
     assert queue.take("a").output == "a-0"
     assert queue.take("").output == "b-3" and not queue
-
-
-@pytest.fixture
-def make_manifest(tmp_path: Path) -> Callable[..., Manifest]:
-    (tmp_path / "in.txt").write_text("a\nb\n")
-    source = str(tmp_path / "in.txt")
-
-    def make(**changes: object) -> Manifest:
-        settings = {"model": "en", "skip_bad": False, "max_words": 9} | changes
-        return Manifest(tmp_path, settings, [shard(source, 0), shard(source, 1)], inputs={source: stamp_file(source)})
-
-    return make
-
-
-def test_a_manifest_is_read_back_and_shards_with_outputs_are_done(
-    make_manifest: Callable[..., Manifest], tmp_path: Path
-) -> None:
-    manifest = make_manifest()
-    first, second = manifest.shards
-    manifest.progress[first] = ShardProgress("done", attempts=2, problems=["it died"])
-    manifest.progress[second] = ShardProgress("done", attempts=1)
-    manifest.save(now=True)
-    (tmp_path / first).write_text("a tree")
-    again = Manifest.read(tmp_path, manifest.settings, manifest.inputs)
-    assert [each.output for each in again.unfinished_shards()] == [second]
-    assert again.progress[first].attempts == 2 and again.progress[second] == ShardProgress()
-    assert again.report()[0] == "2 shards: 1 done (1 lines), 1 of them retried, 0 failed, 1 not tried"
-    assert again.run == manifest.run and json.loads((tmp_path / FILE_NAME).read_text())["format"] == 2
-
-
-def test_a_run_is_only_resumed_with_the_same_settings_and_inputs(
-    make_manifest: Callable[..., Manifest], tmp_path: Path
-) -> None:
-    manifest = make_manifest()
-    manifest.save(now=True)
-    (source,) = manifest.inputs
-    inputs = {source: stamp_file(source)}
-    Manifest.read(tmp_path, manifest.settings | {"skip_bad": True, "max_words": 10}, inputs)  # no line was bad so far
-    with pytest.raises(ValueError, match="other settings or inputs: model was 'en', not 'zh'; use the same"):
-        Manifest.read(tmp_path, {"model": "zh"}, inputs)
-    Path(tmp_path / "more.txt").write_text("c\n")
-    with pytest.raises(ValueError, match=r"more\.txt was not an input"):
-        Manifest.read(tmp_path, manifest.settings, inputs | {str(tmp_path / "more.txt"): inputs[source]})
-    os.utime(source)
-    Manifest.read(tmp_path, manifest.settings, {source: stamp_file(source)})  # its bytes are the same
-    stat = Path(source).stat()
-    Path(source).write_text("b\na\n")
-    os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    with pytest.raises(ValueError, match=r"in\.txt has changed"):
-        Manifest.read(tmp_path, manifest.settings, {source: stamp_file(source)})
-    make_manifest(skip_bad=True).save(now=True)
-    with pytest.raises(ValueError, match="max_words was 9, not 10"):
-        Manifest.read(tmp_path, {"model": "en", "skip_bad": True, "max_words": 10}, inputs)
-    (tmp_path / FILE_NAME).write_text("{}")
-    with pytest.raises(ValueError, match="is not the manifest of a run"):
-        Manifest.read(tmp_path, manifest.settings, inputs)

@@ -5,7 +5,6 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.options import ParseOptions
 from treecrf.network.data.bucketing import Budget
 from treecrf.parser.inputs import DEFAULT_BATCHING, BatchingConfig, SentenceReader, Sentences
 from treecrf.text import tokenize
@@ -70,11 +69,3 @@ def test_a_sentence_that_needs_too_much_memory_is_an_error():
     parser = random_parser(toy_trees(20, seed=1))
     with pytest.raises(ValueError, match="sentence 0 has 1,001 words; expected at most 1,000"):
         parser.analyze(["a"] * 1001)
-
-
-def test_the_limit_of_words_depends_on_the_output():
-    assert (
-        ParseOptions(model="en", max_words=10_000).word_limit == 5000
-        and ParseOptions(model="en", max_words=30).word_limit == 30
-    )
-    assert ParseOptions(model="en", format="json", probs=True).word_limit == 1000

@@ -8,7 +8,7 @@ from treecrf.cli.options import check_positive
 NOTES = """\
 The sentences are random words of the model's vocabulary, with the word frequencies of real text: 24 words on average,
 and at most 100. They are parsed to brackets, once as a warm-up and then --repeats times; times are medians. The loading
-time is that of Parser.load, without the start of Python.
+time is the time of Parser.load, without the start of Python.
 
 example:
   treecrf bench --model en --device cpu
@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measures the speed of a model and prints it."""
     from treecrf.parser import Parser
     from treecrf.parser.benchmark import SHORT_WORDS, device_name, measure_speed
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOTES = """\
 There are four steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
 temperatures become part of the weights. The threshold of expected-F1 decoding is set to the value with the best F. Beta
-calibration corrects the probabilities of constituents with three parameters, and those of whole trees with four.
+calibration corrects the probabilities of constituents with three parameters, and of whole trees with four.
 Threshold and parameters are saved in config.toml.
 The error is the expected calibration error: the mean difference between the probability and the share of correct
 predictions. The thresholds of the coverage are chosen on DEV.
@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Calibrates a model, and prints its calibration errors and coverage by treebank."""
     from treecrf.parser import Parser
     from treecrf.training.calibration import collect_predictions, measure, summarize
     from treecrf.training.calibration.plot import plot_reports

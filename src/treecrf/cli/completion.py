@@ -14,7 +14,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Prints the script."""
     try:
         import shtab
     except ImportError as error:

@@ -53,11 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--transparent", action="store_true", help="no background; choose the theme of the page behind the picture")
     add("--scale", type=float, metavar="S", help="pixels per unit (png only; default: 2)")
     add("--fonts", metavar="FOLDER", help="also use the fonts of this folder (png and pdf only)")
-    add("--width", type=int, metavar="N", help="columns of a drawing (text only; default: those of the terminal)")
+    add("--width", type=int, metavar="N", help="columns of a drawing (text only; default: the width of the terminal)")
 
 
 def run(args: argparse.Namespace) -> None:
-    """Reads trees, draws them and writes the drawings."""
     options = _render_options(args)
     trees = list(_read_trees(args))
     if not trees:

@@ -34,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Scores trees and prints the scores; the exit status is 1 if the scoring stopped after too many errors."""
     _check(args)
     rules = _rules(args)
     score_all = _score_model if args.model else _score_files

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Writes the table."""
     from treecrf.corpus.inputs import total_size
     from treecrf.corpus.measures.files import TableWriter, has_trees
     from treecrf.corpus.progress import ProgressBar

@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Prints a table of all models, or the model card or the labels of one."""
     if args.name:
         _print_model(models.find_folder(args.name), is_labels=args.labels)
     elif args.labels:
@@ -40,7 +39,6 @@ def _print_model(folder: Path, *, is_labels: bool) -> None:
 
 
 def _print_table() -> None:
-    """Prints the models that are installed, and those of this project that are not."""
     names = models.names()
     if names:
         print("\n".join(_table([_HEADER, *map(_row, names)])))
@@ -58,7 +56,7 @@ def _printable(text: str) -> str:
 
 
 def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
-    """Describes a model without a card, such as that of a training run."""
+    """Describes a model without a card, such as a training run."""
     from treecrf.parser import Parser
     from treecrf.parser.storage import read_files
 

@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Packs a model and scores it; prints its model card, or how its package is installed."""
     from treecrf.training.export.card_files import to_markdown
 
     purpose, treebanks = _read_texts(args)
@@ -55,7 +54,6 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raises an error for options that do not fit together."""
     is_run = (args.run_folder / _RECIPE).is_file()
     if args.package is not None and args.out is None:
         raise ValueError("--package needs a folder for the package: treecrf pack RUN OUT --package")
@@ -99,7 +97,6 @@ def _pack(
 def _make_package(
     args: argparse.Namespace, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
 ) -> None:
-    """Writes a package with the model of a training run or of a folder."""
     from treecrf.training.export.package import PackageNames, copy_model, new_package
 
     name, version = args.package or args.out.resolve().name, args.package_version or _PACKAGE_VERSION

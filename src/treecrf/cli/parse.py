@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
-    """Parses the inputs in this process or on a cluster."""
     options, warn = read_options(args, ParseOptions), partial(print_message, "treecrf parse")
     if args.resume and (args.output == _STDIO or args.format == "pretty"):
         raise ValueError("--resume needs an output file: -o OUT, and a format that is not pretty")

@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Plots every run into one figure."""
     plot_runs({str(path): _read_epochs(path) for path in args.runs}, args.output, by=args.by)
     print(f"{len(args.runs)} run{'s' * (len(args.runs) > 1)} drawn in {args.output}")
 

@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Writes clean trees and prints a report."""
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     sources, out = _sources_and_output(args)
     if args.corpus != "split" and any(value is not None for value in (args.dev, args.test, args.seed)):

@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs the unfinished runs and writes the report."""
     from treecrf.training.reproduce.ablations import TABLES
     from treecrf.training.reproduce.plan import Plan, Treebank
     from treecrf.training.reproduce.report import JSON, MARKDOWN, write_report

@@ -12,7 +12,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Copies the sample files; an existing file with other content is an error."""
     for name in names():
         target, content = args.folder / name, (FOLDER / name).read_bytes()
         if target.exists() and target.read_bytes() != content:

@@ -65,7 +65,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Prints the matches, the expected numbers of matches, or the changed trees."""
     _check(args)
     with nullcontext() if args.max_seconds is None else time_limit(args.max_seconds):
         _search(args)

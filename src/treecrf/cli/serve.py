@@ -41,7 +41,6 @@ def _read_port(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Loads the models and serves until SIGTERM or SIGINT."""
     limits = read_options(args, Limits, prefix="max_")
     token, port = _read_token(args), _read_port(args)
     restart_with_system_allocator()

@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Trains a parser, shows the progress, and prints the result."""
     from treecrf.training import fit
     from treecrf.training.learning_curve import measure_learning_curve
 

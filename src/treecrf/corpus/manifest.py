@@ -6,7 +6,7 @@ A shard is done when its output file exists. The manifest records how often it w
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -34,26 +34,21 @@ class ShardProgress:
     seconds: float = 0.0
 
 
+@dataclass
 class Manifest:
     """The shards of a run and their progress, both by output file."""
 
-    def __init__(
-        self,
-        folder: Path,
-        settings: Mapping[str, Any],
-        shards: Iterable[Shard],
-        *,
-        inputs: Mapping[str, InputStamp],
-        run: str | None = None,
-        progress: Mapping[str, ShardProgress] | None = None,
-    ) -> None:
-        self.folder = folder
-        self.settings = dict(settings)
-        self.shards = {shard.output: shard for shard in shards}
-        self.inputs = dict(inputs)
-        self.run = run or uuid4().hex
-        self.progress = {output: (progress or {}).get(output) or ShardProgress() for output in self.shards}
-        self._next_save = 0.0
+    folder: Path
+    settings: dict[str, Any]
+    shards: dict[str, Shard]
+    inputs: Mapping[str, InputStamp]
+    run: str = field(default_factory=lambda: uuid4().hex)
+    progress: dict[str, ShardProgress] = field(default_factory=dict)
+    _next_save: float = 0.0
+
+    def __post_init__(self) -> None:
+        for output in self.shards:
+            self.progress.setdefault(output, ShardProgress())
 
     @staticmethod
     def read(folder: Path, settings: Mapping[str, Any], inputs: Mapping[str, InputStamp]) -> "Manifest":
@@ -61,7 +56,7 @@ class Manifest:
         path = folder / FILE_NAME
         try:
             content = json.loads(path.read_bytes())
-            shards = [Shard(**{name: entry[name] for name in Shard._fields}) for entry in content["shards"]]
+            shards = {entry["output"]: Shard(*(entry[name] for name in Shard._fields)) for entry in content["shards"]}
             progress = {entry["output"]: ShardProgress(**entry["progress"]) for entry in content["shards"]}
             version, old_settings, run = content["format"], content["settings"], str(content["run"])
             if version != _FORMAT:
@@ -76,7 +71,7 @@ class Manifest:
                 f"the run in {folder} was started with other settings or inputs: {', '.join(changes[:_SHOWN_CHANGES])}"
                 f"{f', and {more:,} more' if more > 0 else ''}; use the same ones, or choose another folder"
             )
-        return Manifest(folder, old_settings | dict(settings), shards, inputs=inputs, run=run, progress=progress)
+        return Manifest(folder, old_settings | dict(settings), shards, inputs, run, progress)
 
     def unfinished_shards(self) -> list[Shard]:
         """The shards without an output file; their attempts are reset."""

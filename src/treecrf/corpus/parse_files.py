@@ -55,7 +55,6 @@ def parse_files(
 def _match_outputs(
     arguments: Sequence[str], output: str, options: ParseOptions, warn: Callable[[str], object]
 ) -> list[Job]:
-    """The inputs that the arguments name, each with its output."""
     if output == STDOUT:
         return [(file, None) for file in find_inputs(arguments, warn)]
     files = find_inputs(arguments, warn, output=Path(output))

@@ -9,17 +9,6 @@ from typing import Any
 _REFRESH_SECONDS = 1.0
 
 
-def format_progress(*, done: int, unit: str, seconds: float, seconds_left: float | None) -> str:
-    """The number of things that are done, the speed, and the time left or used.
-
-    >>> format_progress(done=1200, unit="sentences", seconds=3.0, seconds_left=61.2)
-    '1,200 sentences, 400 sentences/s, 0:01:01 left'
-    """
-    rate = done / seconds if seconds else 0.0
-    left = f"{timedelta(seconds=round(seconds_left))} left" if seconds_left is not None else f"{round(seconds):,} s"
-    return f"{done:,} {unit}, {rate:,.{0 if rate >= 10 else 1}f} {unit}/s, {left}"
-
-
 class TerminalBar:
     """A bar on standard error, if it is a terminal, with messages above it. `bar_format` is a format of tqdm."""
 
@@ -89,12 +78,13 @@ class ProgressBar(TerminalBar):
             self._refresh()
 
     def text(self) -> str:
-        """The progress in words."""
+        """The progress in words: 1,200 sentences, 400 sentences/s, 0:01:01 left."""
         seconds = time.monotonic() - self._started
-        own_work, left = self._work - self._skipped_work, None
+        own_work, end = self._work - self._skipped_work, f"{round(seconds):,} s"
         if self._total and own_work > 0:
-            left = max(self._total - self._work, 0) * seconds / own_work
-        return format_progress(done=self._count, unit=self._unit, seconds=seconds, seconds_left=left)
+            end = f"{timedelta(seconds=round(max(self._total - self._work, 0) * seconds / own_work))} left"
+        rate = self._count / seconds if seconds else 0.0
+        return f"{self._count:,} {self._unit}, {rate:,.{0 if rate >= 10 else 1}f} {self._unit}/s, {end}"
 
     def _refresh(self) -> None:
         self._refreshed = time.monotonic()

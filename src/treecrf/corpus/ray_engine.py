@@ -121,13 +121,12 @@ def _run_tasks(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]
 def _start_run(
     folder: Path, settings: dict[str, Any], stamps: Mapping[str, InputStamp], targets: Sequence[Path]
 ) -> Manifest:
-    """Cuts the inputs into shards and writes the manifest."""
     jobs = [(path, target, settings["shard_lines"]) for path, target in zip(stamps, targets, strict=True)]
     shards: list[Shard] = [shard for of_input in _run_tasks(cut_shards, jobs) for shard in of_input]
     existing = [shard.output for shard in shards if (folder / shard.output).exists()]
     if existing:
         raise FileExistsError(f"{folder / existing[0]} exists without a {FILE_NAME}; choose another folder")
-    manifest = Manifest(folder, settings, shards, inputs=stamps)
+    manifest = Manifest(folder, settings, {shard.output: shard for shard in shards}, stamps)
     manifest.save(now=True)
     return manifest
 
@@ -162,7 +161,6 @@ def _finish_run(
 
 
 def _worker_devices(cluster: ClusterOptions, device: str | None, report: Report) -> list[str]:
-    """The device of each worker."""
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     capacity = {
         "cpu": sum(int(node.get("CPU", 0)) // cluster.cpus_per_worker for node in nodes),

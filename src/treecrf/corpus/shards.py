@@ -30,7 +30,7 @@ class Shard(NamedTuple):
     source: str
     first: int  # line, from 0
     lines: int
-    offset: int  # of the first line, in uncompressed bytes; 0 for Parquet
+    offset: int  # position of the first line, in uncompressed bytes; 0 for Parquet
     output: str  # below the folder of the run
 
     @property

@@ -1,6 +1,6 @@
 """The nine syntactic structures of L2SCA and the fourteen indices that Lu (2010) computes from them.
 
-The patterns are those of "Automatic analysis of syntactic complexity in second language writing" (Lu 2010). A node that
+The patterns are from "Automatic analysis of syntactic complexity in second language writing" (Lu 2010). A node that
 matches in several ways counts once. They are for English trees in the style of the Penn Treebank.
 """
 

@@ -87,7 +87,7 @@ def _short_sentences(text: str, language: str) -> Iterator[Sequence[Token]]:
 def _count_samples(batch: Sequence[TreeSamples]) -> tuple[Doubles, Doubles]:
     """The counts of each sentence's own tree, and the totals of each sample, (samples, counts)."""
     lines = [samples.best for samples in batch]
-    first_lines = []  # of the sampled trees of each sentence
+    first_lines = []  # number of the first sampled tree of each sentence
     for samples in batch:
         first_lines.append(len(lines))
         lines += samples.brackets

@@ -11,15 +11,15 @@ import numpy as np
 from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.trees.search import Forest
 
-# tags with letters that are punctuation: hyphens and other marks of OntoNotes, and those of Chinese treebanks
+# tags with letters that are punctuation: hyphens and other marks of OntoNotes, marks of Chinese treebanks
 _PUNCTUATION_TAGS = frozenset(("HYPH", "NFP", "PU", "PUNCT"))
-_PUNCTUATION_SUFFIX = "CATEGORY"  # of Sinica: COMMACATEGORY
+_PUNCTUATION_SUFFIX = "CATEGORY"  # Sinica's tags, such as COMMACATEGORY
 _CLAUSE_LABELS = frozenset(("S", "SBAR", "SBARQ", "SINV", "SQ"))
 _CLAUSE_WEIGHT = 1.5
 
 
 def is_word_tag(tag: str) -> bool:
-    """Whether a part-of-speech tag is that of a word, not of punctuation.
+    """Whether a part-of-speech tag is for words, not for punctuation.
 
     >>> [is_word_tag(tag) for tag in ("NN", "PRP$", ".", "-LRB-", "HYPH")]
     [True, True, False, False, False]
@@ -30,7 +30,7 @@ def is_word_tag(tag: str) -> bool:
 class WordScores:
     """The scores of the words of a forest.
 
-    `tokens` are the nodes of all words and punctuation marks, and `words` those of the words. `is_word` tells for each
+    `tokens` are the nodes of all words and punctuation marks, and `words` the nodes of words. `is_word` tells for each
     token whether it is a word; without it the tags decide.
     """
 

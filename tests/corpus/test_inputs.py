@@ -1,0 +1,131 @@
+import gzip
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from treecrf.corpus.inputs import STDIN, InputFile, find_inputs, read_lines, total_size, with_prompt
+from treecrf.corpus.records import Line
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    folder = tmp_path / "texts"
+    (folder / "deep" / ".git").mkdir(parents=True)
+    for name in ("b.txt", "a.txt", "deep/c.txt", ".hidden", "deep/.git/x"):
+        (folder / name).write_text(name)
+    return folder
+
+
+def find(*arguments: object, output: Path | None = None) -> tuple[list[str], list[str]]:
+    """The paths below the named folders, and the warnings."""
+    warnings: list[str] = []
+    files = find_inputs([str(argument) for argument in arguments], warnings.append, output=output)
+    return [str(file.relative) for file in files], warnings
+
+
+def test_a_folder_has_its_visible_files_in_order(texts: Path) -> None:
+    files, (warning,) = find(texts)
+    assert files == ["a.txt", "b.txt", "deep/c.txt"]
+    assert warning == f"skipped hidden files and folders: {texts / '.hidden'}, {texts / 'deep' / '.git'}"
+    assert find(texts / ".hidden") == ([".hidden"], [])  # a file that is named itself is never skipped
+    for number in range(9):
+        (texts / f".h{number}").touch()
+    assert find(texts)[1][0].endswith(" and 6 more")
+
+
+def test_a_pattern_names_files_and_folders_once(texts: Path) -> None:
+    assert find(texts / "*.txt") == (["a.txt", "b.txt"], [])
+    assert find(texts / "**" / "[cb].txt")[0] == ["b.txt", "deep/c.txt"]
+    assert find(texts / "d*")[0] == ["deep/c.txt"]
+    assert find(STDIN, texts / "a.txt") == (["stdin", "a.txt"], [])
+
+
+def test_outputs_and_links_inside_a_folder_are_skipped(texts: Path) -> None:
+    out = texts / "out"
+    out.mkdir()
+    (out / "a.mrg").touch()
+    (texts / "link").symlink_to(texts / "deep")
+    (texts / "broken").symlink_to(texts / "absent")
+    os.mkfifo(texts / "pipe")
+    files, warnings = find(texts, output=out)
+    assert files == ["a.txt", "b.txt", "deep/c.txt"]
+    assert [warning.split(": ")[1].split(";")[0] for warning in warnings[:4]] == [
+        "it is a broken link",
+        "it is a link to a folder",
+        "it is the output folder",
+        "it is not a file",
+    ]
+    assert "out/a.mrg" in find(texts)[0]
+    with pytest.raises(ValueError, match="is both the input and the output folder"):
+        find(texts, output=texts)
+    assert find(texts / "link", output=out)[0] == ["c.txt"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("absent.txt", r"nothing to read at absent\.txt: no file, folder or pattern has that name$"),
+        ("The cat sleeps.", "to parse a text, write: echo 'The cat sleeps.' | treecrf parse"),
+        ("猫", "to parse a text, write: echo '猫'"),
+        ("empty", "nothing to read in the folder empty: it has no visible files"),
+        ("broken", "broken is a broken link: it points to absent"),
+    ],
+)
+def test_an_argument_without_files_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").symlink_to("absent")
+    with pytest.raises(FileNotFoundError, match=message.replace("|", r"\|")):
+        find(argument)
+
+
+def test_sizes_are_the_sizes_of_texts(tmp_path: Path) -> None:
+    data = b"the cat\n" * 1000
+    (tmp_path / "a.txt").write_bytes(data)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(data))
+    plain, compressed = (InputFile(str(tmp_path / name), Path(name)) for name in ("a.txt", "a.gz"))
+    assert plain.size == compressed.size == len(data) == 8000
+    assert total_size([plain, compressed]) == 16_000 and total_size([]) == 0
+    absent = InputFile(str(tmp_path / "absent"), Path("absent"))
+    assert absent.size is None and total_size([plain, absent]) is None
+    assert plain.is_regular and not absent.is_regular and not InputFile(STDIN, Path("stdin")).is_regular
+
+
+def read(path: Path, data: bytes, limit: int = 20) -> list[Line]:
+    path.write_bytes(data)
+    return list(read_lines(InputFile(str(path), Path(path.name)), limit=limit))
+
+
+def test_lines_end_at_line_feeds_and_have_their_size(tmp_path: Path) -> None:
+    lines = read(tmp_path / "in.txt", "\ufeffa\u2028b\r\n\n\ufeffc".encode())
+    assert [(line.text, line.size) for line in lines] == [("a\u2028b", 10), ("", 1), ("\ufeffc", 4)]
+
+
+def test_lines_that_cannot_be_read_have_a_problem(tmp_path: Path) -> None:
+    data = (
+        b"x" * 20 + b"\n" + b"x" * 21 + b"\r\n" + b"x" * 20 + b"\r\n" + b"a\xff\n" + "Go on".encode("utf-16-le") + b"\n"
+    )
+    whole, long, with_return, bad, wide = read(tmp_path / "in.txt", data)
+    assert not whole.problem and not with_return.problem and with_return.text == whole.text == "x" * 20
+    assert long.problem.startswith("a line of 23 bytes; the limit is 20") and long.size == 23
+    assert bad.problem.startswith("byte 2 of the line, 0xff, is not UTF-8") and bad.text == ""
+    assert "as in UTF-16" in wide.problem and wide.text == ""
+    assert read(tmp_path / "in.txt", b"a\0b\n")[0].text == "a\0b"
+
+
+def test_lines_at_a_terminal_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [line.text for line in with_prompt(iter([Line("a", "", 2), Line("b", "", 2)]))] == ["a", "b"]
+    assert capsys.readouterr().err == "one sentence a line, Ctrl-D ends\n> > > \n"
+
+
+def test_typed_lines_are_those_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stdin", stream)
+    stdin = InputFile(STDIN, Path("stdin"))
+    assert stdin.name == "<stdin>" and not stdin.is_terminal
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert stdin.is_terminal and not InputFile("a.txt", Path("a.txt")).is_terminal

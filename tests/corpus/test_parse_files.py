@@ -1,0 +1,72 @@
+import io
+from pathlib import Path
+
+import pytest
+
+from small import random_parser
+from toygrammar import toy_trees
+from treecrf.corpus.options import ParseOptions
+from treecrf.corpus.parse_files import parse_files
+
+TREES = toy_trees(30, seed=3)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model")
+    random_parser(TREES, tag_head=True).save(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "in.txt"
+    path.write_text("".join(f"{' '.join(tree.words)}\n" for tree in TREES))
+    return path
+
+
+def parse(model: str, *inputs: object, output: object = "-", resume: bool = False, **options) -> list[str]:
+    """Parses files and returns the warnings."""
+    warnings: list[str] = []
+    settings = ParseOptions(model=model, tokens=True, **options)
+    arguments = [str(path) for path in inputs]
+    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append)
+    return warnings
+
+
+def test_one_input_has_a_file_and_a_folder_has_a_folder(model: str, file: Path, tmp_path: Path) -> None:
+    parse(model, file, output=tmp_path / "out.mrg")
+    assert (tmp_path / "out.mrg").read_text().count("\n") == len(TREES)
+    parse(model, tmp_path / "in*.txt", output=tmp_path / "one.mrg")
+    (tmp_path / "texts").mkdir()
+    file.rename(tmp_path / "texts" / "in.txt")
+    parse(model, tmp_path / "texts", output=tmp_path / "trees")
+    parse(model, tmp_path / "texts" / "in.txt", output=f"{tmp_path}/more/")
+    expected = (tmp_path / "out.mrg").read_bytes()
+    for name in ("one.mrg", "trees/in.mrg", "more/in.mrg"):
+        assert (tmp_path / name).read_bytes() == expected
+
+
+def test_a_complete_output_is_skipped_and_another_is_refused(model: str, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.mrg"
+    parse(model, file, output=out)
+    written = out.stat().st_mtime_ns
+    parse(model, file, output=out, resume=True)
+    assert out.stat().st_mtime_ns == written
+    with pytest.raises(ValueError, match="other settings: no_mbr was False, not True"):
+        parse(model, file, output=out, resume=True, no_mbr=True)
+    (tmp_path / ".out.mrg.part").touch()  # an empty partial file is unfinished, whatever the record says
+    parse(model, file, output=out, resume=True, no_mbr=True)
+    assert out.stat().st_mtime_ns != written
+
+
+def test_standard_input_cannot_be_resumed(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the cat\n")))
+    with pytest.raises(ValueError, match="--resume reads its inputs again, and <stdin> is not a file"):
+        parse(model, "-", output=tmp_path / "out", resume=True)
+
+
+def test_bad_lines_are_warned_about(model: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
+    (warning,) = parse(model, tmp_path / "in.txt", output=tmp_path / "out", skip_bad=True)
+    assert warning.startswith(f"{tmp_path / 'in.txt'}:2: byte 1")
