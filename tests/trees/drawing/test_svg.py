@@ -1,3 +1,4 @@
+import itertools
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +10,9 @@ from strategies import deep_tree, trees, wide_tree
 from toygrammar import toy_trees
 from treecrf.trees.analysis import Analysis, Constituent
 from treecrf.trees.drawing import svg
-from treecrf.trees.drawing.text_metrics import escape_invisible
+from treecrf.trees.drawing.layout import list_nodes
+from treecrf.trees.drawing.svg import arrange
+from treecrf.trees.drawing.text_metrics import escape_invisible, width
 from treecrf.trees.tree import Tree
 
 TREES = toy_trees(5)
@@ -122,3 +125,24 @@ def test_a_notebook_shows_an_analysis_in_colors():
     constituents = tuple(Constituent(*span, 0.5, number) for span, number in zip(TREE.spans(), numbers, strict=True))
     analysis = Analysis(TREE, -1.0, 0.4, 0.1, constituents, (), True)
     assert analysis._repr_svg_() == svg(TREE, numbers)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_widest_box_and_the_lowest_row_have_a_margin_of_14(layout):
+    picture = arrange(list_nodes(TREE), None, layout)
+    assert picture.width == max(box.x + box.width / 2 for box in picture.boxes) + 14
+    assert picture.height == max(box.y for box in picture.boxes) + 24
+    assert min(box.x - box.width / 2 for box in picture.boxes) == pytest.approx(14)
+
+
+def test_a_colored_box_is_wider_than_its_label_and_its_number():
+    nodes = list_nodes(TREE)
+    plain, colored = (arrange(nodes, numbers, "tidy").boxes for numbers in (None, [1.0, 1.0, 0.5, 0.25]))
+    difference = [round(box.width - other.width, 2) for box, other in zip(colored, plain, strict=True)]
+    number_width = round(width(".50", 9.5) + 3, 2)
+    assert difference[:3] == [10, 10, 10 + number_width] and [node.kind for node in nodes[:3]] == ["label"] * 3
+
+
+def test_words_of_a_sideways_tree_are_20_units_apart():
+    rows = [y for _, y in places(svg(TREE, layout="sideways"), "words")]
+    assert [second - first for first, second in itertools.pairwise(rows)] == [20, 20]

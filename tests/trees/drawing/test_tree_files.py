@@ -40,6 +40,7 @@ def test_a_line_that_is_not_the_output_of_parse_is_an_error_with_its_number(tmp_
 def test_trees_are_selected_by_numbers_and_ranges():
     drawable = [DrawableTree(tree) for tree in TREES]
     assert select_trees(drawable, "2, 5-7", "file") == [drawable[1], *drawable[4:]]
+    assert select_trees(drawable, "1", "file") == drawable[:1] and select_trees(drawable, "1-7", "file") == drawable
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import pytest
 
 from treecrf.trees.search import Pattern
+from treecrf.trees.search.labels import Label, label_test
 from treecrf.trees.tree import Tree
 
 
@@ -20,3 +21,8 @@ def test_escaped_slashes_and_stars_are_read_without_their_backslash(text, matche
     tree = Tree.parse(r"(TOP (NP (CD 1\/2)) (NP (SYM \*)))")
     assert Pattern(text).count(tree).matches == matches
     assert [match.node for match in tree.search("/^1/")] == [r"1\/2"]
+
+
+@pytest.mark.parametrize(("text", "words"), [("A|B||", {"A", "B"}), ("|A", {"", "A"}), ("A", {"A"})])
+def test_empty_alternatives_at_the_end_do_not_count(text, words):
+    assert label_test(Label("literal", text)).literals == words

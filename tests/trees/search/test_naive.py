@@ -1,6 +1,7 @@
 import pytest
 
-from treecrf.trees.search import Pattern
+from treecrf.trees.search import Forest, Pattern
+from treecrf.trees.search.naive import find_matches
 from treecrf.trees.tree import Tree
 
 TREE = Tree.parse(
@@ -58,4 +59,5 @@ TREE = Tree.parse(
     ],
 )
 def test_cases_that_the_definition_of_tregex_decides(text, matches):
-    assert Pattern(text).count(TREE).matches == matches
+    pattern = Pattern(text)
+    assert len(list(find_matches(pattern.expression, Forest(TREE)))) == pattern.count(TREE).matches == matches

@@ -5,6 +5,7 @@ import pytest
 from treecrf.trees.search import Forest, Pattern, compiled, fast
 from treecrf.trees.search.naive import find_matches
 from treecrf.trees.search.relations import RELATIONS, SYNONYMS
+from treecrf.trees.tree import Tree
 from trees.search.random_trees import random_tree
 
 needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
@@ -24,3 +25,28 @@ def test_every_relation_has_the_candidates_of_its_definition():
         assert list(fast.find_matches(pattern.program, forest)) == list(find_matches(pattern.expression, forest)), (
             symbol
         )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "labels"),
+    [
+        ("__ >, S", ["NP"]),
+        ("__ >- S", ["."]),
+        ("__ >` S", ["."]),
+        ("__ >2 S", ["VP"]),
+        ("__ >-2 S", ["VP"]),
+        ("__ <, DT", ["NP"]),
+        ("__ <- NN", ["NP"]),
+        ("__ <` NN", ["NP"]),
+        ("__ <<` NN", ["NP"]),
+        ("NN >>` __", ["NN"]),
+        ("__ $.. VP", ["NP"]),
+        ("__ $,, VP", ["."]),
+        ("__ $. NN", ["DT"]),
+        ("__ $, VP", ["."]),
+    ],
+)
+def test_synonyms_and_numbers_of_children(pattern, labels):
+    tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBD sat)) (. .))")
+    assert [getattr(match.node, "label", match.node) for match in tree.search(pattern)] == labels
+    assert all(relation in RELATIONS for relation, _ in SYNONYMS.values())

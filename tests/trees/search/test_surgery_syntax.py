@@ -1,6 +1,7 @@
 import pytest
 
 from treecrf.trees.search import PatternError, Surgery, SurgeryError, read_surgeries
+from treecrf.trees.tree import Tree
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,13 @@ def test_operations_that_do_not_parse_have_a_caret(operation, column):
 def test_a_script_needs_operations_for_every_pattern(script):
     with pytest.raises(SurgeryError, match="pairs of a pattern and its operations"):
         read_surgeries(script)
+
+
+def test_nodes_of_an_inserted_tree_have_names_without_their_marks():
+    surgery = Surgery("A=x !$ B", "insert (B (C=c \\@\\=)) $- x\nrelabel c D")
+    assert str(surgery.apply(Tree.parse("(S (A a))"))) == "(S (A a) (B (D @=)))"
+
+
+def test_brackets_and_conditions_nest():
+    surgery = Surgery("A=x ?< (B=b)", "if exists b [[delete b] [coindex x]]\nif exists x relabel x C")
+    assert str(surgery.apply(Tree.parse("(S (A (B b) (B c)))"))) == "(S (C (B c)))"
