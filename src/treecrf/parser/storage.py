@@ -18,8 +18,7 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.data.weight_shapes import weight_shapes
 from treecrf.network.runtime.weights import quantize_weights
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.parser.weight_file import load_weights

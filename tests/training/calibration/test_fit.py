@@ -5,7 +5,7 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import evaluate, read_trees
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import TreeCalibration
 from treecrf.training.calibration import calibrate, fit, measure
 from treecrf.training.calibration.fit import f1_optimal_threshold
 from treecrf.trees.evalb import COLLINS

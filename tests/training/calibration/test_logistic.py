@@ -3,8 +3,7 @@ import random
 
 import pytest
 
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.training.calibration.logistic import fit_beta, fit_tree_calibration
 from treecrf.training.calibration.reliability import reliability
 

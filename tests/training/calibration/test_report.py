@@ -1,5 +1,4 @@
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.training.calibration.fit import CalibrationParameters
 from treecrf.training.calibration.report import CalibrationReport, read_record, write_record
 from treecrf.training.calibration.temperature import Temperatures

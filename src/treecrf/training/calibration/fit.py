@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from treecrf.parser import Parser
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.evaluate import evaluation_tags
 from treecrf.training.calibration.logistic import fit_beta, fit_tree_calibration
 from treecrf.training.calibration.predictions import collect_predictions

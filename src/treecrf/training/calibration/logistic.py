@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treecrf.arrays import Doubles
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
-from treecrf.parser.decoding.tree_calibration import TreeCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 
 _STEPS = 50  # Newton's method needs about ten
 _MIN_STEP = 1e-9

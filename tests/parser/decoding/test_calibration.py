@@ -1,10 +1,12 @@
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from small import FIFTY, random_parser
 from treecrf import Constraints, Parser, read_trees
-from treecrf.parser.decoding.beta_calibration import BetaCalibration
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 
 TREES = list(read_trees(FIFTY))
 WORDS = TREES[3].words
@@ -47,3 +49,19 @@ def test_a_required_constituent_stays_certain():
     analysis = parser.analyze(WORDS, constraints=Constraints(require=[(0, 2, "NP")]))
     (required,) = [c for c in analysis.constituents if (c.start, c.end, c.label) == (0, 2, "NP")]
     assert required.probability == required.calibrated == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_calibrated_probabilities_of_a_sentences_trees_have_the_order_of_their_probabilities():
+    parser = random_parser(TREES)
+    parser.tree_calibration = TreeCalibration(0.5, 0.2, 1.0, -0.4)
+    analysis = parser.analyze(TREES[3].words, k=8)
+    calibrated = [alternative.calibrated for alternative in analysis.alternatives]
+    assert len(set(calibrated)) == 8 and sorted(calibrated, reverse=True) == calibrated
+    assert analysis.calibrated == parser.tree_calibration(analysis.log_prob, len(TREES[3].words))
+    assert analysis.calibrated <= calibrated[0]
+
+
+def test_without_calibration_the_probability_of_a_tree_is_its_own():
+    analysis = random_parser(TREES).analyze(TREES[3].words, k=1)
+    assert analysis.calibrated == math.exp(analysis.log_prob)
+    assert analysis.alternatives[0].calibrated == math.exp(analysis.alternatives[0].log_prob)
