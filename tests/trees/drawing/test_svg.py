@@ -145,4 +145,4 @@ def test_a_colored_box_is_wider_than_its_label_and_its_number():
 
 def test_words_of_a_sideways_tree_are_20_units_apart():
     rows = [y for _, y in places(svg(TREE, layout="sideways"), "words")]
-    assert [second - first for first, second in itertools.pairwise(rows)] == [20, 20]
+    assert [second - first for first, second in itertools.pairwise(rows)] == pytest.approx([20, 20])
