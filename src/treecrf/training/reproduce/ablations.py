@@ -40,9 +40,13 @@ class Row:
         return self.shares_runs_with or self.name
 
 
+_MARGIN_LOSS, _GOLD_TAG_SETTING = "model.loss=one-stage-margin", "model.tag_size=100"
+_VECTORS = ("data.vectors={vectors}", "data.unknown_vector={unknown}")
+_ENCODER = "model.transformer={encoder}"
 _MAIN = Row(name=MAIN, title="two-stage, CRF")
-_MARGIN = Row(name="one-stage-margin", title="one-stage, max-margin", settings=("model.loss=one-stage-margin",))
-_GOLD_TAGS = Row(name="gold-tags", title="gold tags as input", settings=("model.tag_size=100",))
+_MARGIN = Row(name="one-stage-margin", title="one-stage, max-margin", settings=(_MARGIN_LOSS,))
+_GOLD_TAGS = Row(name="gold-tags", title="gold tags as input", settings=(_GOLD_TAG_SETTING,))
+# one-stage, minus, vanilla, boundary and margin are settings for these ablations only
 DEV = (
     _MARGIN,
     Row(name="one-stage-crf", title="one-stage, CRF", settings=("model.loss=one-stage-crf",)),
@@ -51,20 +55,18 @@ DEV = (
     Row(name="minus", title="minus features", settings=("model.scorer=minus",)),
     Row(name="vanilla-dropout", title="vanilla dropout", settings=("model.dropout_kind=vanilla",)),
 )
-REMARKS = (  # what the paper says outside its tables
+_MINUS_VANILLA = ("model.scorer=minus", "model.dropout_kind=vanilla")
+REMARKS = (  # remarks of the paper outside its tables
     _MAIN,
     Row(name="same-word", title="boundary f_i + b_i", settings=("model.boundary=same-word",)),
     _GOLD_TAGS,
-    Row(
-        name="minus-vanilla-dropout",
-        title="minus features, vanilla dropout",
-        settings=("model.scorer=minus", "model.dropout_kind=vanilla"),
-    ),
+    Row(name="minus-vanilla-dropout", title="minus features, vanilla dropout", settings=_MINUS_VANILLA),
     _MARGIN,
-    Row(name="margin-0.5", title="margin of 0.5", settings=(*_MARGIN.settings, "model.margin=0.5")),
-    Row(name="margin-2", title="margin of 2", settings=(*_MARGIN.settings, "model.margin=2.0")),
+    Row(name="margin-0.5", title="margin of 0.5", settings=(_MARGIN_LOSS, "model.margin=0.5")),
+    Row(name="margin-2", title="margin of 2", settings=(_MARGIN_LOSS, "model.margin=2.0")),
 )
-_VECTORS = ("data.vectors={vectors}", "data.unknown_vector={unknown}")
+_VECTORS_TAGS = (*_VECTORS, _GOLD_TAG_SETTING)
+_FINE_TUNED = (_ENCODER, "model.encoder=transformer", *FINE_TUNING)
 TEST = (
     Row(name="random", title="random word vectors", shares_runs_with=MAIN),
     _GOLD_TAGS,
@@ -72,21 +74,11 @@ TEST = (
     Row(
         name="vectors-gold-tags",
         title="pretrained word vectors, gold tags as input",
-        settings=(*_VECTORS, *_GOLD_TAGS.settings),
+        settings=_VECTORS_TAGS,
         needs="vectors",
     ),
-    Row(
-        name="frozen",
-        title="frozen encoder",
-        settings=("model.transformer={encoder}", "model.char_size=0"),
-        needs="encoder",
-    ),
-    Row(
-        name="fine-tuned",
-        title="fine-tuned encoder",
-        settings=("model.transformer={encoder}", "model.encoder=transformer", *FINE_TUNING),
-        needs="encoder",
-    ),
+    Row(name="frozen", title="frozen encoder", settings=(_ENCODER, "model.char_size=0"), needs="encoder"),
+    Row(name="fine-tuned", title="fine-tuned encoder", settings=_FINE_TUNED, needs="encoder"),
 )
 VARIANTS = (
     Row(name="as-in-the-paper", title="as in the paper", shares_runs_with=MAIN),
@@ -94,29 +86,28 @@ VARIANTS = (
     Row(name="batch-masks", title="dropout masks shared by a batch", settings=("model.recurrent_dropout=batch",)),
     Row(name="bf16", title="trained in bf16", settings=("train.precision=bf16",)),
 )
-TRAIN_SHARES = (0.1, 0.25, 0.5, 0.75)
 LEARNING_CURVE = (
     *(
-        Row(name=f"share-{round(100 * share)}", title=f"{share:.0%} of the trees", train_share=share)
-        for share in TRAIN_SHARES
+        Row(name=f"share-{share}", title=f"{share}% of the trees", train_share=share / 100)
+        for share in (10, 25, 50, 75)
     ),
     Row(name="share-100", title="100% of the trees", shares_runs_with=MAIN),
 )
 SPEED = (MAIN, "one-stage-crf")  # rows whose parsers are timed
 
 BY_NAME = {row.name: row for row in (*DEV, *REMARKS, *TEST, *VARIANTS, *LEARNING_CURVE)}
-TABLES = ("dev", "remarks", "test", "speed", "calibration", "analysis")
+_ROWS = {
+    "dev": DEV,
+    "remarks": REMARKS,
+    "test": TEST,
+    "speed": tuple(BY_NAME[name] for name in SPEED),
+    "calibration": (_MAIN,),
+    "analysis": VARIANTS + LEARNING_CURVE,
+}
+TABLES = tuple(_ROWS)
 DEFAULT_TABLES = ("dev", "remarks", "test")
 
 
 def rows_of(table: str) -> tuple[Row, ...]:
-    """The rows whose runs a table needs."""
-    if table == "speed":
-        return tuple(BY_NAME[name] for name in SPEED)
-    return {
-        "dev": DEV,
-        "remarks": REMARKS,
-        "test": TEST,
-        "calibration": (_MAIN,),
-        "analysis": VARIANTS + LEARNING_CURVE,
-    }[table]
+    """Returns the rows whose runs a table needs."""
+    return _ROWS[table]

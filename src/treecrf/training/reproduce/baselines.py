@@ -19,11 +19,11 @@ from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 PartitionAndMarginals = tuple[Tensor, Tensor]  # log Z (b,) and marginals by fencepost (b, n+1, n+1)
-Inference = Callable[[Tensor, Tensor], PartitionAndMarginals]  # of scores by fencepost and lengths
+Inference = Callable[[Tensor, Tensor], PartitionAndMarginals]  # arguments: scores by fencepost, and lengths
 
 
 def inference_functions() -> dict[str, Inference]:
-    """The installed libraries that compute log Z and marginals, by name."""
+    """Returns the installed libraries that compute log Z and marginals, by name."""
     functions: dict[str, Inference] = {}
     if torch_struct := _import_if_installed("torch_struct"):
 
@@ -45,7 +45,7 @@ def inference_functions() -> dict[str, Inference]:
 
 
 def torch_struct_decode() -> Callable[..., PendingTrees] | None:
-    """A version of `decode` for two-stage scores that uses the charts of torch-struct; None if it is not installed."""
+    """Returns a `decode` for two-stage scores with the charts of torch-struct; None if it is not installed."""
     torch_struct = _import_if_installed("torch_struct")
     if torch_struct is None:
         return None
@@ -77,7 +77,7 @@ def _import_if_installed(name: str) -> Any:
 def supar_speed(
     trees: Sequence[Tree], vocabulary: Sequence[Tree], folder: Path, device: str, repeats: int
 ) -> float | str:
-    """Sentences per second of SuPar's `predict` with MBR, from brackets to brackets; or the reason why it did not run.
+    """Measures sentences per second of SuPar's `predict` with MBR, or returns why it did not run.
 
     Current versions of PyTorch load none of SuPar's trained models. So the network of its documented configuration is
     built over the words and labels of `vocabulary`, with random weights. Random weights give flat trees, which are
@@ -119,9 +119,8 @@ def _building_gold_trees(trees: Sequence[Tree]) -> Iterator[None]:
 
 
 def _supar_spans(tree: Tree) -> list[tuple[int, int, str]]:
-    """The spans of a tree in SuPar's notation: parents first, `S::VP` for unary chains, `NP|<>` for intermediates."""
-    spans = sorted(to_spans(tree), key=lambda span: (span.start, -span.end))
-    labels = [
-        span.label[1:-1] + "|<>" if is_intermediate(span.label) else span.label.replace(" ", "::") for span in spans
+    """Returns spans in SuPar's notation: parents first, `S::VP` for unary chains, `NP|<>` for intermediates."""
+    return [
+        (start, end, label[1:-1] + "|<>" if is_intermediate(label) else label.replace(" ", "::"))
+        for start, end, label in sorted(to_spans(tree), key=lambda span: (span.start, -span.end))
     ]
-    return [(span.start, span.end, label) for span, label in zip(spans, labels, strict=True)]

@@ -2,32 +2,30 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from treecrf.trees.evalb import Rules, Score, Status, Summary
 from treecrf.trees.evalb.brackets import tree_brackets
 from treecrf.trees.evalb.match import Matcher
-from treecrf.trees.evalb.summary import Accuracy, SentenceScore, summarize
+from treecrf.trees.evalb.summary import Accuracy, summarize
 from treecrf.trees.tree import Span, Tree
 
 WIDTHS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32), (33, 10_000))  # words, from and to
 
 
 def by_length(scores: Sequence[Score]) -> list[dict[str, Any]]:
-    """F1 by sentence length, over all runs."""
-    groups: dict[tuple[int, int], list[SentenceScore]] = {}
-    for score in scores:
-        for sentence in score.sentences:
-            first = (max(sentence.length, 1) - 1) // 10 * 10 + 1
-            groups.setdefault((first, first + 9), []).append(sentence)
+    """Returns F1 by sentence length, over all runs."""
+    joined = replace(scores[0], sentences=tuple(chain.from_iterable(score.sentences for score in scores)))
     return [
-        _sentence_group(f"{first}-{last}", summarize(groups[first, last]), len(scores))
-        for first, last in sorted(groups)
+        _sentence_group(f"{first}-{last}", summary, len(scores))
+        for (first, last), summary in joined.by_length().items()
     ]
 
 
 def by_genre(scores: Sequence[Score], genres: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    """F1 by genre, over all runs; `genres` has names and numbers of sentences, in the order of the sentences."""
+    """Returns F1 by genre, over all runs; `genres` has names and numbers of sentences in their order."""
     groups, first = [], 0
     for name, count in genres:
         sentences = [sentence for score in scores for sentence in score.sentences[first : first + count]]
@@ -46,7 +44,7 @@ def _sentence_group(name: str, summary: Summary, runs: int) -> dict[str, Any]:
 
 
 def by_label(scores: Sequence[Score]) -> list[dict[str, Any]]:
-    """Precision, recall and F1 of each label, over all runs; the most frequent label is first."""
+    """Returns precision, recall and F1 of each label, over all runs; the most frequent label is first."""
     totals: dict[str, list[int]] = {}
     for score in scores:
         for label, accuracy in score.labels.items():
@@ -59,7 +57,7 @@ def by_label(scores: Sequence[Score]) -> list[dict[str, Any]]:
 def by_width(
     gold: Sequence[Tree], runs: Iterable[Sequence[Tree]], scores: Sequence[Score], rules: Rules
 ) -> list[dict[str, Any]]:
-    """F1 by the number of words in a constituent, over all runs, without the words that the rules delete."""
+    """Returns F1 by the number of words in a constituent, over all runs, without the words that the rules delete."""
     matcher = Matcher(rules)
     equal_labels = {label: min(pair) for pair in rules.equal_labels for label in pair}
     totals = Counter[tuple[str, int]]()

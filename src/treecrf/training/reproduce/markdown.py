@@ -7,6 +7,7 @@ from treecrf.training.calibration import KINDS
 from treecrf.training.markdown import markdown_table
 
 _MAX_LABELS = 20  # the most frequent labels; report.json has all
+_NO_MATPLOTLIB = "The plot needs matplotlib: `pip install 'treecrf[plot]'`."
 
 
 def to_markdown(report: dict[str, Any]) -> str:
@@ -39,8 +40,10 @@ def _head(facts: dict[str, Any]) -> Iterator[str]:
             yield f"{name.capitalize()}: `{facts[name]}`."
     limited = facts["runs_at_epoch_limit"]
     if limited:
-        yield ""
-        yield f"{len(limited)} of {facts['finished_runs']} runs ended at the limit of epochs: {', '.join(limited)}."
+        yield from (
+            "",
+            f"{len(limited)} of {facts['finished_runs']} runs ended at the limit of epochs: {', '.join(limited)}.",
+        )
         yield "Their dev F could still rise. The same command with a larger `--epochs` continues them."
     elif facts["finished_runs"]:
         yield f"All {facts['finished_runs']} finished runs ended because dev F had stopped rising."
@@ -111,22 +114,16 @@ def _speed(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _calibration(content: dict[str, Any]) -> Iterator[str]:
-    rows = [
-        [title, f"{content['errors'][kind]['before']:.4f}", f"{content['errors'][kind]['after']:.4f}"]
-        for kind, title in KINDS.items()
-    ]
+    errors = content["errors"]
+    rows = [[title, f"{errors[kind]['before']:.4f}", f"{errors[kind]['after']:.4f}"] for kind, title in KINDS.items()]
     yield from markdown_table(["expected calibration error on test", "as trained", "calibrated"], rows)
-    yield ""
     temperatures = [f"{each['spans']:.2f} and {each['labels']:.2f}" for each in content["temperatures"]]
     betas = [f"{each['a']:.2f}, {each['b']:.2f} and {each['c']:+.2f}" for each in content["beta"]]
+    yield ""
     yield f"Fitted on dev: temperatures of spans and labels {'; '.join(temperatures)}; a, b and c of beta calibration"
     yield f"{'; '.join(betas)}. Errors are means over seeds. The rest is of the first seed."
-    yield ""
-    if content["has_picture"]:
-        yield "![reliability and coverage](calibration.svg)"
-    else:
-        yield "The plot needs matplotlib: `pip install 'treecrf[plot]'`."
-    yield ""
+    picture = "![reliability and coverage](calibration.svg)"
+    yield from ("", picture if content["has_picture"] else _NO_MATPLOTLIB, "")
     rows = [
         [f"{point['coverage']:.0%}", f"{point['f1']:.2f}", f"{point['confidence']:.3f}"]
         for point in content["coverage"]["after"][3::4]
@@ -138,25 +135,16 @@ def _calibration(content: dict[str, Any]) -> Iterator[str]:
 
 
 def _analysis(content: dict[str, Any]) -> Iterator[str]:
-    yield "Variants, on dev:"
-    yield ""
-    yield from _score_table(content["variants"], "the paper's settings")
-    yield ""
-    yield "F1 by share of the training trees:"
-    yield ""
-    rows = [
-        [line["title"], *(f"{line[part]['f1']:.2f}{_deviation(line[part])}" for part in ("dev", "test"))]
-        for line in content["learning"]
-    ]
+    yield from ("Variants, on dev:", "", *_score_table(content["variants"], "the paper's settings"), "")
+    yield from ("F1 by share of the training trees:", "")
+    curve = [(line["title"], line["dev"], line["test"]) for line in content["learning"]]
+    rows = [[title, *(f"{line['f1']:.2f}{_deviation(line)}" for line in lines)] for title, *lines in curve]
     yield from markdown_table(["", "dev", "test"], rows)
     if content["has_picture"]:
-        yield ""
-        yield "![learning curve, F1 by length and by width](analysis.svg)"
-    yield ""
-    yield "The main row on test, over all runs:"
+        yield from ("", "![learning curve, F1 by length and by width](analysis.svg)")
+    yield from ("", "The main row on test, over all runs:")
     for name, count in (("length", None), ("genre", None), ("width", None), ("label", _MAX_LABELS)):
-        yield ""
-        yield from _group_table(name, content[name][:count])
+        yield from ("", *_group_table(name, content[name][:count]))
 
 
 def _deviation(line: dict[str, Any]) -> str:
@@ -166,12 +154,11 @@ def _deviation(line: dict[str, Any]) -> str:
 def _group_table(name: str, groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     keys = [key for key in groups[0] if key != "name"] if groups else []
     titles = {"f1": "F1", "gold": "in gold trees", "complete_match": "complete match"}
-    rows = [[group["name"], *(_number(group[key]) for key in keys)] for group in groups]
-    yield from markdown_table([name, *(titles.get(key, key) for key in keys)], rows)
-
-
-def _number(value: float | int) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+    rows = [
+        [group["name"], *(f"{group[key]:,}" if isinstance(group[key], int) else f"{group[key]:.2f}" for key in keys)]
+        for group in groups
+    ]
+    return markdown_table([name, *(titles.get(key, key) for key in keys)], rows)
 
 
 _TITLES = {

@@ -65,12 +65,12 @@ SPEED = {"one-stage-crf, without MBR": 990, "two-stage, with MBR": 743, "two-sta
 
 
 def published_scores(table: str, corpus: str) -> dict[str, PublishedScore]:
-    """The published scores of a table, by row; empty if the paper does not have the treebank."""
+    """Returns the published scores of a table, by row; empty if the paper does not have the treebank."""
     return {"dev": DEV, "test": TEST}.get(table, {}).get(corpus, {})
 
 
 def corpus_of_size(train: int, dev: int, test: int) -> str:
-    """The paper's treebank with these numbers of sentences, or an empty string."""
+    """Returns the paper's treebank with these numbers of sentences, or an empty string."""
     for name in TITLES:
         expected = RELEASES[name].expected
         if expected is not None and expected[:3] == (train, dev, test):
@@ -104,7 +104,7 @@ SIGNIFICANCE_LEVEL = 0.05
 
 
 def verdict(claim: Claim, comparison: Comparison) -> str:
-    """Whether a measured difference agrees with a claim."""
+    """Says whether a measured difference agrees with a claim."""
     is_chance = comparison.p_value > SIGNIFICANCE_LEVEL
     if claim.expects_gain:
         if comparison.difference <= 0:
@@ -116,7 +116,7 @@ def verdict(claim: Claim, comparison: Comparison) -> str:
 
 
 def paper_differences(claim: Claim) -> dict[str, float]:
-    """The differences in dev F1 that the paper's table has, by treebank."""
+    """Returns the differences in dev F1 that the paper's table has, by treebank."""
     tables = {title: DEV[name] for name, title in TITLES.items()}
     return {
         title: rows[claim.row].f1 - rows[claim.other].f1

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from treecrf.trees.treebank import read_trees, write_trees
 
 TREEBANK = "treebank.toml"
 PARTS = ("train", "dev", "test")
-_ENDINGS = (".mrg", ".mrg.gz")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +32,8 @@ class Treebank:
         """
         if not folder.is_dir():
             raise FileNotFoundError(f"{folder} is not a folder; expected one with train.mrg, dev.mrg and test.mrg")
-        files = {part: sorted(path for path in folder.iterdir() if _is_file_of(part, path)) for part in PARTS}
+        paths = sorted(path for path in folder.iterdir() if path.name.endswith((".mrg", ".mrg.gz")))
+        files = {part: [path for path in paths if path.name.startswith(f"{part}.")] for part in PARTS}
         missing = [part for part in PARTS if not files[part]]
         if missing:
             raise FileNotFoundError(f"{folder} has no {missing[0]}.mrg and no {missing[0]}.mrg.gz")
@@ -48,16 +48,11 @@ class Treebank:
         return {part: [tree for path in paths for tree in read_trees(path)] for part, paths in self.files.items()}
 
     def genres(self, part: str) -> list[tuple[str, int]]:
-        """The genres of a part, each with its number of trees."""
-        return [(_genre(path), sum(1 for _ in read_trees(path))) for path in self.files[part]]
-
-
-def _is_file_of(part: str, path: Path) -> bool:
-    return path.name.startswith(f"{part}.") and path.name.endswith(_ENDINGS)
-
-
-def _genre(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".mrg").partition(".")[2] or "all"
+        """Returns the genres of a part, each with its number of trees."""
+        names = [path.name.removesuffix(".gz").removesuffix(".mrg").partition(".")[2] for path in self.files[part]]
+        return [
+            (name or "all", len(list(read_trees(path)))) for name, path in zip(names, self.files[part], strict=True)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +109,11 @@ class Plan:
         return self.corpus or paper.corpus_of_size(*(len(self.treebank.trees[part]) for part in PARTS))
 
     def has_inputs_of(self, row: Row) -> bool:
-        """Whether the plan has the word vectors or the encoder that a row needs."""
+        """Returns whether the plan has the word vectors or the encoder that a row needs."""
         return not row.needs or bool(getattr(self, row.needs))
 
     def runs(self) -> list[Run]:
-        """The runs that the tables need, each once, ordered by seed."""
+        """Returns the runs that the tables need, each once, ordered by seed."""
         rows = [row for table in self.tables for row in rows_of(table) if self.has_inputs_of(row)]
         trained = {row.trained_name: BY_NAME[row.trained_name] for row in rows}
         if self.rows:
@@ -126,17 +121,16 @@ class Plan:
         return [self.run(row, seed) for seed in self.seeds for row in trained.values()]
 
     def run(self, row: Row, seed: int) -> Run:
-        """The run of a row, or of the row with which it shares its runs."""
+        """Returns the run of a row, or of the row with which it shares its runs."""
         row = BY_NAME[row.trained_name]
         settings = _last_of_each((*self._shared_settings(row), *self._row_settings(row), f"train.seed={seed}"))
         return Run(row=row, seed=seed, folder=self.out / "runs" / f"{row.name}-{seed}", settings=settings)
 
     def recipe(self, run: Run) -> Recipe:
-        """The recipe of a run."""
+        """Returns the recipe of a run."""
         recipe = read_config(Recipe, self.out / TREEBANK, run.settings)
-        if self.epochs is None or recipe.train.epochs <= self.epochs:
-            return recipe
-        return read_config(Recipe, self.out / TREEBANK, (*run.settings, f"train.epochs={self.epochs}"))
+        epochs = min(recipe.train.epochs, self.epochs or recipe.train.epochs)
+        return replace(recipe, train=replace(recipe.train, epochs=epochs))
 
     def _shared_settings(self, row: Row) -> tuple[str, ...]:
         shared = [setting for setting in self.settings if ":" not in setting.partition("=")[0]]
@@ -149,7 +143,7 @@ class Plan:
         return (*(setting.format(**values) for setting in row.settings), *overrides)
 
     def train_share_path(self, row: Row) -> Path:
-        """The file with a row's share of the training trees."""
+        """Returns the file with a row's share of the training trees."""
         return (self.out / "data" / f"train-{round(100 * row.train_share)}.mrg.gz").resolve()
 
     def write(self) -> None:
@@ -165,12 +159,12 @@ class Plan:
 
 
 def sample_share(trees: Sequence[Tree], share: float) -> list[Tree]:
-    """A random share of the trees, in their order; always the same one, and a subset of every larger share."""
+    """Returns a random share of the trees, in their order; always the same one, and a subset of every larger share."""
     shuffled = sorted(range(len(trees)), key=lambda index: mix_seed("share", index))
     indices = sorted(shuffled[: max(1, round(share * len(trees)))])
     return [trees[index] for index in indices]
 
 
 def _last_of_each(settings: Sequence[str]) -> tuple[str, ...]:
-    """The last setting of each name; `read_config` would join the values of a repeated list setting."""
+    """Returns the last setting of each name; `read_config` would join the values of a repeated list setting."""
     return tuple({setting.partition("=")[0]: setting for setting in settings}.values())

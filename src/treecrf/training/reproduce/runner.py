@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from treecrf.training.reproduce.plan import Plan, Run
 from treecrf.training.reproduce.worker import OUTCOME
 
 _POLL_SECONDS = 0.2
-_EXIT_SECONDS = 20  # for a worker to exit before it is killed
+_EXIT_SECONDS = 20  # until a worker that does not exit is killed
 _REASON_LINES = 3  # last lines of a log that the failure message quotes
 
 
@@ -27,17 +27,10 @@ class Failure(NamedTuple):
 
     run: Run
     reason: str
-    log: Path
-
-
-class _Worker(NamedTuple):
-    run: Run
-    process: subprocess.Popen[bytes]
-    log: Path
 
 
 def is_finished(plan: Plan, run: Run) -> bool:
-    """Whether a run is finished with the recipe of the plan.
+    """Returns whether a run is finished with the recipe of the plan.
 
     A finished run with fewer epochs can be resumed. Other differences between the recipes are an error.
     """
@@ -64,54 +57,57 @@ def run_all(
     finished = len(runs) - len(waiting)
     if finished:
         report_progress(f"{finished} of {len(runs)} runs are already finished")
-    workers: list[_Worker] = []
+    workers: dict[Run, subprocess.Popen[bytes]] = {}
     failures: list[Failure] = []
     try:
         while waiting or workers:
             while waiting and len(workers) < jobs:
-                workers.append(_start_worker(plan, waiting.pop(0), device, jobs))
-            exited = [worker for worker in workers if worker.process.poll() is not None]
-            for worker in exited:
-                workers.remove(worker)
+                run = waiting.pop(0)
+                workers[run] = _start_worker(plan, run, device, jobs)
+            exited = [run for run, process in workers.items() if process.poll() is not None]
+            for run in exited:
                 finished += 1
-                failure = _failure(worker)
-                failures += [failure] if failure else []
-                result = failure.reason if failure else _result(worker.run)
-                report_progress(f"[{finished}/{len(runs)}] {worker.run.name}: {result}")
+                reason = _failure_reason(run, workers.pop(run))
+                failures += [Failure(run, reason)] if reason else []
+                report_progress(f"[{finished}/{len(runs)}] {run.name}: {reason or _result(run)}")
             if not exited:
                 time.sleep(_POLL_SECONDS)
     finally:
-        _stop(workers)
+        _stop(workers.values())
     return failures
 
 
-def _start_worker(plan: Plan, run: Run, device: str | None, jobs: int) -> _Worker:
+def _log_path(run: Run) -> Path:
+    return run.folder.with_name(f"{run.name}.log")
+
+
+def _start_worker(plan: Plan, run: Run, device: str | None, jobs: int) -> "subprocess.Popen[bytes]":
     run.folder.parent.mkdir(parents=True, exist_ok=True)
     for name in (OUTCOME, CALIBRATION):  # they describe the weights before this training
         (run.folder / name).unlink(missing_ok=True)
-    recipe, log = (run.folder.with_name(f"{run.name}{ending}") for ending in (".toml", ".log"))
+    recipe = run.folder.with_name(f"{run.name}.toml")
     write_file(recipe, to_toml(plan.recipe(run)).encode())
     command = [sys.executable, "-m", "treecrf.training.reproduce.worker", str(recipe), str(run.folder)]
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    with log.open("ab") as stream:
-        process = subprocess.Popen(
+    environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // jobs))} | os.environ
+    with _log_path(run).open("ab") as stream:
+        return subprocess.Popen(
             command + ([device] if device else []),
             stdin=subprocess.PIPE,
             stdout=stream,
             stderr=subprocess.STDOUT,
-            env={"OMP_NUM_THREADS": str(threads)} | os.environ,
+            env=environment,
         )
-    return _Worker(run, process, log)
 
 
-def _failure(worker: _Worker) -> Failure | None:
-    if worker.process.stdin:
-        worker.process.stdin.close()
-    if worker.process.returncode == 0:
-        return None
-    lines = worker.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_REASON_LINES:]
-    reason = "; ".join(lines) if lines else f"exit status {worker.process.returncode}"
-    return Failure(worker.run, f"failed: {reason} (see {worker.log})", worker.log)
+def _failure_reason(run: Run, process: "subprocess.Popen[bytes]") -> str:
+    """Returns the reason of a failure, from the end of the worker's log; empty if the worker has succeeded."""
+    if process.stdin:
+        process.stdin.close()
+    if process.returncode == 0:
+        return ""
+    lines = _log_path(run).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_REASON_LINES:]
+    reason = "; ".join(lines) if lines else f"exit status {process.returncode}"
+    return f"failed: {reason} (see {_log_path(run)})"
 
 
 def _result(run: Run) -> str:
@@ -119,14 +115,14 @@ def _result(run: Run) -> str:
     return f"dev F {outcome['dev_f']:.2f}, best of epoch {outcome['best_epoch']}"
 
 
-def _stop(workers: Sequence[_Worker]) -> None:
+def _stop(processes: Collection["subprocess.Popen[bytes]"]) -> None:
     """Stops running workers: each exits when its standard input is closed."""
-    for worker in workers:
-        if worker.process.stdin:
-            worker.process.stdin.close()
-    for worker in workers:
+    for process in processes:
+        if process.stdin:
+            process.stdin.close()
+    for process in processes:
         try:
-            worker.process.wait(_EXIT_SECONDS)
+            process.wait(_EXIT_SECONDS)
         except subprocess.TimeoutExpired:
-            worker.process.kill()
-            worker.process.wait()
+            process.kill()
+            process.wait()

@@ -23,13 +23,14 @@ from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
 REPEATS = 3
+_MBR = ("without MBR", "with MBR")
 
 PlainWords = Sequence[Sequence[str]]
 TensorDecode = Callable[..., PendingTrees]
 
 
 def sample(trees: Sequence[Tree], number: int) -> list[Tree]:
-    """A random sample in which all trees occur about equally often; always the same one."""
+    """Returns a random sample in which all trees occur about equally often; always the same one."""
     sampled: list[Tree] = []
     generator = random.Random(1)
     while len(sampled) < number:
@@ -91,7 +92,7 @@ def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decod
 def measure_speeds(
     parsers: dict[str, Parser], trees: Sequence[Tree], vocabulary: Sequence[Tree]
 ) -> list[dict[str, Any]]:
-    """The speeds of parsers and baselines on the words of trees; SuPar's network is built over `vocabulary`."""
+    """Measures the speeds of parsers and baselines; SuPar's network is built over the words of `vocabulary`."""
     name, parser = next(iter(parsers.items()))
     device = parser.device.split(":")[0]
     count, baseline_count = SENTENCES[device]
@@ -105,15 +106,11 @@ def measure_speeds(
     return [*lines, {"name": "SuPar, with MBR", "paper": None, "parts": {}, **speed_or_note}]
 
 
-def _title(name: str, mbr: bool) -> str:
-    return f"{name}, {'with' if mbr else 'without'} MBR"
-
-
 def _parser_lines(parsers: dict[str, Parser], words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
-    """The speed of each parser with and without MBR."""
+    """Measures the speed of each parser with and without MBR."""
     for name, parser in parsers.items():
         for mbr in (False, True):
-            title = _title(name, mbr)
+            title = f"{name}, {_MBR[mbr]}"
             yield {
                 "name": title,
                 "sentences_per_second": _file_speed(parser, words, folder, mbr=mbr),
@@ -123,12 +120,12 @@ def _parser_lines(parsers: dict[str, Parser], words: PlainWords, folder: Path) -
 
 
 def _torch_struct_lines(name: str, parser: Parser, words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
-    """The speed of a parser's network with the charts of torch-struct, if it is installed."""
+    """Measures the speed of a parser's network with the charts of torch-struct, if it is installed."""
     torch_struct = torch_struct_decode()
     if torch_struct is None or parser.model_config.one_stage:
         return
     for mbr in (False, True):
-        line: dict[str, Any] = {"name": f"{_title(name, mbr)}, charts by torch-struct", "paper": None}
+        line: dict[str, Any] = {"name": f"{name}, {_MBR[mbr]}, charts by torch-struct", "paper": None}
         try:
             parts = _part_microseconds(parser, words, folder, tensor_decode=torch_struct, mbr=mbr)
         except torch.OutOfMemoryError:
@@ -138,7 +135,7 @@ def _torch_struct_lines(name: str, parser: Parser, words: PlainWords, folder: Pa
 
 
 def _file_speed(parser: Parser, words: PlainWords, folder: Path, *, mbr: bool) -> float:
-    """Sentences per second from a file of words to a file of brackets."""
+    """Measures sentences per second from a file of words to a file of brackets."""
     source, target = folder / "in.txt", folder / "out.mrg"
     source.write_text("".join(f"{' '.join(sentence)}\n" for sentence in words), encoding="utf-8")
 
@@ -153,7 +150,7 @@ def _file_speed(parser: Parser, words: PlainWords, folder: Path, *, mbr: bool) -
 def _part_microseconds(
     parser: Parser, words: PlainWords, folder: Path, *, tensor_decode: TensorDecode | None = None, mbr: bool
 ) -> dict[str, float]:
-    """Microseconds per sentence of each part, in the second of two runs."""
+    """Measures microseconds per sentence of each part, in the second of two runs."""
     for _ in range(2):
         timer = PartTimer(parser.device)
         with (folder / "parts.mrg").open("wb") as stream:

@@ -15,19 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from treecrf.parser import Parser
     from treecrf.training import Progress, Recipe
 
 OUTCOME = "outcome.json"  # exists if the run is finished
 
 
 def predictions_path(folder: Path, part: str, *, mbr: bool = True) -> Path:
-    """The file of the trees that a run has predicted for a part of the treebank."""
+    """Returns the file of the trees that a run has predicted for a part of the treebank."""
     return folder / f"{part}{'' if mbr else '-no-mbr'}.mrg"
 
 
 def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
     """Trains a parser, or resumes its training, and then parses dev and test with and without MBR."""
+    import torch
+
     from treecrf.files import write_file
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluation_tags
@@ -42,7 +43,8 @@ def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
         words, tags = [tree.words for tree in trees], evaluation_tags(parser, trees)
         for mbr in (True, False):
             write_trees(predictions_path(folder, part, mbr=mbr), parser.parse_many(words, tags=tags, mbr=mbr))
-    outcome = {"best_epoch": result.best_epoch, "dev_f": result.dev_f, "device": _device_name(parser)}
+    device_name = "CPU" if parser.device == "cpu" else torch.cuda.get_device_name(parser.device)
+    outcome = {"best_epoch": result.best_epoch, "dev_f": result.dev_f, "device": device_name}
     write_file(folder / OUTCOME, json.dumps(outcome, indent=1).encode())
 
 
@@ -50,12 +52,6 @@ def _print_epoch(progress: "Progress") -> None:
     record = progress.record or {}
     if record.get("event") == "epoch":
         print(f"epoch {record['epoch']}  loss {record['loss']:.4f}  dev F {record['dev_f']:.2f}", flush=True)
-
-
-def _device_name(parser: "Parser") -> str:
-    import torch
-
-    return "CPU" if parser.device == "cpu" else torch.cuda.get_device_name(parser.device)
 
 
 def _exit_with_parent() -> None:
