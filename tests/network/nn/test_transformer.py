@@ -10,6 +10,7 @@ from network.data.letters import letters
 from network.nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
+from treecrf.network.data.tokenizers import load_tokenizer
 from treecrf.network.nn import SpanModel, TensorBatch
 from treecrf.network.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
 from treecrf.parser.decoding import decode
@@ -204,6 +205,6 @@ def test_a_real_encoder_reads_long_sentences_in_segments(minilm):
     vectors = model(batch)[0]
     assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
     # a word far from the borders of segments hardly depends on them
-    narrow_subwords = SubwordTokenizer.load(minilm, segment_size=400)
+    narrow_subwords = SubwordTokenizer(load_tokenizer(minilm), segment_size=400)
     narrow = model(TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=narrow_subwords).collate([words])))[0]
     assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8

@@ -5,7 +5,7 @@ import numpy as np
 from network.runtime.layers import random_array
 from treecrf.network.runtime import reference
 from treecrf.network.runtime.char_vectors import CharVectors
-from treecrf.network.runtime.weights import EmbeddingTable, Matrix
+from treecrf.network.runtime.weights import Matrix
 
 WORDS = np.array([[3, 1, 2, 0], [2, 0, 0, 0], [1, 1, 1, 1], [3, 1, 0, 0]])
 LENGTHS = np.array([3, 1, 4, 2])
@@ -27,7 +27,7 @@ class CountingLstm:
 
 def char_vectors(**settings):
     lstm = CountingLstm()
-    return CharVectors(EmbeddingTable(random_array(4, 5, seed=3), None), lstm, **settings), lstm
+    return CharVectors(Matrix(random_array(4, 5, seed=3)), lstm, **settings), lstm
 
 
 def test_vectors_are_the_final_states_of_both_directions():

@@ -64,4 +64,4 @@ def test_weights_are_found_below_their_prefix() -> None:
 def test_rows_of_a_table_equal_those_of_the_dequantized_weight() -> None:
     ids = np.array([[3, 3], [63, 0]])
     for arrays in ({"w": random_weight(64, 80)}, quantize_weights({"w": random_weight(64, 80)})):
-        assert np.array_equal(Weights(arrays).table("w")[ids], dequantize_weights(arrays)["w"][ids])
+        assert np.array_equal(Weights(arrays).matrix("w").vectors(ids), dequantize_weights(arrays)["w"][ids])

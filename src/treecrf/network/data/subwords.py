@@ -17,25 +17,24 @@ _CHARS_PER_WORD = 10_000
 class SubwordTokenizer:
     """Splits each word by itself into subword pieces.
 
-    `segment_size` is the number of pieces that the encoder reads at once, including the special pieces at both ends.
+    `segment_size` is the number of pieces that the encoder reads at once, including the special pieces at both ends
+    (default: the tokenizer's maximum).
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, segment_size: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, segment_size: int | None = None) -> None:
         self._tokenizer = tokenizer
-        self.segment_size = segment_size
+        self.segment_size = segment_size or tokenizer.max_length
         self.begin_id, self.end_id, self.pad_id = tokenizer.begin_id, tokenizer.end_id, tokenizer.pad_id
 
     @staticmethod
-    def load(name: str | Path, *, segment_size: int | None = None) -> "SubwordTokenizer":
+    def load(name: str | Path) -> "SubwordTokenizer":
         """Loads the tokenizer of a folder or of a name on the Hugging Face hub."""
-        tokenizer = load_tokenizer(name)
-        return SubwordTokenizer(tokenizer, segment_size=segment_size or tokenizer.max_length)
+        return SubwordTokenizer(load_tokenizer(name))
 
     @staticmethod
     def load_saved(files: Mapping[str, bytes], folder: Path) -> "SubwordTokenizer":
         """Loads the tokenizer of a saved parser from the content of its files; `folder` names them in errors."""
-        tokenizer = load_saved_tokenizer(files, folder)
-        return SubwordTokenizer(tokenizer, segment_size=tokenizer.max_length)
+        return SubwordTokenizer(load_saved_tokenizer(files, folder))
 
     def save(self, folder: str | Path) -> None:
         """Writes the tokenizer's files; `load` also needs the encoder's config.json in the same folder."""

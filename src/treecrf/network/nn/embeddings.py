@@ -63,7 +63,11 @@ class CharLSTM(nn.Module):
 
 def _embed(table: nn.Embedding, ids: Tensor) -> Tensor:
     """The vectors of ids; the backward pass of `nn.Embedding` itself would sort the ids, in ten kernel launches."""
-    return table.weight.index_select(0, ids.flatten()).view(*ids.shape, -1)
+    return _select(table.weight, ids)
+
+
+def _select(rows: Tensor, ids: Tensor) -> Tensor:
+    return rows.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
 class WordInputs(nn.Module):
@@ -92,7 +96,11 @@ class WordInputs(nn.Module):
         """`extra` (b, n + 2, d) is one more feature."""
         features = [self.words(batch.words, batch.vectors)]
         if self.chars is not None:
-            features.append(self._char_vectors(batch))
+            if batch.char_rows is None:
+                raise ValueError(
+                    "the model reads characters and the batch has none; build its numericalizer with characters=True"
+                )
+            features.append(_select(self.chars(batch.distinct_words), batch.char_rows))
         if extra is not None:
             features.append(extra)
         if self.tags is not None:
@@ -106,14 +114,6 @@ class WordInputs(nn.Module):
         if self.kind == "vanilla":
             return F.dropout(torch.cat(features, -1), self.dropout)
         return torch.cat(drop_features(features, self.dropout), -1)
-
-    def _char_vectors(self, batch: TensorBatch) -> Tensor:
-        if self.chars is None or batch.char_rows is None:
-            raise ValueError(
-                "the model reads characters and the batch has none; build its numericalizer with characters=True"
-            )
-        vectors = self.chars(batch.distinct_words)
-        return vectors.index_select(0, batch.char_rows.flatten()).view(*batch.char_rows.shape, -1)  # type: ignore[no-any-return]
 
 
 def drop_features(features: list[Tensor], dropout: float) -> list[Tensor]:

@@ -6,7 +6,7 @@ from threading import Lock
 import numpy as np
 
 from treecrf.arrays import Floats, Ints
-from treecrf.network.runtime.weights import EmbeddingTable
+from treecrf.network.runtime.weights import Matrix
 
 CACHE_BYTES = 8 << 20
 _ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
@@ -20,7 +20,7 @@ class CharVectors:
     """
 
     def __init__(
-        self, embedding: EmbeddingTable, lstm: Callable[[Floats, Ints], Floats], *, cache_bytes: int = CACHE_BYTES
+        self, embedding: Matrix, lstm: Callable[[Floats, Ints], Floats], *, cache_bytes: int = CACHE_BYTES
     ) -> None:
         self._embedding, self._lstm = embedding, lstm
         self._cache_bytes = cache_bytes
@@ -41,7 +41,7 @@ class CharVectors:
         return np.stack([vector for vector in vectors if vector is not None])
 
     def _compute(self, chars: Ints, lengths: Ints) -> Floats:
-        states = self._lstm(self._embedding[chars], lengths)  # (u, c, 2, size / 2)
+        states = self._lstm(self._embedding.vectors(chars), lengths)  # (u, c, 2, size / 2)
         words = np.arange(len(chars))
         return np.concatenate([states[words, lengths - 1, 0], states[:, 0, 1]], -1)
 

@@ -184,7 +184,7 @@ class Bert:
         self._config = config
         embeddings = weights.below("embeddings")
         positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
-        self._words = embeddings.table("word_embeddings.weight")
+        self._words = embeddings.matrix("word_embeddings.weight")
         # entry 0 is the table of the vectors of a batch's pieces
         parameters = [np.empty(0), positions, *_norm(embeddings.below("LayerNorm"))]
         for number in range(config.num_hidden_layers):
@@ -209,7 +209,7 @@ class Bert:
         layer_weights = np.pad(layer_weights, (config.num_hidden_layers + 1 - len(layer_weights), 0))
         inputs = None if piece_inputs is None else np.ascontiguousarray(piece_inputs)
         distinct, rows = np.unique(pieces, return_inverse=True)
-        vectors = np.ascontiguousarray(self._words[distinct])
+        vectors = np.ascontiguousarray(self._words.vectors(distinct))
         parameters = self._parameters.addresses.copy()
         parameters[0] = address_of(vectors)
         out = np.empty((*pieces.shape, config.hidden_size), np.float32)

@@ -96,16 +96,16 @@ class _WordInputs:
 
     def __init__(self, config: ModelConfig, weights: Weights, layers: ModuleType) -> None:
         has_vectors = "words.pretrained.weight" in weights
-        self._trained = weights.table("words.trained.weight")
-        self._pretrained = weights.table("words.pretrained.weight") if has_vectors else None
-        self._tags = weights.table("tags.weight") if config.tag_size else None
+        self._trained = weights.matrix("words.trained.weight")
+        self._pretrained = weights.matrix("words.pretrained.weight") if has_vectors else None
+        self._tags = weights.matrix("tags.weight") if config.tag_size else None
         self._char_vectors = _char_vectors(weights.below("chars"), layers) if config.char_size else None
 
     def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:
         """`extra` (b, n + 2, d) is one more feature."""
-        vectors = self._trained[batch.words]
+        vectors = self._trained.vectors(batch.words)
         if self._pretrained is not None:
-            vectors += self._pretrained[_required(batch.vectors, "rows of the pretrained table")]
+            vectors += self._pretrained.vectors(_required(batch.vectors, "rows of the pretrained table"))
         features = [vectors]
         if self._char_vectors is not None:
             chars = _required(batch.chars, "characters")
@@ -114,12 +114,12 @@ class _WordInputs:
         if extra is not None:
             features.append(extra)
         if self._tags is not None:
-            features.append(self._tags[_required(batch.tags, "part-of-speech tags")])
+            features.append(self._tags.vectors(_required(batch.tags, "part-of-speech tags")))
         return features[0] if len(features) == 1 else np.concatenate(features, -1)
 
 
 def _char_vectors(weights: Weights, layers: ModuleType) -> CharVectors:
-    return CharVectors(weights.table("embedding.weight"), _lstm(weights.below("lstm"), layers))
+    return CharVectors(weights.matrix("embedding.weight"), _lstm(weights.below("lstm"), layers))
 
 
 class _Transformer:

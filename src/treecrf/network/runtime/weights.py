@@ -36,10 +36,6 @@ class Weights:
         """The weight as it is stored: floats, or bytes with scales."""
         return Matrix(self._arrays[self._prefix + name], self._arrays.get(SCALE_PREFIX + self._prefix + name))
 
-    def table(self, name: str) -> "EmbeddingTable":
-        """The weight as a table of vectors, whose rows are converted when they are read."""
-        return EmbeddingTable(*self.matrix(name))
-
     def below(self, name: str) -> "Weights":
         """The weights whose names begin with `name` and a dot, without that beginning."""
         return Weights(self._arrays, f"{self._prefix}{name}.")
@@ -59,6 +55,10 @@ class Matrix(NamedTuple):
         """The rows as floats."""
         return _to_float32(self.rows, self.scales)
 
+    def vectors(self, ids: Ints) -> Floats:
+        """The rows with these numbers as floats; only these are converted."""
+        return self.map(lambda rows: rows[ids]).to_float32()
+
     @staticmethod
     def concatenate(matrices: "Sequence[Matrix]") -> "Matrix":
         """The rows of several matrices; they are bytes if all of them are."""
@@ -66,17 +66,6 @@ class Matrix(NamedTuple):
         if len(scales) < len(matrices):
             return Matrix(np.concatenate([matrix.to_float32() for matrix in matrices]))
         return Matrix(np.concatenate([matrix.rows for matrix in matrices]), np.concatenate(scales))
-
-
-class EmbeddingTable:
-    """Vectors by id, as floats, or as bytes with one scale per vector."""
-
-    def __init__(self, rows: AnyArray, scales: AnyArray | None) -> None:
-        self._rows = rows
-        self._scales = scales
-
-    def __getitem__(self, ids: Ints) -> Floats:
-        return _to_float32(self._rows[ids], None if self._scales is None else self._scales[ids])
 
 
 def quantize_weights(weights: Mapping[str, AnyArray], step: float = 0.0) -> dict[str, AnyArray]:
