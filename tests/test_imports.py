@@ -118,6 +118,7 @@ WITH_TORCH = {
         "sampling",
         "torch_backend",
         "tree_crf",
+        "tree_kbest",
         "triton_backend",
     },
     "network/data": set(),

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from treecrf.chart import torch_backend
 from treecrf.chart.sampling import sample_trees
+from treecrf.chart.tree_kbest import best_trees
 
 
 class TreeCRF:
@@ -164,6 +165,18 @@ class TreeCRF:
         trees = torch.full(spans.shape, -1, device=spans.device)
         trees[sample, sentence, start, end] = torch.where(self.is_constituent[labels], labels, -1)
         return trees
+
+    @torch.no_grad()
+    def kbest(self, k: int) -> tuple[Tensor, Tensor]:
+        """The log-probabilities (k, b) of the k most probable trees, in descending order, and the trees.
+
+        If a sentence has fewer than k trees, the remaining ones have a log-probability of -inf and no constituents.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; expected at least 1")
+        labeled = self.potentials.masked_fill(~self.is_constituent, -torch.inf)
+        ranked = best_trees(labeled, self._free, self.lengths, k)
+        return ranked.scores - self.log_partition, ranked.labels
 
 
 def derivation(is_constituent: Tensor, lengths: Tensor) -> Tensor:
