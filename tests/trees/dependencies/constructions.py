@@ -11,10 +11,10 @@ from treecrf.trees.tree import Tree
 FOLDER = Path(__file__).parents[2] / "data" / "dependencies"
 
 
-def constructions(module: str) -> Any:
-    """Parametrizes a test by the tree and the arcs of each construction of a module."""
-    blocks = (FOLDER / f"{module}.txt").read_text(encoding="utf-8").split("# ")[1:]
-    rows = [block.strip().split("\n") for block in blocks]
+def constructions(*modules: str) -> Any:
+    """Parametrizes a test by the tree and the arcs of each construction of some modules."""
+    text = "".join((FOLDER / f"{module}.txt").read_text(encoding="utf-8") for module in modules)
+    rows = [block.strip().split("\n") for block in text.split("# ")[1:]]
     return pytest.mark.parametrize(("tree", "arcs"), [row[1:] for row in rows], ids=[row[0] for row in rows])
 
 

@@ -3,6 +3,6 @@
 from trees.dependencies.constructions import arcs_text, constructions
 
 
-@constructions("conversion")
+@constructions("conversion", "groups", "nominals", "wh_clauses")
 def test_words_have_the_arcs_of_universal_dependencies(tree, arcs):
     assert arcs_text(tree) == arcs

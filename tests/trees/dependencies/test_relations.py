@@ -3,6 +3,6 @@
 from trees.dependencies.constructions import arcs_text, constructions
 
 
-@constructions("relations")
+@constructions("relations", "clauses", "wh_clauses")
 def test_items_have_the_relations_of_universal_dependencies(tree, arcs):
     assert arcs_text(tree) == arcs

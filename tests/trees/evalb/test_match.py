@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from treecrf import Tree
 from treecrf.trees.evalb import COLLINS, Rules, Status
 from treecrf.trees.evalb.brackets import read_brackets, tree_brackets
-from treecrf.trees.evalb.match import Counts, Matcher
+from treecrf.trees.evalb.match import BracketCounts, Matcher
 from trees.evalb.pairs import pairs, trees
 
 PLAIN = Rules()
@@ -39,7 +39,9 @@ def test_counts_follow_their_definitions(pair, rules):
     matched = (Counter(gold) & Counter(predicted)).total()
     unlabeled = (Counter(span[:2] for span in gold) & Counter(span[:2] for span in predicted)).total()
     if tags:
-        assert result.counts == Counts(len(gold), len(predicted), matched, unlabeled, crossing, len(tags), len(tags))
+        assert result.counts == BracketCounts(
+            len(gold), len(predicted), matched, unlabeled, crossing, len(tags), len(tags)
+        )
     assert result.status == (Status.VALID if tags else Status.SKIP)
 
 
@@ -116,7 +118,7 @@ def test_a_deleted_quotation_mark_is_reinserted_if_the_other_tree_has_it():
     assert match(gold, predicted).faults == ("Length unmatch (2|3)",)
     restored = match(gold, predicted, QUOTES)
     assert restored.status == Status.VALID
-    assert restored.counts == Counts(gold=3, predicted=3, matched=1, unlabeled=1, crossing=1, words=3, tags=2)
+    assert restored.counts == BracketCounts(gold=3, predicted=3, matched=1, unlabeled=1, crossing=1, words=3, tags=2)
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -126,7 +128,7 @@ def test_several_quotation_marks_are_reinserted_in_place(swap):
         "(S (POS ') (NP (N a) (POS ')) (VP (V b) (POS \") (N c)))",
     ]
     gold, predicted = reversed(lines) if swap else lines
-    assert match(gold, predicted, QUOTES).counts == Counts(3, 3, 3, 3, 0, words=6, tags=3)
+    assert match(gold, predicted, QUOTES).counts == BracketCounts(3, 3, 3, 3, 0, words=6, tags=3)
 
 
 def test_equal_lengths_leave_quotation_marks_deleted():
@@ -137,7 +139,7 @@ def test_equal_lengths_leave_quotation_marks_deleted():
 def test_a_malformed_sentence_is_an_error_with_counts():
     result = match("(S (NP (N a)) (V b))", "(S (NP (N a)) (V b)")
     assert result.status == Status.ERROR
-    assert result.counts == Counts(gold=2, predicted=2, matched=1, unlabeled=1, crossing=0, words=2, tags=2)
+    assert result.counts == BracketCounts(gold=2, predicted=2, matched=1, unlabeled=1, crossing=0, words=2, tags=2)
 
 
 def test_long_trees_are_compared_quickly():
@@ -148,4 +150,4 @@ def test_long_trees_are_compared_quickly():
         right = Tree("R", (leaves[words - 1 - number], right))
         left = Tree("L", (left, leaves[number]))
     counts = Matcher(PLAIN).compare(tree_brackets(right), tree_brackets(left)).counts
-    assert counts == Counts(words - 1, words - 1, 0, 1, words - 2, words, words)
+    assert counts == BracketCounts(words - 1, words - 1, 0, 1, words - 2, words, words)

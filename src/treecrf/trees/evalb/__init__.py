@@ -11,7 +11,7 @@ and after lines with more closing than opening brackets; this package does not.
 (100.0, 100.0)
 """
 
-from treecrf.trees.evalb.match import Counts, Status
+from treecrf.trees.evalb.match import BracketCounts, Status
 from treecrf.trees.evalb.rules import COLLINS, CTB, SPMRL, Rules, find_rules
 from treecrf.trees.evalb.score import Message, Score, evaluate, evaluate_lines
 from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
@@ -21,7 +21,7 @@ __all__ = [
     "CTB",
     "SPMRL",
     "Accuracy",
-    "Counts",
+    "BracketCounts",
     "Message",
     "Rules",
     "Score",

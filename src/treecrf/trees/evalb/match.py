@@ -22,7 +22,7 @@ class Status(IntEnum):
     SKIP = 2
 
 
-class Counts(NamedTuple):
+class BracketCounts(NamedTuple):
     """EVALB's counts for a sentence."""
 
     gold: int = 0  # brackets of the gold tree that are not deleted
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     tags: int = 0  # correct tags
 
 
-_NOTHING = Counts()
+_NOTHING = BracketCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PairResult:
     """The result for a pair of trees: its counts, and the labels of the counted brackets."""
 
     status: Status
-    counts: Counts = _NOTHING
+    counts: BracketCounts = _NOTHING
     faults: tuple[str, ...] = ()
     gold: list[str] = field(default_factory=list)
     predicted: list[str] = field(default_factory=list)
@@ -180,7 +180,7 @@ class Matcher:
     ) -> PairResult:
         recalled, correct, unlabeled = self._match(gold, predicted)
         crossing = _count_crossing(gold, predicted, words)
-        counts = Counts(len(gold), len(predicted), len(recalled), unlabeled, crossing, words, tags)
+        counts = BracketCounts(len(gold), len(predicted), len(recalled), unlabeled, crossing, words, tags)
         status = Status.ERROR if faults else Status.VALID
         return PairResult(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from treecrf.trees.evalb.match import Counts, Status
+from treecrf.trees.evalb.match import BracketCounts, Status
 
 
 class SentenceScore(NamedTuple):
@@ -13,7 +13,7 @@ class SentenceScore(NamedTuple):
     number: int
     length: int
     status: Status
-    counts: Counts
+    counts: BracketCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def summarize(sentences: Sequence[SentenceScore]) -> Summary:
     """Sums the counts of sentences."""
     statuses = [sentence.status for sentence in sentences]
     valid = [sentence.counts for sentence in sentences if sentence.status == Status.VALID]
-    total = Counts(*map(sum, zip(*valid, strict=True))) if valid else Counts()
+    total = BracketCounts(*map(sum, zip(*valid, strict=True))) if valid else BracketCounts()
     return Summary(
         sentences=len(sentences),
         errors=statuses.count(Status.ERROR),
