@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -79,3 +80,23 @@ def start_server(model: Path, *options: str, token: str | None = None) -> Iterat
         if server.process.poll() is None:
             server.process.kill()
             server.stop()
+
+
+@contextmanager
+def start_checked_server(model: Path) -> Iterator[ServerProcess]:
+    """A server with short timeouts, which at the end of the block stops with status 0 and has logged no traceback."""
+    with start_server(model, "--max-body-seconds", "2") as server:
+        yield server
+        assert server.stop() == 0
+        assert "Traceback" not in "".join(server.log)
+
+
+def read_all(client: socket.socket) -> bytes:
+    """Reads until the server closes the connection."""
+    content = b""
+    try:
+        while chunk := client.recv(1 << 16):
+            content += chunk
+    except ConnectionResetError:
+        pass
+    return content

@@ -1,11 +1,15 @@
+import asyncio
 import base64
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from treecrf.parser import Parser
 from treecrf.server.app import create_app
+from treecrf.server.limits import Limits
+from treecrf.server.middleware import DrainUnreadBody
 
 TOKEN = "s3cret-ü"
 
@@ -89,3 +93,31 @@ def test_head_has_the_headers_of_get_without_the_body(client: TestClient) -> Non
         assert head.headers["content-length"] == get.headers["content-length"]
     assert client.head("/parse").status_code == 405
     assert client.head("/nowhere").status_code == 404
+
+
+@pytest.mark.parametrize(("arrived", "discarded"), [(3, 3), (1000, 400)])
+def test_the_rest_of_an_unread_body_is_discarded_within_its_limit(arrived: int, discarded: int) -> None:
+    sent: list[dict[str, Any]] = []
+    received = 0
+
+    async def answer_at_once(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 413, "headers": []})
+        await send({"type": "http.response.body", "body": b"too long"})
+
+    async def receive() -> dict[str, Any]:
+        nonlocal received
+        received += 1
+        return {"type": "http.request", "body": b"x" * 250, "more_body": received < arrived}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    app = DrainUnreadBody(answer_at_once, limits=Limits(body_bytes=1000))
+    scope = {"type": "http", "headers": [(b"transfer-encoding", b"chunked")]}
+    asyncio.run(app(scope, receive, send))
+    assert received == discarded
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert [(message["body"], message.get("more_body", False)) for message in sent[1:]] == [
+        (b"too long", True),
+        (b"", False),
+    ]

@@ -11,7 +11,7 @@ from treecrf.parser.formats import Formatter
 from treecrf.server import schema
 from treecrf.server.app import create_app
 from treecrf.server.parse_routes import parse_sentences
-from treecrf.server.request_parsing import ParseOptions, SentenceInput
+from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.text import sentences
 from treecrf.trees.analysis import OutputSentence
 
@@ -19,7 +19,7 @@ TEXT = "The old cat sees a garden. Does she (often) sing? 😀"
 WORDS = ["the", "old", "cat", "sees", "a", "garden", "."]
 
 JSON = Formatter(format="json")
-PROBABILITIES = ParseOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2), marginals=True)
+PROBABILITIES = RequestOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2), marginals=True)
 
 
 def parse(client: TestClient, **body: object) -> list[dict[str, object]]:
@@ -164,7 +164,7 @@ def sentence(*words: str, constraints: Constraints | None = None) -> SentenceInp
 def test_a_sentence_with_impossible_constraints_fails_alone(parser: Parser) -> None:
     possible = Constraints(require=[(0, 2)])
     impossible = Constraints(require=[(0, 2), (1, 3)])
-    options = ParseOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2))
+    options = RequestOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2))
     sentences = [
         sentence("a", "cat", "sang", constraints=constraints) for constraints in (possible, impossible, possible)
     ]
@@ -176,9 +176,9 @@ def test_a_sentence_with_impossible_constraints_fails_alone(parser: Parser) -> N
 def test_results_have_the_format_of_the_options(parser: Parser) -> None:
     sentences = [sentence("we", "sang"), sentence("she", "paints", "the", "wall")]
     trees = [parser.parse(list(sentence_input.words)) for sentence_input in sentences]
-    brackets = parse_sentences({"small": parser}, ParseOptions(model="small", formatter=Formatter()), sentences)
+    brackets = parse_sentences({"small": parser}, RequestOptions(model="small", formatter=Formatter()), sentences)
     assert brackets == [str(tree) for tree in trees]
-    options = ParseOptions(model="small", formatter=Formatter(format="json"), marginals=True)
+    options = RequestOptions(model="small", formatter=Formatter(format="json"), marginals=True)
     (result, _) = parse_sentences({"small": parser}, options, sentences)
     assert isinstance(result, str)
     assert json.loads(result)["marginals"] == [[1.0, 1.0], [1.0]]
@@ -194,7 +194,7 @@ def test_marginals_take_one_run_of_the_network_per_batch(parser: Parser, monkeyp
         return scores
 
     monkeypatch.setattr(type(parser.scorer), "score", count)
-    for options in (ParseOptions(model="small", formatter=JSON, marginals=True), PROBABILITIES):
+    for options in (RequestOptions(model="small", formatter=JSON, marginals=True), PROBABILITIES):
         results = parse_sentences({"small": parser}, options, [sentence("we", "sang"), sentence("she", "sang")])
         assert all(json.loads(result)["marginals"] == [[1.0, 1.0], [1.0]] for result in results)
     assert batches == [2, 2]

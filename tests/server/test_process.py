@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from server_process import TIMEOUT, ServerProcess, start_server, wait_until
+from server_process import TIMEOUT, ServerProcess, read_all, start_server, wait_until
 from toygrammar import toy_trees
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
@@ -99,17 +99,6 @@ class connect:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
-
-
-def read_all(client: socket.socket) -> bytes:
-    """Reads until the server closes the connection."""
-    content = b""
-    try:
-        while chunk := client.recv(1 << 16):
-            content += chunk
-    except ConnectionResetError:
-        pass
-    return content
 
 
 @pytest.mark.parametrize(

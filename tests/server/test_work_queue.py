@@ -11,10 +11,10 @@ from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import Limits
 from treecrf.server.metrics import Metrics
-from treecrf.server.request_parsing import ParseOptions, SentenceInput
+from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.work_queue import Batcher, FairQueue, FairThreads, Job, ParseSentences, SentenceResult
 
-OPTIONS = ParseOptions(model="small", formatter=Formatter())
+OPTIONS = RequestOptions(model="small", formatter=Formatter())
 TIMEOUT = 60.0  # seconds
 COSTS = st.floats(min_value=0.1, max_value=1000)
 
@@ -204,7 +204,7 @@ class StubParser:
         self.may_finish.set()
 
     def __call__(
-        self, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+        self, options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
     ) -> list[SentenceResult]:
         self.batches.append(["".join(map(str, sentence.words)) for sentence in sentences])
         self.has_started.set()
@@ -212,7 +212,7 @@ class StubParser:
         return list(self.batches[-1])
 
 
-def job(*sentences: str, options: ParseOptions = OPTIONS, client: str = "") -> Job:
+def job(*sentences: str, options: RequestOptions = OPTIONS, client: str = "") -> Job:
     return Job(options, [SentenceInput(list(sentence), []) for sentence in sentences], client=client)
 
 
@@ -322,14 +322,14 @@ def test_a_canceled_job_is_not_parsed() -> None:
 
 def test_an_error_in_one_group_does_not_affect_others() -> None:
     def parse(
-        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+        options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
     ) -> list[SentenceResult]:
         if not options.mbr:
             raise RuntimeError("no")
         return ["yes"] * len(sentences)
 
     async def test(batcher: Batcher) -> None:
-        failing = ParseOptions(model="small", formatter=Formatter(), mbr=False)
+        failing = RequestOptions(model="small", formatter=Formatter(), mbr=False)
         (error,), results = await asyncio.gather(batcher.run(job("a", options=failing)), batcher.run(job("b")))
         assert isinstance(error, RuntimeError) and results == ["yes"]
         assert await batcher.run(job("c")) == ["yes"]
@@ -341,7 +341,7 @@ def test_small_sentences_do_not_wait_for_a_large_one() -> None:
     stub = StubParser()
 
     def parse(
-        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+        options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
     ) -> list[SentenceResult]:
         return stub(options, sentences, should_stop) if len(sentences[0].words) > 250 else ["small"]
 
@@ -377,7 +377,7 @@ def test_a_canceled_job_in_work_is_told_to_stop() -> None:
     answers: list[bool] = []
 
     def parse(
-        options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
+        options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
     ) -> list[SentenceResult]:
         answers.append(should_stop())
         stub(options, sentences, should_stop)

@@ -53,7 +53,7 @@ def remove_trees(doc: Doc) -> None:
         del _data(doc)[_key(first)]
 
 
-class _Node(NamedTuple):
+class _TreeNode(NamedTuple):
     """The constituents over the same words, as one node, or a word without constituents of its own."""
 
     start: int
@@ -63,17 +63,17 @@ class _Node(NamedTuple):
     first_label: int  # index of the first label in `tree.spans()`
 
 
-_Nodes = dict[tuple[int, int], _Node]  # by start and end, parents before children
+_TreeNodes = dict[tuple[int, int], _TreeNode]  # by start and end, parents before children
 
 
-class _Position(NamedTuple):
+class _SpanPosition(NamedTuple):
     """The position of a span in the tree of its sentence. Its methods are the extension attributes of the span."""
 
     doc: Doc
     first: int  # first character of the sentence
     stored: StoredTree
-    nodes: _Nodes
-    node: _Node
+    nodes: _TreeNodes
+    node: _TreeNode
 
     def labels(self) -> tuple[str, ...]:
         return self.node.labels
@@ -97,7 +97,7 @@ class _Position(NamedTuple):
         return self._spans(self._descendants())
 
     def children(self) -> Iterator[Span]:
-        children: list[_Node] = []
+        children: list[_TreeNode] = []
         end = self.node.start
         for node in self._descendants()[1:]:
             if node.start == end:  # nodes below a child start before the child's end
@@ -110,12 +110,12 @@ class _Position(NamedTuple):
         ancestors = [node for node in self.nodes.values() if node.start <= start and end <= node.end][:-1]
         return next(self._spans(reversed(ancestors)), None)
 
-    def _descendants(self) -> list[_Node]:
+    def _descendants(self) -> list[_TreeNode]:
         """The node and all nodes below it, parents first."""
         start, end = self.node.start, self.node.end
         return [node for node in self.nodes.values() if start <= node.start and node.end <= end]
 
-    def _spans(self, nodes: Iterable[_Node]) -> Iterator[Span]:
+    def _spans(self, nodes: Iterable[_TreeNode]) -> Iterator[Span]:
         """The spans of nodes, without words that were merged into larger tokens."""
         offsets = self.stored["offsets"]
         for node in nodes:
@@ -188,7 +188,7 @@ def _no_tree_error(text: Doc | Span) -> ValueError:
     return ValueError(f"there is no tree of {text.text!r:.80}; parse it in a pipeline with the component 'treecrf'")
 
 
-def _find(span: Span) -> _Position | None:
+def _find(span: Span) -> _SpanPosition | None:
     """The position of a span; None for white space."""
     words = [token for token in span if not token.is_space]
     if not words:
@@ -205,26 +205,26 @@ def _find(span: Span) -> _Position | None:
     node = nodes.get((start, end + 1))
     if node is None or [stored["offsets"][start][0], stored["offsets"][end][1]] != borders:
         raise NonConstituentException(f"{span.text!r:.80} is not a constituent of {stored['tree']:.500}")
-    return _Position(doc, first, stored, nodes, node)
+    return _SpanPosition(doc, first, stored, nodes, node)
 
 
 @lru_cache(maxsize=256)  # a walk through a tree needs its nodes at every step
-def _nodes(brackets: str) -> _Nodes:
+def _nodes(brackets: str) -> _TreeNodes:
     """The nodes of a tree, without its root if the root has one child."""
     tree = Tree.parse(brackets)
     index = 0
     if len(tree.child_trees) == 1:
         tree, index = tree.child_trees[0], 1
-    nodes: _Nodes = {}
+    nodes: _TreeNodes = {}
     spans = iter(tree.spans())
     word = 0
     for node in tree.walk():
         if node.is_leaf:
-            nodes.setdefault((word, word + 1), _Node(word, word + 1, (), node, index))
+            nodes.setdefault((word, word + 1), _TreeNode(word, word + 1, (), node, index))
             word += 1
             continue
         start, end, label = next(spans)
-        chain = nodes.get((start, end), _Node(start, end, (), node, index))
+        chain = nodes.get((start, end), _TreeNode(start, end, (), node, index))
         nodes[start, end] = chain._replace(labels=(*chain.labels, label))
         index += 1
     return nodes

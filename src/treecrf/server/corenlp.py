@@ -20,7 +20,7 @@ from treecrf.server.errors import ApiError, validation_error
 from treecrf.server.limits import PROPERTY_CHARACTERS, SEARCH_PROCESSES
 from treecrf.server.parse_routes import RequestRunner
 from treecrf.server.request_body import await_connected, parse_json, receive_body
-from treecrf.server.request_parsing import ParseOptions, SentenceInput
+from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.tregex import find_in_process
 from treecrf.server.work_queue import FairThreads
 from treecrf.text import Token, sentences, tokenize
@@ -184,7 +184,7 @@ def corenlp_routes(runner: RequestRunner) -> APIRouter:
     routes = APIRouter(include_in_schema=False)
     reader = runner.reader
     name, parser = next(iter(reader.parsers.items()))
-    options = ParseOptions(model=name, formatter=Formatter(exact=True))
+    options = RequestOptions(model=name, formatter=Formatter(exact=True))
     searchers = FairThreads(SEARCH_PROCESSES)
 
     def read(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:

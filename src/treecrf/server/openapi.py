@@ -63,16 +63,13 @@ def _schema_sections(schemas: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2>Fields</h2>"
     for name, schema in schemas.items():
         yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.get("description", ""))}</p>'
-        rows = [
-            (
-                escape(field_name),
-                _type_name(field),
-                escape(str(field.get("default", ""))),
-                escape(field.get("description", "")),
-            )
-            for field_name, field in schema.get("properties", {}).items()
-        ]
+        rows = [_field_row(field_name, field) for field_name, field in schema.get("properties", {}).items()]
         yield _table(("field", "type", "default", "description"), rows)
+
+
+def _field_row(name: str, field: Mapping[str, Any]) -> tuple[str, ...]:
+    default, description = (escape(str(field.get(key, ""))) for key in ("default", "description"))
+    return escape(name), _type_name(field), default, description
 
 
 def _type_name(schema: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""The routes that parse. A request takes one path, from top to bottom:
+"""The routes that parse, and the path of a request from its bytes to its response:
 
-receive_body        receives the bytes, within the limits
-RequestReader       bytes to JSON, to ParseOptions and SentenceInputs
-Batcher             queues the sentences with the sentences of other requests, fairly
-parse_sentences     calls the parser; writes each sentence in the format of its request
-Answer              the written sentences and the warnings of each input, until they become the response
+1. `receive_body` receives the bytes, within the limits;
+2. `RequestReader` reads them as JSON, RequestOptions and SentenceInputs;
+3. `Batcher` queues the sentences with the sentences of other requests, fairly;
+4. `parse_sentences` calls the parser, and writes each sentence in the format of its request;
+5. `Answer` holds the sentences and the warnings of each input until they become the response.
 """
 
 import json
@@ -23,7 +23,7 @@ from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
 from treecrf.server.request_body import await_connected, receive_body
-from treecrf.server.request_parsing import ParseOptions, RequestReader, SentenceInput, input_prefix
+from treecrf.server.request_parsing import RequestOptions, RequestReader, SentenceInput, input_prefix
 from treecrf.server.work_queue import Batcher, FairThreads, Job, SentenceResult
 from treecrf.trees.analysis import OutputSentence
 
@@ -43,7 +43,7 @@ class Answer:
     Sentences are written by the thread that parses them: as text they need much less memory than their trees.
     """
 
-    options: ParseOptions
+    options: RequestOptions
     sentences: list[list[str]]
     warnings: list[list[str]]
     is_batch: bool
@@ -84,7 +84,7 @@ class RequestRunner:
         return await await_connected(request, self.threads.run(client_name(request.scope), size, function))
 
     async def parse(
-        self, request: Request, options: ParseOptions, groups: Sequence[Sequence[SentenceInput]]
+        self, request: Request, options: RequestOptions, groups: Sequence[Sequence[SentenceInput]]
     ) -> list[list[str]]:
         """Parses the sentences of each input."""
         sentences = [sentence for group in groups for sentence in group]
@@ -136,7 +136,7 @@ def _raise_errors(results: Iterator[SentenceResult], prefix: str) -> Iterator[st
 
 def parse_sentences(
     parsers: Mapping[str, Parser],
-    options: ParseOptions,
+    options: RequestOptions,
     sentences: Sequence[SentenceInput],
     should_stop: Callable[[], bool] | None = None,
 ) -> list[SentenceResult]:
@@ -157,7 +157,7 @@ def parse_sentences(
 
 
 def _parse(
-    parser: Parser, options: ParseOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
+    parser: Parser, options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
 ) -> Iterator[OutputSentence]:
     words = [sentence.words for sentence in sentences]
     offsets = [sentence.offsets for sentence in sentences]
@@ -178,35 +178,24 @@ def parse_routes(runner: RequestRunner) -> APIRouter:
     """The routes of this server's own protocol."""
     routes = APIRouter()
 
-    @routes.post(
-        "/parse",
-        responses=_responses(schema.ParseResponse),
-        openapi_extra=schema.request_body(schema.ParseRequest),
-    )
+    def post(path: str, body: type[BaseModel], success: dict[str, Any], *errors: int) -> Callable[[Any], Any]:
+        """A decorator for a route that reads its body itself; the arguments are for the OpenAPI document."""
+        responses = {200: success, **schema.error_responses(*_READ_ERRORS, *errors)}
+        return routes.post(path, responses=responses, openapi_extra=schema.request_body(body))
+
+    @post("/parse", schema.ParseRequest, {"model": schema.ParseResponse, "content": PLAIN_TEXT}, 503)
     async def parse(request: Request) -> Response:
         """Parse a text, or the words of a sentence."""
         return await runner.answer(request, schema.ParseRequest)
 
-    @routes.post(
-        "/parse/batch",
-        responses=_responses(schema.BatchResponse),
-        openapi_extra=schema.request_body(schema.BatchRequest),
-    )
+    @post("/parse/batch", schema.BatchRequest, {"model": schema.BatchResponse, "content": PLAIN_TEXT}, 503)
     async def parse_batch(request: Request) -> Response:
         """Parse several texts or sentences."""
         return await runner.answer(request, schema.BatchRequest)
 
-    @routes.post(
-        "/sentences",
-        responses={200: {"model": schema.SplitResponse}, **schema.error_responses(*_READ_ERRORS)},
-        openapi_extra=schema.request_body(schema.SplitRequest),
-    )
+    @post("/sentences", schema.SplitRequest, {"model": schema.SplitResponse})
     async def split(request: Request) -> Response:
         """Split a text into sentences and words, without parsing them."""
         return await runner.split(request)
 
     return routes
-
-
-def _responses(model: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    return {200: {"model": model, "content": PLAIN_TEXT}, **schema.error_responses(*_READ_ERRORS, 503)}

@@ -48,7 +48,7 @@ class SentenceInput(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParseOptions:
+class RequestOptions:
     """The options of a request, which hold for all of its sentences."""
 
     model: str
@@ -65,7 +65,7 @@ class ParseOptions:
 class ParsedRequest:
     """A request that is ready for the parser: its options, and the sentences and warnings of each input."""
 
-    options: ParseOptions
+    options: RequestOptions
     groups: list[list[SentenceInput]]
     warnings: list[list[str]]
 
@@ -102,17 +102,17 @@ class RequestReader:
             warnings=self._warnings(group, model, is_text=True),
         )
 
-    def check(self, group: Sequence[SentenceInput], options: ParseOptions) -> None:
+    def check(self, group: Sequence[SentenceInput], options: RequestOptions) -> None:
         """Checks the limits on the sentences of a request in another schema."""
         self._check_group(group, len(group), options)
         self._check_work([group], options)
 
-    def _read_options(self, request: OptionsIn) -> ParseOptions:
+    def _read_options(self, request: OptionsIn) -> RequestOptions:
         model = self._model_name(request.model)
         if request.k > self.limits.k:
             raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {self.limits.k}")
         formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k)
-        return ParseOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
+        return RequestOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
 
     def _model_name(self, name: str | None) -> str:
         """The name of a model, by default of the first one."""
@@ -121,7 +121,7 @@ class RequestReader:
             raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(names)}")
         return names[0] if name is None else name
 
-    def _read_inputs(self, inputs: Sequence[Input], options: ParseOptions) -> list[list[SentenceInput]]:
+    def _read_inputs(self, inputs: Sequence[Input], options: RequestOptions) -> list[list[SentenceInput]]:
         """Splits each input into sentences, and checks the limits."""
         groups: list[list[SentenceInput]] = []
         count = 0
@@ -149,7 +149,9 @@ class RequestReader:
         words = (sentence.word_texts for sentence in group[:CHECKED_SENTENCES])
         return language_warnings(words, model, self.parsers, is_text=is_text)
 
-    def _check_group(self, group: Sequence[SentenceInput], count: int, options: ParseOptions, prefix: str = "") -> None:
+    def _check_group(
+        self, group: Sequence[SentenceInput], count: int, options: RequestOptions, prefix: str = ""
+    ) -> None:
         """Checks the sentences of an input; `count` is the number of sentences up to its end."""
         if count > self.limits.sentences:
             raise self._too_many_sentences(prefix)
@@ -161,7 +163,7 @@ class RequestReader:
             422, f"{prefix}more than {self.limits.sentences} sentences, this server's limit; send several requests"
         )
 
-    def _check_sentence(self, sentence: SentenceInput, name: str, options: ParseOptions) -> None:
+    def _check_sentence(self, sentence: SentenceInput, name: str, options: RequestOptions) -> None:
         words, limits = len(sentence.words), self.limits
         if words > limits.words:
             raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
@@ -172,7 +174,7 @@ class RequestReader:
         if sentence.tags is None and self.parsers[options.model].model_config.tag_size:
             raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
-    def _check_work(self, groups: Sequence[Sequence[SentenceInput]], options: ParseOptions) -> None:
+    def _check_work(self, groups: Sequence[Sequence[SentenceInput]], options: RequestOptions) -> None:
         work = sum(options.work(sentence) for group in groups for sentence in group)
         if work > self.limits.work:
             raise ApiError(

@@ -30,14 +30,14 @@ from treecrf.server.limits import (
     Limits,
 )
 from treecrf.server.metrics import Metrics
-from treecrf.server.request_parsing import ParseOptions, SentenceInput
+from treecrf.server.request_parsing import RequestOptions, SentenceInput
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 SentenceResult = str | Exception  # the parsed sentence in the request's format, or an error
 # options, sentences, and a function that returns true if nobody waits for the results any more
-ParseSentences = Callable[[ParseOptions, Sequence[SentenceInput], Callable[[], bool]], Sequence[SentenceResult]]
+ParseSentences = Callable[[RequestOptions, Sequence[SentenceInput], Callable[[], bool]], Sequence[SentenceResult]]
 
 _DECAY = 0.8  # weight of earlier batches in the estimate of the seconds per unit of work
 _SECONDS_PER_WORK = 0.001  # the estimate before the first batch
@@ -184,7 +184,7 @@ class FairThreads:
 class Job:
     """The sentences of one request, their estimated work, and their results."""
 
-    def __init__(self, options: ParseOptions, sentences: Sequence[SentenceInput], *, client: str = "") -> None:
+    def __init__(self, options: RequestOptions, sentences: Sequence[SentenceInput], *, client: str = "") -> None:
         self.options = options
         self.sentences = sentences
         self.client = client
@@ -388,7 +388,7 @@ class Batcher:
 
     def _parse(self, batch: Batch) -> None:
         """Parses a batch in groups with the same options, with or without tags, and with or without constraints."""
-        groups: dict[tuple[ParseOptions, bool, bool], Batch] = {}
+        groups: dict[tuple[RequestOptions, bool, bool], Batch] = {}
         for queued in batch:
             key = (queued.job.options, queued.sentence.tags is None, queued.sentence.constraints is None)
             groups.setdefault(key, []).append(queued)
