@@ -446,3 +446,35 @@ def test_batches_are_counted() -> None:
     value = metrics.registry.get_sample_value
     assert value("treecrf_sentences_total") == value("treecrf_batch_sentences_sum") == 3
     assert value("treecrf_batch_requests_sum") == value("treecrf_batch_seconds_count") == 1
+
+
+def test_a_batch_waits_for_as_many_jobs_as_the_last_one_had() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        first = await start_blocking_job(stub, batcher)
+        tasks = await enqueue(batcher.run(job("a")), batcher.run(job("b")))
+        stub.may_finish.set()
+        await asyncio.gather(first, *tasks)
+        tasks = await enqueue(batcher.run(job("c")))
+        await asyncio.sleep(0.1)
+        tasks += await enqueue(batcher.run(job("d")))
+        await asyncio.gather(*tasks)
+
+    run_with_batcher(stub, test, wait_seconds=TIMEOUT)
+    assert stub.batches == [["first"], ["a", "b"], ["c", "d"]]
+
+
+def test_a_full_queue_estimates_its_time_from_earlier_batches() -> None:
+    stub = StubParser()
+
+    async def test(batcher: Batcher) -> None:
+        await start_blocking_job(stub, batcher)
+        (task,) = await enqueue(batcher.run(job("a" * 80)))
+        batcher._batch_lane.past_seconds, batcher._batch_lane.past_work = 30.0, 200.0
+        with pytest.raises(ApiError, match="try again in 20 s"):  # 80 words have 131 units of work
+            await batcher.run(job("b" * 80))
+        stub.may_finish.set()
+        await task
+
+    run_with_batcher(stub, test, queue_work=200, work=200)
