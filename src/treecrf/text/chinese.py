@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
 
 from treecrf.text.english import UNSPLIT, Piece
 
@@ -14,12 +13,10 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")  # UTF-8, and so the segmenter, cann
 
 
 def sentence_ends(text: str) -> Iterator[int]:
-    """The positions of sentence ends in a text."""
     return (match.end() for match in _SENTENCE_END.finditer(text))
 
 
 def split_chunk(chunk: str, is_last: bool) -> tuple[Piece, ...]:
-    """The words of a chunk between white space."""
     pieces: list[Piece] = []
     start = 0
     for match in _UNSPLIT.finditer(chunk):
@@ -41,8 +38,6 @@ def _segment(chunk: str, start: int, end: int) -> Iterator[Piece]:
 @lru_cache(maxsize=1)
 def _segmenter() -> tuple[Callable[[str], str], Callable[[str], list[str]]]:
     try:
-        opencc, rjieba = import_module("opencc"), import_module("rjieba")
+        return import_module("opencc").OpenCC("t2s").convert, import_module("rjieba").cut
     except ImportError as error:
         raise ImportError("Chinese text needs a segmenter: pip install 'treecrf[zh]'") from error
-    converter: Any = opencc.OpenCC("t2s")
-    return converter.convert, rjieba.cut

@@ -9,22 +9,7 @@ from typing import NamedTuple
 from treecrf.text.word_lists import read_words
 from treecrf.trees.treebank.languages import CODES, LANGUAGES
 
-_SCRIPTS = {
-    "Latin": "A-Za-zÀ-ɏḀ-ỿ",
-    "Chinese": "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f",
-    "Japanese": "\u3041-\u30ff\u31f0-\u31ff",
-    "Korean": "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3",
-    "Cyrillic": "\u0400-\u052f",
-    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
-    "Hebrew": "\u0590-\u05ff",
-    "Arabic": "\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\ufb50-\ufdff\ufe70-\ufeff",
-    "Devanagari": "\u0900-\u097f",
-    "Bengali": "\u0980-\u09ff",
-    "Tamil": "\u0b80-\u0bff",
-    "Thai": "\u0e00-\u0e7f",
-    "Georgian": "\u10a0-\u10ff",
-    "Armenian": "\u0530-\u058f",
-}
+_SCRIPTS = read_words("scripts")  # the letters of each script, as in a character class
 _LANGUAGES_OF_WORDS: dict[str, list[str]] = {}
 for _language, _words in read_words("frequent").items():  # words that are rare in the other languages
     for _word in _words.split():

@@ -60,7 +60,6 @@ class LatinRules:
         return re.compile(rf"{_CAPITALIZED}(?:\s+(?:{self.name_links}){_CAPITALIZED}){{1,9}}(?<!\.)(?!\w)")
 
     def sentence_ends(self, text: str) -> Iterator[int]:
-        """The positions of sentence ends in a text."""
         start = 0
         for stop in _STOP.finditer(text):
             if self._ends_sentence(text, stop, start):

@@ -7,7 +7,7 @@ and parsing use the same one.
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 from treecrf.trees.treebank.escapes import unescape_brackets
 
@@ -34,20 +34,15 @@ def normalizer(normalization: Normalization) -> Callable[[str], str]:
     >>> normalizer("multiword")("sin_embargo")
     'sin embargo'
     """
-    if normalization == "plain":
-        return _normalize_plain
-    if normalization == "multiword":
-        return _normalize_multiword
-    return _simplifier() if normalization == "simplified" else _keep
+    if normalization == "simplified":
+        return _simplifier()
+    functions: dict[str, Callable[[str], str]] = {"plain": _normalize_plain, "multiword": _normalize_multiword}
+    return functions.get(normalization, str)
 
 
 def remove_invisible(text: str) -> str:
     """Removes control characters, soft hyphens, zero-width spaces and direction marks."""
     return _INVISIBLE.sub("", text)
-
-
-def _keep(word: str) -> str:
-    return word
 
 
 def _normalize_plain(word: str) -> str:
@@ -67,15 +62,14 @@ def _normalize_multiword(word: str) -> str:
 def _simplifier() -> Callable[[str], str]:
     """The function from traditional to simplified Chinese: a traditional character rarely has two simplified forms."""
     try:
-        opencc = import_module("opencc")
+        convert = import_module("opencc").OpenCC("t2s").convert
     except ImportError as error:
         raise ImportError("this model reads Chinese characters through OpenCC: pip install 'treecrf[zh]'") from error
-    converter: Any = opencc.OpenCC("t2s")
 
     def simplify(word: str) -> str:
         if word.isascii():
             return word
         text = remove_invisible(word).translate(_FULL_WIDTH)
-        return converter.convert(text.encode("utf-8", "replace").decode("utf-8")) or word
+        return convert(text.encode("utf-8", "replace").decode("utf-8")) or word
 
     return simplify

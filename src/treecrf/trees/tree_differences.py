@@ -25,13 +25,12 @@ def describe_difference(first: Tree, other: Tree) -> list[str]:
     common = sorted(old.labels.keys() & new.labels.keys())
     relabeled = [position for position in common if old.labels[position] != new.labels[position]]
     resized = _resized(old, new)
-    moved = [
-        position
-        for position in common
-        if _is_moved(position, old, new, resized) and len(set(_attachments(words, position, old, new))) > 1
-    ]
+    moved = [position for position in common if _is_moved(position, old, new, resized)]
+    moved = [position for position in moved if len(set(_attachments(words, position, old, new))) > 1]
     changes = [_describe_labels(words, position, old, new) for position in relabeled]
-    changes += [_describe_attachment(words, position, old, new) for position in moved]
+    for position in moved:
+        before, after = _attachments(words, position, old, new)
+        changes.append(f"{_quote(words, *position)} attaches to {after} instead of {before}")
     for position in sorted(old.labels.keys() ^ new.labels.keys()):
         if not any(_explains(phrase, position) for phrase in moved):
             is_new = position in new.labels
@@ -115,20 +114,13 @@ def _describe_labels(words: Sequence[str], position: Position, old: _Phrases, ne
     return f"{_quote(words, *position)} is {' over '.join(new_names)} instead of {' over '.join(old_names)}"
 
 
-def _describe_attachment(words: Sequence[str], position: Position, old: _Phrases, new: _Phrases) -> str:
-    before, after = _attachments(words, position, old, new)
-    return f"{_quote(words, *position)} attaches to {after} instead of {before}"
-
-
 def _attachments(words: Sequence[str], position: Position, old: _Phrases, new: _Phrases) -> list[str]:
     """The phrases to which a phrase attaches in the old and the new tree: labels, with words if they are equal."""
     parents = [(phrases, phrases.parents[position]) for phrases in (old, new)]
     labels = [phrases.labels[parent][-1] for phrases, parent in parents]
     if labels[0] != labels[1]:
         return labels
-    return [
-        f"{label} {_quote_rest(words, parent, position)}" for label, (_, parent) in zip(labels, parents, strict=True)
-    ]
+    return [f"{labels[0]} {_quote_rest(words, parent, position)}" for _, parent in parents]
 
 
 def _quote_rest(words: Sequence[str], parent: Position, child: Position) -> str:

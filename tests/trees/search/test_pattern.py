@@ -1,9 +1,11 @@
 import pickle
+import signal
+import threading
 from random import Random
 
 import pytest
 
-from treecrf.trees.search import Forest, MatchCounts, Pattern
+from treecrf.trees.search import Forest, MatchCounts, Pattern, time_limit
 from treecrf.trees.tree import Tree
 from trees.search.random_trees import random_tree
 
@@ -46,3 +48,47 @@ def test_several_trees_are_counted_together():
     assert Pattern("@NP << NN").count_by_tree(trees).tolist() == [6, 1]
     assert Pattern("ADJP").count(trees) == MatchCounts(0, 0, 0)
     assert Pattern("NP").count([]) == MatchCounts(0, 0, 0)
+
+
+needs_alarm = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarm signal")
+
+
+@needs_alarm
+def test_a_block_that_takes_too_long_is_interrupted_and_the_alarm_is_removed():
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(TimeoutError, match=r"more than 0\.01 seconds"), time_limit(0.01):
+        while True:
+            pass
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@needs_alarm
+def test_a_quick_block_is_not_interrupted():
+    with time_limit(60):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@needs_alarm
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
+def test_a_limit_is_a_positive_number(seconds):
+    with pytest.raises(ValueError, match="expected a positive number"), time_limit(seconds):
+        pass
+
+
+@needs_alarm
+def test_a_limit_needs_the_main_thread():
+    errors = []
+
+    def search():
+        try:
+            with time_limit(1):
+                pass
+        except ValueError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join()
+    assert "main thread" in errors[0]

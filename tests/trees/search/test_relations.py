@@ -2,8 +2,8 @@ from random import Random
 
 import pytest
 
-from treecrf.trees.search import Forest, Pattern, compiled, fast
-from treecrf.trees.search.naive import find_matches
+from treecrf.trees.search import Forest, Pattern, compiled, naive
+from treecrf.trees.search.program import find_matches
 from treecrf.trees.search.relations import RELATIONS, SYNONYMS
 from treecrf.trees.tree import Tree
 from trees.search.random_trees import random_tree
@@ -22,7 +22,7 @@ def test_every_relation_has_the_candidates_of_its_definition():
     forest = Forest([random_tree(Random(seed)) for seed in range(12)])
     for symbol in [*PLAIN, *PATHS, "<2", "<-2", ">2", ">-2"]:
         pattern = Pattern(f"__ {symbol} __=other")
-        assert list(fast.find_matches(pattern.program, forest)) == list(find_matches(pattern.expression, forest)), (
+        assert list(find_matches(pattern.program, forest)) == list(naive.find_matches(pattern.expression, forest)), (
             symbol
         )
 

@@ -53,7 +53,6 @@ THEMES = {
 
 
 def get_theme(name: str) -> Theme:
-    """The theme with a name."""
     if name not in THEMES:
         raise ValueError(f"theme is {name!r}; expected {' or '.join(map(repr, THEMES))}")
     return THEMES[name]

@@ -80,7 +80,8 @@ def svg(
     ]
     if not transparent:
         elements.append(f'<rect width="100%" height="100%" fill="{to_hex(palette.background)}"/>')
-    elements.append(_lines(picture.lines, palette))
+    path = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points) for points in picture.lines)
+    elements.append(f'<path d="{path}" fill="none" stroke="{to_hex(palette.line)}" stroke-width="1.2"/>')
     elements += _texts(picture.boxes, probabilities, layout, palette)
     if probabilities is not None:
         elements += _legend(palette, picture.height)
@@ -156,11 +157,6 @@ def _line(parent: Box, child: Box, layout: Layout) -> tuple[tuple[float, float],
         bar = top + 5
         return ((parent.x, top), (parent.x, bar), (child.x, bar), (child.x, bottom))
     return ((parent.x, top), (child.x, bottom))
-
-
-def _lines(lines: Sequence[tuple[tuple[float, float], ...]], palette: Theme) -> str:
-    path = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points) for points in lines)
-    return f'<path d="{path}" fill="none" stroke="{to_hex(palette.line)}" stroke-width="1.2"/>'
 
 
 def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, palette: Theme) -> list[str]:

@@ -4,10 +4,9 @@ from treecrf.trees.search.errors import PatternError, SurgeryError
 from treecrf.trees.search.expected_count import ExpectedCount
 from treecrf.trees.search.forest import Forest, read_forests
 from treecrf.trees.search.heads import CHINESE, COLLINS, HeadRules, head_positions
-from treecrf.trees.search.pattern import Match, MatchCounts, Pattern
+from treecrf.trees.search.pattern import Match, MatchCounts, Pattern, time_limit
 from treecrf.trees.search.phrases import Clause, clauses, noun_phrases, t_units
 from treecrf.trees.search.surgery import Surgery, apply_surgeries, read_surgeries
-from treecrf.trees.search.time_limit import time_limit
 
 __all__ = [
     "CHINESE",

@@ -30,9 +30,7 @@ class EditNode:
         node.parent = self
 
     def index(self) -> int:
-        """The number of the node among its sisters."""
-        siblings = self.siblings()
-        return next(index for index, sibling in enumerate(siblings) if sibling is self)
+        return next(index for index, sibling in enumerate(self.siblings()) if sibling is self)
 
     def siblings(self) -> "list[EditNode]":
         return [self] if self.parent is None else self.parent.children
@@ -54,14 +52,10 @@ class EditNode:
             stack += node.children[::-1]
 
     def ancestors(self) -> "Iterator[EditNode]":
-        """The node and its ancestors."""
         node: EditNode | None = self
         while node is not None:
             yield node
             node = node.parent
-
-    def copy(self) -> "EditNode":
-        return self.copy_with_map()[0]
 
     def copy_with_map(self) -> "tuple[EditNode, dict[int, EditNode]]":
         """A copy of the subtree, and the copies by the identity of their originals."""

@@ -47,7 +47,6 @@ class Forest:
 
     @classmethod
     def from_columns(cls, columns: FlatArrays, head_rules: HeadRules) -> "Forest":
-        """Makes a forest from flat arrays."""
         forest = cls.__new__(cls)
         forest._set_columns(columns, head_rules)
         return forest
@@ -64,7 +63,6 @@ class Forest:
 
     @cached_property
     def label_index(self) -> dict[str, int]:
-        """The id of each label."""
         return {label: index for index, label in enumerate(self.labels)}
 
     @cached_property
@@ -117,7 +115,6 @@ class Forest:
 
 
 def flatten(trees: list[Tree]) -> FlatArrays:
-    """Flattens trees into the arrays of a forest."""
     return compiled.matcher.flatten(trees, Tree) if compiled.matcher else flatten_in_python(trees)
 
 
@@ -154,7 +151,6 @@ def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRul
 
 
 def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:
-    """Flattens trees without the compiled code."""
     label_ids: list[int] = []
     ends: list[int] = []
     parents: list[int] = []

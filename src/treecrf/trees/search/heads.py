@@ -59,7 +59,6 @@ class HeadRules:
 
     @cached_property
     def tables(self) -> "_RuleTables":
-        """The rules as arrays."""
         return _RuleTables(self)
 
     def label_row(self, label: str) -> tuple[int, int, int, int]:
@@ -128,7 +127,6 @@ def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], r
 def find_heads_in_python(
     label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules
 ) -> Int32Array:
-    """Finds the heads without the compiled code."""
     end_list, names = ends.tolist(), [labels[index] for index in label_ids.tolist()]
     heads = np.full(len(ends), -1, dtype=np.int32)
     for node, end in enumerate(end_list):

@@ -99,6 +99,12 @@ class _Translator:
         end = "\n" if "x" in self.scopes[-1] else ""  # ends a comment of the flag x
         return "".join(pieces) + end + self.close_scope()
 
+    def take(self, regex: re.Pattern[str]) -> re.Match[str] | None:
+        """Reads an expression, if there is one here."""
+        match = regex.match(self.text, self.offset)
+        self.offset = match.end() if match else self.offset
+        return match
+
     def close_scope(self) -> str:
         return ")" * self.scopes[-1].count("(")
 
@@ -126,17 +132,15 @@ class _Translator:
         return character
 
     def repetition(self) -> str:
-        match = _REPETITION.match(self.text, self.offset)
+        match = self.take(_REPETITION)
         if match is None:
             raise RegexError("a repetition is {2}, {2,} or {2,3}; a brace as a character is \\{", self.offset)
-        self.offset = match.end()
         return match[0] if self.is_atom else f"(?:){match[0]}"  # without an atom, Java repeats the empty string
 
     def group(self) -> str:
         if _UNKNOWN_GROUP.match(self.text, self.offset):
             raise RegexError("a group that Java does not know", self.offset)
-        if named := _NAMED_GROUP.match(self.text, self.offset):
-            self.offset = named.end()
+        if named := self.take(_NAMED_GROUP):
             self.open_group(captures=True)
             return f"(?P<{named[1]}>"
         flags = _FLAGS.match(self.text, self.offset)
@@ -164,8 +168,7 @@ class _Translator:
             quoted = self.text[self.offset + 2 : end if end >= 0 else None]
             self.offset = end + 2 if end >= 0 else len(self.text)
             return re.escape(quoted)
-        if reference := _REFERENCE.match(self.text, self.offset):
-            self.offset = reference.end()
+        if reference := self.take(_REFERENCE):
             return f"(?P={reference[1]})"
         if digits := _DIGITS.match(self.text, self.offset):
             return self.back_reference(digits[1])
@@ -182,16 +185,13 @@ class _Translator:
         return f"(?:\\{digits})" if is_closed else "(?!)"
 
     def character_escape(self) -> str:
-        if hexadecimal := _HEX.match(self.text, self.offset):
-            self.offset = hexadecimal.end()
+        if hexadecimal := self.take(_HEX):
             return re.escape(chr(min(int(hexadecimal[1], 16), sys.maxunicode)))
-        if control := _CONTROL.match(self.text, self.offset):
-            self.offset = control.end()
+        if control := self.take(_CONTROL):
             return re.escape(chr(ord(control[1]) ^ 64))
         if self.offset + 1 == len(self.text):
             raise RegexError("a backslash at the end", self.offset)
-        if octal := _OCTAL.match(self.text, self.offset):
-            self.offset = octal.end()
+        if octal := self.take(_OCTAL):
             return re.escape(chr(int(octal[1], 8)))
         letter = self.text[self.offset + 1]
         if letter == "0":
@@ -279,7 +279,6 @@ def _intersection(parts: list[_ClassPart]) -> str:
 
 @lru_cache(maxsize=1)
 def _categories() -> list[str]:
-    """The Unicode category of every character."""
     return [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
 
 

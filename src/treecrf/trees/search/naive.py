@@ -22,12 +22,7 @@ class Bindings(NamedTuple):
     variables: dict[str, str]
 
 
-class NodeMatch(NamedTuple):
-    """A match as positions in a forest."""
-
-    node: int
-    names: dict[str, int]
-    variables: dict[str, str]
+NodeMatch = tuple[int, Bindings]  # the node of a match
 
 
 def find_matches(expression: Expression, forest: Forest) -> Iterator[NodeMatch]:
@@ -39,7 +34,7 @@ def find_matches(expression: Expression, forest: Forest) -> Iterator[NodeMatch]:
         matcher = _TreeMatcher(NodeArrays(ends, parents, previous, last_children, heads, start, end), labels)
         for node in range(start, end):
             for bindings in matcher.matches(expression, node, Bindings({}, {})):
-                yield NodeMatch(node, *bindings)
+                yield node, bindings
 
 
 class _TreeMatcher:

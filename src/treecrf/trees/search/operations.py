@@ -66,7 +66,7 @@ Source = str | AuxiliaryTree  # the name of a node, or a tree
 
 def copy_source(source: Source, state: EditState) -> EditNode:
     """Copies the node with a name, or a tree."""
-    return state.node(source).copy() if isinstance(source, str) else source.copy_into(state).root
+    return state.node(source).copy_with_map()[0] if isinstance(source, str) else source.copy_into(state).root
 
 
 class Location(NamedTuple):
@@ -113,7 +113,6 @@ def excise(top_name: str, bottom_name: str, state: EditState) -> None:
 
 
 def relabel(name: str, label: str, state: EditState) -> None:
-    """Gives a node a new label."""
     state.node(name).label = label
 
 

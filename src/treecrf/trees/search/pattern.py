@@ -1,17 +1,18 @@
-"""Compiled patterns, and their matches in trees."""
+"""Compiled patterns, their matches in trees, and a limit on the time of a search."""
 
+import signal
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from treecrf.trees.search import compiled, fast
+from treecrf.trees.search import compiled, naive, program
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
-from treecrf.trees.search.naive import find_matches
-from treecrf.trees.search.program import Program
 from treecrf.trees.search.syntax import parse_pattern
 from treecrf.trees.tree import Tree
 
@@ -53,7 +54,6 @@ class Match:
 
     @property
     def tree(self) -> Tree:
-        """The whole tree of the match."""
         return cast(Tree, self.forest.subtree(int(self.forest.starts[self.tree_number])))
 
     @property
@@ -78,7 +78,7 @@ class Pattern:
     def __init__(self, text: str) -> None:
         self.text = text
         self.expression = parse_pattern(text)
-        self.program = Program(self.expression)
+        self.program = program.Program(self.expression)
 
     def __repr__(self) -> str:
         return f"Pattern({self.text!r})"
@@ -88,22 +88,24 @@ class Pattern:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of nodes in the pattern."""
         return tuple(self.program.names)
 
     def find(self, trees: Trees) -> Iterator[Match]:
         """Yields the matches in the order of the trees, and at a node one for each way to match."""
         forest = _to_forest(trees)
-        matches = fast.find_matches(self.program, forest) if compiled.matcher else find_matches(self.expression, forest)
-        for match in matches:
-            yield Match(forest, *match)
+        if compiled.matcher:
+            matches = program.find_matches(self.program, forest)
+        else:
+            matches = naive.find_matches(self.expression, forest)
+        for node, (names, variables) in matches:
+            yield Match(forest, node, names, variables)
 
     def positions(self, trees: Trees) -> Int32Array:
         """The position of the node of each match in the arrays of the forest."""
         forest = _to_forest(trees)
         if compiled.matcher:
-            return fast.match_rows(self.program, forest)[0][:, 0]
-        return np.array([match.node for match in find_matches(self.expression, forest)], dtype=np.int32)
+            return program.match_rows(self.program, forest)[0][:, 0]
+        return np.array([node for node, _ in naive.find_matches(self.expression, forest)], dtype=np.int32)
 
     def count_by_tree(self, trees: Trees, *, nodes: bool = False) -> Int32Array:
         """The number of matches in each tree; with `nodes`, a node that matches in several ways counts once."""
@@ -135,24 +137,38 @@ def compile_pattern(text: str) -> Pattern:
 
 def search_tree(tree: Tree, pattern: "str | Pattern") -> Iterator[Match]:
     """The matches of a pattern in one tree; `Tree.search` calls this."""
-    compiled = compile_pattern(pattern) if isinstance(pattern, str) else pattern
-    return compiled.find(_last_forest(tree))
+    global _last_searched
+    pair = _last_searched  # read once: another thread may replace it
+    if pair is None or pair[0] is not tree:
+        pair = _last_searched = tree, Forest(tree)
+    return (compile_pattern(pattern) if isinstance(pattern, str) else pattern).find(pair[1])
 
 
-class _LastForest:
-    """The flat arrays of the tree that was searched last: several patterns often search one tree."""
-
-    def __init__(self) -> None:
-        self._pair: tuple[Tree, Forest] | None = None
-
-    def __call__(self, tree: Tree) -> Forest:
-        pair = self._pair  # read once: another thread may replace it
-        if pair is None or pair[0] is not tree:
-            pair = self._pair = tree, Forest(tree)
-        return pair[1]
+_last_searched: tuple[Tree, Forest] | None = None  # several patterns often search one tree
 
 
-_last_forest = _LastForest()
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises a TimeoutError in a block that takes longer; a regular expression and the search itself are interrupted.
+
+    It uses the alarm signal, so it works in the main thread of a process on Linux and macOS. Elsewhere, run the search
+    in a process that can be killed.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        raise ValueError("a time limit needs the main thread on Linux or macOS; run the search in a process of its own")
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"the time limit is {seconds} seconds; expected a positive number")
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError(f"the search took more than {seconds:g} seconds; expected a simpler pattern or fewer trees")
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def _distinct_nodes(positions: Int32Array) -> Int32Array:

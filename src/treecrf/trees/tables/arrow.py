@@ -18,7 +18,6 @@ def import_arrow(name: str, purpose: str) -> Any:
 
 
 def arrow_schema(kind: RowKind) -> Any:
-    """The Arrow schema of a table."""
     arrow = import_arrow("pyarrow", "a table")
     types = {str: arrow.string(), int: arrow.int64(), float: arrow.float64()}
     return arrow.schema([(name, types[python_type]) for name, python_type in COLUMNS[kind].items()])
