@@ -1,9 +1,11 @@
+from types import SimpleNamespace
+
 import pytest
 import torch
 from hypothesis import given, settings
 
 from chart.charts import charts, clean
-from treecrf.chart import dispatch, naive, torch_backend
+from treecrf.chart import cpu_backend, cpu_tensors, dispatch, naive, torch_backend
 from treecrf.chart.crf import SpanCRF
 
 close = torch.testing.assert_close
@@ -64,3 +66,16 @@ def test_gradients_have_the_dtype_of_the_scores():
     scores = torch.randn(1, 5, 5).bfloat16().requires_grad_()
     SpanCRF(scores, [4]).log_partition.sum().backward()
     assert scores.grad is not None and scores.grad.dtype == torch.bfloat16
+
+
+def test_a_backend_with_a_fused_pass_computes_both_at_once(monkeypatch):
+    results = torch.zeros(3, 1).unbind()
+    fused = SimpleNamespace(inside_outside=lambda scores, lengths: results)
+    monkeypatch.setattr(dispatch, "select_backend", lambda scores: fused)
+    assert dispatch.inside_outside(torch.zeros(1, 2, 2), torch.tensor([1])) is results
+
+
+def test_the_compiled_backend_is_selected_for_tensors_on_the_cpu():
+    expected = cpu_tensors if cpu_backend.available else torch_backend
+    assert dispatch.select_backend(torch.zeros(1)) is expected
+    assert dispatch.select_backend(torch.zeros(1, device="meta")) is torch_backend

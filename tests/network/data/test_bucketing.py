@@ -51,11 +51,40 @@ def test_sorted_batches_contain_every_sentence_once_within_the_budget(sizes, bud
         assert len(batch) == 1 or sum(sizes[member] for member in batch) <= budget.words
 
 
-@pytest.mark.parametrize(("count", "batches"), [(1, 1), (10, 2), (100, 7), (300, 11)])
-def test_threads_get_smaller_batches_towards_the_end(count, batches):
-    result = sorted_batches([10] * count, budget=Budget(words=500), threads=2)
-    sizes = [len(batch) for batch in result]
-    assert len(result) == batches and sizes == sorted(sizes, reverse=True) and sizes[-1] <= 12
+@given(lengths, budgets)
+def test_sorted_batches_are_as_large_as_the_budget_allows(sizes, budget):
+    for batch, following in pairwise(sorted_batches(sizes, budget=budget)):
+        larger = [*batch, following[0]]
+        assert sum(sizes[member] for member in larger) > budget.words or cells(larger, sizes) > budget.cells
+
+
+@pytest.mark.parametrize(
+    ("count", "threads", "sizes"),
+    [
+        (1, 2, [1]),
+        (10, 2, [6, 4]),  # few words: batches of 60 at least
+        (100, 2, [25, 18, 14, 12, 12, 12, 7]),
+        (300, 2, [50, 50, 50, 37, 28, 21, 16, 12, 12, 12, 12]),  # from the budget's 500 words to 120
+        (30, 3, [10, 10, 10]),
+    ],
+)
+def test_threads_get_smaller_batches_towards_the_end(count, threads, sizes):
+    batches = sorted_batches([10] * count, budget=Budget(words=500), threads=threads)
+    assert [len(batch) for batch in batches] == sizes == sorted(sizes, reverse=True)
+
+
+def test_buckets_are_clusters_of_lengths():
+    groups = buckets([1, 2, 3, 10, 11, 30, 31, 2, 10], count=3)
+    assert [group.tolist() for group in groups] == [[0, 1, 2, 7], [3, 4, 8], [5, 6]]
+
+
+def test_a_batch_is_split_only_if_its_charts_exceed_the_cells():
+    sizes = [5, 6, 7, 5, 6, 7, 50]
+    groups = buckets(sizes, count=2)
+    # six sentences with 48 positions make two batches; three charts of 8 x 8 cells have 192 cells
+    for limit, batches in ((192, [[0, 1, 2], [3, 4, 5], [6]]), (191, [[2, 1], [0], [5, 4], [3], [6]])):
+        budget = Budget(words=24, cells=limit)
+        assert shuffled_batches(sizes, groups, budget=budget, permute=np.arange) == batches
 
 
 @given(lengths, budgets, st.integers(1, 5))
@@ -88,6 +117,7 @@ def test_another_seed_changes_members_and_order():
     assert first != second and sorted(map(sorted, first)) != sorted(map(sorted, second))
 
 
-def test_an_empty_budget_is_an_error():
+@pytest.mark.parametrize("limits", [{"words": 0}, {"cells": 0}, {"words": -1}])
+def test_an_empty_budget_is_an_error(limits):
     with pytest.raises(ValueError, match="holds nothing"):
-        Budget(words=0)
+        Budget(**limits)

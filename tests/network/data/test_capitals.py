@@ -37,3 +37,7 @@ def test_the_first_cased_word_has_a_class_of_its_own(sentences):
         first = next(place for place, number in enumerate(alone) if number)
         assert classes[first] == alone[first] + 5 < CAPITAL_CLASSES
         assert classes[:first] + classes[first + 1 :] == alone[:first] + alone[first + 1 :]
+
+
+def test_words_with_capitals_inside_are_mixed():
+    assert [word_class(word) for word in ("McCoy", "eBay", "U.S.", "A.", "I'm", "É")] == [5, 5, 3, 3, 2, 4]

@@ -10,7 +10,7 @@ from network.data.letters import letters
 from network.nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
 from network.nn.bert_models import BERT, BERT_CONFIGS, SEGMENT_SIZE, host_bert_batch
 from toygrammar import toy_trees
-from treecrf.network.data.batch import Batch
+from treecrf.network.data.batch import IGNORED, Batch
 from treecrf.network.data.bucketing import Budget
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.padding import PaddedShape, pad_to, padded_shape
@@ -38,6 +38,19 @@ def test_padding_changes_no_loss_and_no_gradient(loss: str, extra: tuple[int, ..
         loss_and_gradients(model, batch), loss_and_gradients(model, pad_to(batch, shape)), strict=True
     ):
         torch.testing.assert_close(padded, plain)
+
+
+def test_added_sentences_have_one_word_and_are_none_of_the_training_set() -> None:
+    batch = replace(host_batch_of(TREES[:2]), sentence_ids=np.array([7, 4]))
+    assert batch.chars is not None
+    padded = pad_to(batch, PaddedShape(4, batch.longest, *batch.chars.shape))
+    assert padded.sentence_ids is not None and padded.gold_tags is not None and padded.labels is not None
+    assert padded.sentence_ids.tolist() == [7, 4, -1, -1] and padded.lengths.tolist()[2:] == [1, 1]
+    assert (padded.gold_tags[2:] == IGNORED).all() and (padded.labels[len(batch.labels) :] == IGNORED).all()
+    assert (
+        pad_to(replace(batch, sentence_ids=None), PaddedShape(4, batch.longest, *batch.chars.shape)).sentence_ids
+        is None
+    )
 
 
 def loss_and_gradients(model: SpanModel, batch: Batch) -> list[Tensor]:
