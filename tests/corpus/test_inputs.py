@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf.corpus.inputs import STDIN, InputFile, find_inputs, read_lines, total_size, with_prompt
-from treecrf.corpus.records import Line
+from treecrf.corpus.inputs import STDIN, InputFile, Line, find_inputs, read_lines, total_size, with_prompt
 
 
 @pytest.fixture

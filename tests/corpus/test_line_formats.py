@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from treecrf.corpus.inputs import Line
 from treecrf.corpus.line_formats import LineFormatter
 from treecrf.corpus.options import ParseOptions
-from treecrf.corpus.records import Line
 from treecrf.trees.analysis import OutputSentence
 from treecrf.trees.tree import Tree
 

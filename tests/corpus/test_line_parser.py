@@ -7,11 +7,10 @@ import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
-from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.inputs import InputFile, Line
 from treecrf.corpus.line_parser import LineParser
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.outputs import Sink
-from treecrf.corpus.records import Line
 from treecrf.parser import Parser
 from treecrf.trees.tree import Tree
 

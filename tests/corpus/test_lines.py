@@ -2,9 +2,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from treecrf.corpus.inputs import Line
 from treecrf.corpus.lines import LineBatch, LineSplitter, join_paragraphs, line_batches, split_words, word_offsets
 from treecrf.corpus.options import ParseOptions
-from treecrf.corpus.records import Line
 from treecrf.text import sentences
 
 

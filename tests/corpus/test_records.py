@@ -14,7 +14,8 @@ import pytest
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
-from treecrf.corpus.records import RecordFields, open_parquet, read_rows
+from treecrf.corpus.inputs import RecordFields
+from treecrf.corpus.records import open_parquet, read_rows
 
 TREES = toy_trees(20, seed=3)
 RECORDS: list[dict[str, Any]] = [

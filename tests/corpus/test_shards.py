@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from treecrf.corpus.inputs import InputFile, read_lines
-from treecrf.corpus.records import RecordFields
+from treecrf.corpus.inputs import InputFile, RecordFields, read_lines
 from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, ShardReader, cut_shards
 from treecrf.parser.inputs import DEFAULT_BATCHING
 

@@ -5,6 +5,7 @@ A path that is named itself is never skipped. A path that is skipped inside a fo
 
 import glob
 import gzip
+import json
 import shlex
 import sys
 import zlib
@@ -13,15 +14,54 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.corpus.records import Line, RecordFields, is_json_lines, is_parquet, parse_json_line, read_rows
 from treecrf.files import real_path
 from treecrf.trees.treebank.lines import open_stream, source_name
 
 STDIN = "-"
+_JSON_SUFFIXES = (".jsonl", ".ndjson")
+_PARQUET_SUFFIXES = (".parquet", ".pq")
 _SHOWN_PATHS = 5
 _SAMPLE_BYTES = 1 << 20
-_TEXT = RecordFields()
 _MIN_UTF16 = 6  # bytes; a shorter line does not show its encoding
+
+
+class Line(NamedTuple):
+    """A line of input: its text without the line end, or the reason why it cannot be read."""
+
+    text: str
+    problem: str
+    size: int  # bytes
+    words: Sequence[str] = ()  # if a record lists its words
+    id_json: str = ""  # a record's id as a member of a JSON object: `"id": 7`
+
+    @property
+    def id_text(self) -> str | None:
+        """The id of a record, as JSON if it is not a string; None if it has none."""
+        if not self.id_json:
+            return None
+        ((_, value),) = json.loads(f"{{{self.id_json}}}").items()
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class RecordFields(NamedTuple):
+    """The names of a record's fields."""
+
+    content: str = "text"
+    has_words: bool = False  # the content is words instead of raw text
+    id: str = "id"
+
+
+_TEXT = RecordFields()
+
+
+def is_json_lines(path: str | Path) -> bool:
+    """Whether the lines of a file are JSON objects, judged by its name."""
+    return Path(path).name.removesuffix(".gz").endswith(_JSON_SUFFIXES)
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file is a Parquet file, judged by its name."""
+    return Path(path).suffix in _PARQUET_SUFFIXES
 
 
 class InputFile(NamedTuple):
@@ -176,6 +216,8 @@ def _compression_ratio(path: Path) -> float:
 def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> Generator[Line, None, None]:
     """Reads the lines or records of an input; a line of more than `limit` bytes has a problem and no text."""
     if is_parquet(file.path):
+        from treecrf.corpus.records import read_rows
+
         yield from read_rows(file.path, fields, limit=limit)
         return
     with open_stream(file.path) as stream:
@@ -184,7 +226,8 @@ def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> 
 
 def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, number: int = 0) -> Iterator[Line]:
     """Reads the lines or records of an open stream, split at line feeds only, after `number` lines have been read."""
-    has_records = is_json_lines(path)
+    if has_records := is_json_lines(path):
+        from treecrf.corpus.records import parse_json_line
     try:
         while raw := stream.readline(limit + 2):
             number += 1

@@ -5,8 +5,8 @@ Dependencies and tables are imported when they are written, so that other format
 
 from collections.abc import Sequence
 
+from treecrf.corpus.inputs import Line
 from treecrf.corpus.options import TABLES, ParseOptions
-from treecrf.corpus.records import Line
 from treecrf.parser.formats import Formatter
 from treecrf.trees.analysis import OutputSentence
 

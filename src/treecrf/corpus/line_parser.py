@@ -9,12 +9,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treecrf.corpus.inputs import InputFile, read_lines, with_prompt
+from treecrf.corpus.inputs import InputFile, Line, RecordFields, is_json_lines, is_parquet, read_lines, with_prompt
 from treecrf.corpus.interrupts import Interrupts
 from treecrf.corpus.lines import LineBatch, LineSplitter, join_paragraphs, line_batches, word_offsets
 from treecrf.corpus.options import TABLES, ParseOptions
 from treecrf.corpus.outputs import OutputFile, Sink, open_sink
-from treecrf.corpus.records import Line, RecordFields, is_json_lines, is_parquet
 from treecrf.parser import Parser
 from treecrf.parser.inputs import Words
 from treecrf.trees.analysis import OutputSentence

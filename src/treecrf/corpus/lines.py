@@ -6,8 +6,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from treecrf.corpus.inputs import Line
 from treecrf.corpus.options import ParseOptions
-from treecrf.corpus.records import Line
 from treecrf.parser.inputs import Words
 from treecrf.text import LanguageCheck, paragraphs, sentences
 

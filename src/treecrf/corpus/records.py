@@ -2,48 +2,11 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-_JSON_SUFFIXES = (".jsonl", ".ndjson")
-_PARQUET_SUFFIXES = (".parquet", ".pq")
+from treecrf.corpus.inputs import Line, RecordFields
+
 _BATCH_ROWS = 1024  # decoded at a time
-
-
-class Line(NamedTuple):
-    """A line of input: its text without the line end, or the reason why it cannot be read."""
-
-    text: str
-    problem: str
-    size: int  # bytes
-    words: Sequence[str] = ()  # if a record lists its words
-    id_json: str = ""  # a record's id as a member of a JSON object: `"id": 7`
-
-    @property
-    def id_text(self) -> str | None:
-        """The id of a record, as JSON if it is not a string; None if it has none."""
-        if not self.id_json:
-            return None
-        ((_, value),) = json.loads(f"{{{self.id_json}}}").items()
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-class RecordFields(NamedTuple):
-    """The names of a record's fields."""
-
-    content: str = "text"
-    has_words: bool = False  # the content is words instead of raw text
-    id: str = "id"
-
-
-def is_json_lines(path: str | Path) -> bool:
-    """Whether the lines of a file are JSON objects, judged by its name."""
-    return Path(path).name.removesuffix(".gz").endswith(_JSON_SUFFIXES)
-
-
-def is_parquet(path: str | Path) -> bool:
-    """Whether a file is a Parquet file, judged by its name."""
-    return Path(path).suffix in _PARQUET_SUFFIXES
 
 
 def parse_json_line(line: Line, fields: RecordFields) -> Line:

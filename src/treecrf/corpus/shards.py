@@ -14,8 +14,8 @@ from math import lcm
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.corpus.inputs import read_stream
-from treecrf.corpus.records import Line, RecordFields, is_parquet, open_parquet, read_rows
+from treecrf.corpus.inputs import Line, RecordFields, is_parquet, read_stream
+from treecrf.corpus.records import open_parquet, read_rows
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.trees.treebank.lines import open_stream
 
