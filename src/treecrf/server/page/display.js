@@ -72,7 +72,7 @@ function showControls() {
     tab.ariaSelected = view === state.view;
     tab.tabIndex = view === state.view ? 0 : -1;
   }
-  byId("view").setAttribute("aria-labeledby", `tab-${state.view}`);
+  byId("view").setAttribute("aria-labelledby", `tab-${state.view}`);
   byId("zoom").hidden = state.view === "outline";
   byId("layout").value = state.layout;
   for (const part of HIDEABLE_PARTS) byId(`hide-${part}`).checked = state.hiddenParts.includes(part);
