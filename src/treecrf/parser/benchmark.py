@@ -10,8 +10,8 @@ from typing import NamedTuple
 from treecrf.parser import Parser
 from treecrf.parser.timer import median_seconds
 
-SHORT_WORDS = 8  # of the sentence for the latency
-_MEAN_WORDS = 24  # of a sentence
+SHORT_WORDS = 8  # words of the sentence for the latency
+_MEAN_WORDS = 24  # mean length of the sentences
 _MAX_WORDS = 100
 _SENTENCES = {"cuda": 20_000, "cpu": 500}
 
@@ -21,8 +21,8 @@ class Speed(NamedTuple):
 
     sentences: int
     words: int
-    batch_seconds: float  # of all sentences
-    latency_seconds: float  # of one short sentence
+    batch_seconds: float  # time for all sentences
+    latency_seconds: float  # time for one short sentence
 
 
 def measure_speed(parser: Parser, *, sentences: int | None, repeats: int, mbr: bool) -> Speed:

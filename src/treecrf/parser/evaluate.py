@@ -43,7 +43,7 @@ def score_trees(
     *,
     known_productions: Collection[Production] | None = None,
 ) -> ParserScores:
-    """Scores the trees that a parser has predicted; `known_productions` are those of its training trees."""
+    """Scores the trees that a parser has predicted; `known_productions` are in its training trees."""
     return ParserScores(
         all_sentences=evaluate(gold, predicted, rules=rules, use_gold_tags=True),
         evalb=evaluate(gold, predicted, rules=rules),

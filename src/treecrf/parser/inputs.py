@@ -19,7 +19,7 @@ Tags = Sequence[str | None]  # None: the tag that the model predicts
 
 @dataclass(frozen=True, kw_only=True)
 class BatchingConfig:
-    """How many sentences are read, batched and scored at once."""
+    """The numbers of sentences that are read, batched and scored at once."""
 
     window: int  # sentences read ahead and sorted by length before they are cut into batches
     first_window: int  # the first windows are smaller, so that the first trees come soon
@@ -88,7 +88,7 @@ class Sentences:
         )
 
 
-MAX_WORDS = 5000  # of a sentence: parsing takes about 50 bytes for each pair of its words
+MAX_WORDS = 5000  # words per sentence: parsing takes about 50 bytes for each pair of words
 MAX_ANALYZED_WORDS = 1000  # probabilities and alternatives take about 2,000 bytes for each pair
 
 
@@ -153,13 +153,13 @@ class SentenceReader:
     def _check_tags(self, first: int, words: Sequence[Sequence[str]], tags: Sequence[Tags | None] | None) -> None:
         if tags is None and not self.needs_tags:
             return
-        for number, (sentence, its_tags) in enumerate(zip(words, tags or [None] * len(words), strict=True), first):
-            if self.needs_tags and (its_tags is None or None in its_tags):
-                missing = "no tags" if its_tags is None else f"no tag for word {its_tags.index(None)}"
+        for number, (sentence, sentence_tags) in enumerate(zip(words, tags or [None] * len(words), strict=True), first):
+            if self.needs_tags and (sentence_tags is None or None in sentence_tags):
+                missing = "no tags" if sentence_tags is None else f"no tag for word {sentence_tags.index(None)}"
                 raise ValueError(f"sentence {number} has {missing} and the model reads them; give them as `tags`")
-            if its_tags is not None and len(its_tags) != len(sentence):
+            if sentence_tags is not None and len(sentence_tags) != len(sentence):
                 raise ValueError(
-                    f"sentence {number} has {len(sentence)} words and {len(its_tags)} tags; "
+                    f"sentence {number} has {len(sentence)} words and {len(sentence_tags)} tags; "
                     "expected a tag for each word"
                 )
 

@@ -94,7 +94,7 @@ class Parser(Components):
     ) -> Tree:
         """Parses one sentence: a string is raw text, a list is its words.
 
-        Warns if a string has several sentences, or if its language is not that of the model.
+        Warns if a string has several sentences, or if its language is not the model's.
         """
         if isinstance(words, str):
             warn_about_text(words, self.language)

@@ -11,7 +11,7 @@ from treecrf.arrays import AnyArray
 from treecrf.files import DamagedFileError, parse_json
 from treecrf.network.runtime.weights import SCALE_PREFIX
 
-_LENGTH_BYTES = 8  # of the number before the header
+_LENGTH_BYTES = 8  # size of the number before the header
 _MAX_HEADER_BYTES = 1 << 22
 _FLOATS = ("F16", "F32", "F64")
 _INTEGERS = ("BOOL", "U8", "I16", "I32", "I64")  # buffers of encoders that transformers implements

@@ -1,6 +1,6 @@
 """Probabilities of trees and constituents, and the k most probable trees.
 
-The probability of a labeled binary tree is that of its brackets, p(b), times that of each span's label, p(l | i, j).
+The probability of a labeled binary tree is p(b) of its brackets times p(l | i, j) of each span's label.
 Both follow from the scores. The probability of a tree is the sum over the labeled binary trees that give this tree. The
 scores of a max-margin model are used as log-potentials; such a model has learned the order of trees but not their
 probabilities.
@@ -119,7 +119,7 @@ def _constituents(
 ) -> tuple[Constituent, ...]:
     """The constituents of a tree with their probabilities.
 
-    A label is a unary chain of constituents. The probability of a constituent is that of its span times that of all
+    A label is a unary chain of constituents. A constituent has the probability of its span times the probability of all
     labels whose chain contains it. The root is certain, except over a single word, which may have no root.
     """
     by_position: dict[Position, list[float]] = defaultdict(list)  # outermost first

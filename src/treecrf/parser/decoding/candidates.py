@@ -9,7 +9,7 @@ from treecrf.parser.decoding.expected_f1 import ExpectedF1
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans
 
 CHOICES = 4  # labels per span
-MIN_PROBABILITY = 0.05  # of a span with a label
+MIN_PROBABILITY = 0.05  # smallest probability of a span with a label
 SPANS_PER_WORD = 5  # the most probable spans of a sentence; few sentences have more than three above the minimum
 _REQUIRED = np.float32(1e6)  # utility of constituents that a constraint requires
 LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
@@ -18,7 +18,7 @@ LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decid
 def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> CandidateSpans:
     """The candidates of a batch, given the marginals of its spans.
 
-    A label's utility is at most that of the most probable label, unless that label has no constituents: see
+    A label's utility is at most the utility of the most probable label, unless that label has no constituents: see
     `expected_f1.py`.
     """
     size, lengths = scores.spans.shape[1], scores.lengths

@@ -161,7 +161,7 @@ def apply_constraints(
 ) -> Scores:
     """The scores given the constraints of each sentence.
 
-    The score of a span becomes that of its allowed labels, and -inf if the span is forbidden. `numbers` are the
+    The score of a span becomes the score of its allowed labels, and -inf if the span is forbidden. `numbers` are the
     sentence numbers for error messages.
     """
     size = scores.spans.shape[1]

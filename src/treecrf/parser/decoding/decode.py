@@ -26,7 +26,7 @@ def decode(
 
     With `mbr` and a CRF's scores, the best tree has the most spans expected to be correct, or if `expected_f1` is
     given, the highest expected F1. A grammar of `expected_f1` needs tags in the scores, or else it is not used.
-    `distribution` is that of the scores, if the caller already has it.
+    `distribution` belongs to the scores, if the caller already has it.
     """
     if not mbr or not scores.is_crf:
         chart = scores.spans if scores.labels is None or not scores.is_crf else scores.labels.max(-1)

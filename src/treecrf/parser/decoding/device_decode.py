@@ -1,6 +1,6 @@
 """Decoding on the device of torch scores, without synchronizing it: for GPUs.
 
-The results are those of `decode.py`, which is for scores on the host and for constraints.
+The results equal the results of `decode.py`, which is for scores on the host and for constraints.
 """
 
 from collections.abc import Callable

@@ -34,7 +34,7 @@ class RankedLabels(NamedTuple):
 
     labels: Ints
     utility: Reals
-    probabilities: Reals  # of the labels, given the span
+    probabilities: Reals  # probabilities of the labels, given the span
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

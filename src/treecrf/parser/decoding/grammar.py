@@ -50,7 +50,7 @@ class Grammar:
             raise ValueError(f"the productions have {len(names):,} symbols; expected less than {_MAX_SYMBOLS:,}")
         orders = self._count_events(columns)
         sizes = [len(events.contexts) for events in orders]
-        first_states = [0, *np.cumsum(sizes).tolist()]  # of each order
+        first_states = [0, *np.cumsum(sizes).tolist()]  # first state of each order
         self.arc_symbols: Ints = np.concatenate([events.keys % self._base for events in orders])
         self.arc_log_probs: Doubles = np.log(np.concatenate([events.probs for events in orders]))
         states = [first + events.context_ids for first, events in zip(first_states, orders, strict=False)]
@@ -60,7 +60,7 @@ class Grammar:
         starts = np.arange(len(names)) * self._base + self._start
         places = _find(orders[2].contexts, starts)
         self._start_states = dict(zip(names, np.where(places < 0, 0, places + first_states[2]).tolist(), strict=True))
-        self.log_uniform = float(-np.log(self._base - 1))  # of all symbols but the start
+        self.log_uniform = float(-np.log(self._base - 1))  # all symbols but the start
 
     def start_state(self, name: str) -> int:
         """The state before the first child of a constituent."""
@@ -163,7 +163,7 @@ class Grammar:
 class _Columns(NamedTuple):
     """Productions as columns of numbers."""
 
-    names: list[str]  # of symbols, escaped
+    names: list[str]  # names of symbols, escaped
     counts: Doubles  # (productions,)
     sizes: Ints  # (productions,) symbols of each
     symbols: Ints  # (symbols,) the label of a production and its children, one production after the other

@@ -36,7 +36,7 @@ class CandidateSpans(NamedTuple):
 
     lengths: Ints  # (b,) words
     tags: Ints  # (words,) tag ids
-    size: int  # of the chart: more than the words of the longest sentence
+    size: int  # rows of the chart: more than the words of the longest sentence
     cells: Ints  # (spans,) flat chart cells, ascending
     labels: Ints  # (spans, choices); NO_LABEL: fewer choices
     utility: Reals  # (spans, choices)
@@ -50,7 +50,7 @@ class CandidateSpans(NamedTuple):
 
 
 class LabelGrammar:
-    """The grammar's symbols and states for each label and tag of a model; `weight` is that of log-probabilities."""
+    """The grammar's symbols and states for each label and tag of a model; `weight` scales its log-probabilities."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class LabelGrammar:
         self.empty_label = empty_label
         chains = list(map(unary_chain, labels))
         self.root_state = grammar.start_state(root)
-        # of the outermost constituent of each label; and the state before the children of the innermost one
+        # the symbol of each label's outermost constituent; the state before the children of its innermost constituent
         self.top_symbols: Ints = np.array([grammar.symbol(chain[0]) if chain else 0 for chain in chains], np.int64)
         self.inner_states: Ints = np.array(
             [grammar.start_state(chain[-1]) if chain else NO_LABEL for chain in chains], np.int64
@@ -87,19 +87,9 @@ class LabelGrammar:
         grammar, count = self.grammar, len(candidates.lengths)
         starts, ends, labels = (np.empty(2 * len(candidates.tags) - count, np.int64) for _ in range(3))
         settings = (
-            count,
-            candidates.size,
-            len(candidates.cells),
-            candidates.labels.shape[1],
-            len(candidates.tags),
-            len(self.top_symbols),
-            len(grammar.shorter),
-            len(grammar.arc_symbols),
-            grammar.end + 1,
-            self.root_state,
-            self.empty_label,
-            self.weight,
-            grammar.log_uniform,
+            *(count, candidates.size, *candidates.labels.shape, len(candidates.tags), len(self.top_symbols)),
+            *(len(grammar.shorter), len(grammar.arc_symbols), grammar.end + 1, self.root_state, self.empty_label),
+            *(self.weight, grammar.log_uniform),
         )
         arrays = (
             *(candidates.lengths, self.tag_symbols[candidates.tags], candidates.first_spans, candidates.cells),
@@ -122,13 +112,18 @@ class LabelGrammar:
         for number, (length, last) in enumerate(zip(candidates.lengths.tolist(), last_words.tolist(), strict=True)):
             tags = self.tag_symbols[candidates.tags[last - length : last]].tolist()
             rows, size = slice(*first_spans[number : number + 2]), candidates.size
-            cells = candidates.cells[rows]
-            columns = (cells // size % size, cells % size, candidates.labels[rows], candidates.utility[rows])
-            choices = _choices(*(column.tolist() for column in columns))
+            columns = (candidates.cells, candidates.labels, candidates.utility)
+            table = zip(*(column[rows].tolist() for column in columns), strict=True)
+            choices = [
+                _Choice(cell // size % size, cell % size, label, utility)
+                for cell, labels, utilities in table
+                for label, utility in zip(labels, utilities, strict=True)
+                if label != NO_LABEL
+            ]
             sentence = _Sentence(self, tags, choices, int(candidates.sentence_labels[number]))
             spans += sorted(sentence.best_spans())
-        starts, ends, labels = (np.array(column, np.int64) for column in zip(*spans, strict=True))
-        return FlatTrees(starts, ends, labels, candidates.tags)
+        starts, ends, label_ids = np.array(spans, np.int64).T
+        return FlatTrees(starts, ends, label_ids, candidates.tags)
 
 
 class _Choice(NamedTuple):
@@ -140,15 +135,6 @@ class _Choice(NamedTuple):
     utility: float
 
 
-def _choices(
-    starts: list[int], ends: list[int], labels: list[list[int]], utility: list[list[float]]
-) -> Iterator[_Choice]:
-    for start, end, span_labels, span_utility in zip(starts, ends, labels, utility, strict=True):
-        for label, label_utility in zip(span_labels, span_utility, strict=True):
-            if label != NO_LABEL:
-                yield _Choice(start, end, label, label_utility)
-
-
 class _Edge(NamedTuple):
     """A word, or the best subtree of a candidate."""
 
@@ -157,14 +143,14 @@ class _Edge(NamedTuple):
     symbol: int
     utility: float
     label: int = NO_LABEL
-    last: "_Point | None" = None  # of the path through its children
+    last: "_Point | None" = None  # end of the path through its children
 
 
 class _Point(NamedTuple):
     """The end of a path from the start of a constituent: its utility, and the last edge."""
 
     utility: float
-    state: int  # of the grammar
+    state: int  # state of the grammar
     edge: _Edge | None = None
     before: "_Point | None" = None
 
@@ -186,7 +172,7 @@ class _Paths:
                 ends[state] = _Point(utility, state, edge, point)
 
     def best_end(self, position: int) -> _Point | None:
-        """The end of the best complete path to a position; its utility includes that of the end of the children."""
+        """The end of the best complete path to a position; its utility includes the end of the children."""
         grammar, weight = self.grammar.grammar, self.grammar.weight
         ends = [
             point._replace(utility=point.utility + weight * grammar.advance(point.state, grammar.end)[0])
@@ -201,7 +187,7 @@ class _Sentence:
 
     grammar: LabelGrammar
     tags: list[int]  # symbols
-    choices: Iterator[_Choice]
+    choices: list[_Choice]
     sentence_label: int
     edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
 

@@ -2,9 +2,9 @@
 
 The probability of a tree is the sum over its derivations, so the k best derivations do not give the k best trees. The
 search divides the set of all trees into subsets. A subset is given by decisions about spans: a span is a constituent
-with a certain label, or it is not. The chart of a subset has the log-potential of the best allowed label of each span,
-or that of no constituent if it is higher. The sum over all binary trees of this chart is an upper bound on the
-probability of each tree of the subset: a tree has one label per span, and its derivations are some of the binary trees.
+with a certain label, or it is not. The chart of a subset has the log-potential of the best choice for each span: an
+allowed label, or no constituent. The sum over all binary trees of this chart is an upper bound on the probability of
+each tree of the subset: a tree has one label per span, and its derivations are some of the binary trees.
 
 The search takes the subset with the highest bound. The best derivation of its chart gives a tree. Every other tree of
 the subset differs from this tree in a first span, in some order of spans; this divides the rest of the subset. The
@@ -32,7 +32,7 @@ _MAX_SUBSETS_PER_TREE = 50
 _LONG = 50  # words: the time of a chart grows with the cube of the length, so the limit decreases from here on
 _BATCH = 16  # charts that are computed at once
 _SLACK = 1e-6  # added to bounds that follow from marginals, which have rounding errors
-_MIN_MASS = 1e-14  # of a part, relative to its subset: smaller differences of marginals are rounding errors
+_MIN_MASS = 1e-14  # share of a part in its subset: smaller differences of marginals are rounding errors
 
 
 class TreeRanking(NamedTuple):
@@ -110,7 +110,7 @@ class _Search:
     def __init__(self, chart: LabelChart, k: int) -> None:
         self.chart = chart
         self.k = k
-        self.log_probs: dict[Constituents, float] = {}  # of all trees seen
+        self.log_probs: dict[Constituents, float] = {}  # all trees seen
         self.computed = 0  # subsets whose charts have been computed
         self._best: list[float] = []  # a heap of the k highest log-probabilities
         self._numbers = count()

@@ -1,4 +1,4 @@
-"""Models by name: those embedded in this package, and those of installed model packages.
+"""Models by name: embedded in this package, or in installed model packages.
 
 Every function looks at the embedded models first, so a package cannot replace one of them.
 """
@@ -14,7 +14,7 @@ from treecrf.parser.models.registry import MODEL_PACKAGES, NAME, ModelPackage
 if TYPE_CHECKING:
     from treecrf.parser.models.entry_points import PackagedModel
 
-FOLDER = Path(__file__).parent  # of the embedded models
+FOLDER = Path(__file__).parent  # folder of the embedded models
 
 __all__ = [
     "FOLDER",

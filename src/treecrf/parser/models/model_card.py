@@ -93,8 +93,8 @@ class TreebankCalibration:
     name: str
     sentences: int
     constituents: int  # that the model predicts
-    constituent_error: float  # of labeled constituents
-    tree_error: float  # of whole trees
+    constituent_error: float  # error of labeled constituents
+    tree_error: float  # error of whole trees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +102,11 @@ class ModelSpeed:
     """Speed and memory on the machine that packed the model."""
 
     sentences: int
-    mean_words: float  # of a sentence
+    mean_words: float  # words per sentence
     sentences_per_second: float
     parser: str  # its device, precision and threads
     device: str
-    peak_memory: int | None  # of a process that parses on a CPU, in bytes; None if it was not measured
+    peak_memory: int | None  # bytes of a process that parses on a CPU; None if it was not measured
 
 
 _PART_TYPES: dict[str, Callable[..., object]] = {

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")  # of a model
-PREFIX = "treecrf-"  # of the names of model packages
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")  # name of a model
+PREFIX = "treecrf-"  # prefix of the names of model packages
 
 
 class ModelPackage(NamedTuple):
