@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toygrammar import toy_trees, write_trees
+from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.random_split import SplitShares, assign_documents, split_files
 from treecrf.trees.treebank.releases import SPLITS
@@ -73,3 +74,11 @@ def test_too_few_trees_and_wrong_shares_are_errors(tmp_path: Path) -> None:
         split_files([write_trees(tmp_path / "two.mrg", toy_trees(2))], tmp_path / "out")
     with pytest.raises(ValueError, match=r"the shares of dev and test are 0\.5 and 0\.5"):
         SplitShares(dev=0.5, test=0.5)
+
+
+@pytest.mark.parametrize("keep_labels", [False, True])
+def test_function_tags_are_kept_on_request(tmp_path: Path, keep_labels: bool) -> None:
+    trees = [Tree.parse(f"(TOP (NP-SBJ (NN cat{number}) (NN tail)))") for number in range(20)]
+    split = split_files([write_trees(tmp_path / "all.mrg", trees)], tmp_path / "out", keep_labels=keep_labels)
+    assert split.parts["train"].labels == split.trees.labels == {"NP-SBJ" if keep_labels else "NP"}
+    assert all(("NP-SBJ" in line) == keep_labels for line in read_parts(tmp_path / "out")["dev"])

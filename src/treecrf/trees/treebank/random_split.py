@@ -6,7 +6,7 @@ short runs of consecutive trees are.
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -118,13 +118,5 @@ def _count(path: Path) -> CleanTrees:
 
 
 def _count_seen(parts: dict[str, list[Tree]]) -> dict[str, int]:
-    train = set(map(_words, parts["train"]))
-    return {split: _count_members(parts[split], train) for split in ("dev", "test")}
-
-
-def _count_members(trees: Iterable[Tree], sentences: set[tuple[str, ...]]) -> int:
-    return sum(_words(tree) in sentences for tree in trees)
-
-
-def _words(tree: Tree) -> tuple[str, ...]:
-    return tuple(tree.words)
+    train = {tuple(tree.words) for tree in parts["train"]}
+    return {split: sum(tuple(tree.words) in train for tree in parts[split]) for split in ("dev", "test")}
