@@ -1,10 +1,14 @@
 import io
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from small import random_parser
 from toygrammar import toy_trees
+from treecrf.corpus import parse_files as module
+from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.parse_files import parse_files
 
@@ -70,3 +74,30 @@ def test_bad_lines_are_warned_about(model: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
     (warning,) = parse(model, tmp_path / "in.txt", output=tmp_path / "out", skip_bad=True)
     assert warning.startswith(f"{tmp_path / 'in.txt'}:2: byte 1")
+
+
+def test_progress_is_shown_where_the_terminal_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [(InputFile("in.txt", Path("in.txt")), None)]
+    assert not module._shows_progress("out.mrg", jobs)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert module._shows_progress("out.mrg", jobs)
+    reader, writer = os.pipe()
+    with (tmp_path / "out").open("w") as regular, os.fdopen(reader), os.fdopen(writer, "w") as pipe:
+        for stream, is_shown in ((regular, True), (pipe, False)):
+            monkeypatch.setattr(sys, "stdout", stream)
+            assert module._shows_progress("-", jobs) == is_shown
+    typed = io.StringIO()
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", typed)
+    assert not module._shows_progress("out.mrg", [(InputFile("-", Path("stdin")), None)])
+
+
+def test_a_folder_of_outputs_is_locked(model: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked: list[Path] = []
+    real = module.lock_folder
+    monkeypatch.setattr(module, "lock_folder", lambda folder: locked.append(folder) or real(folder))
+    parse(model, file, output=tmp_path / "out.mrg")
+    parse(model, file)
+    assert not locked
+    parse(model, file, output=f"{tmp_path}/trees/")
+    assert locked == [tmp_path / "trees"]

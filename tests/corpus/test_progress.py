@@ -30,6 +30,15 @@ def test_work_of_an_earlier_run_does_not_count_as_fast_work(clock: list[float]) 
     assert bar.text() == "20 lines, 2.0 lines/s, 0:00:40 left"
 
 
+def test_the_time_left_follows_from_the_first_unit_of_work(clock: list[float]) -> None:
+    bar = ProgressBar(10, unit="lines")
+    clock[0] += 1
+    bar.add(1, 1)
+    assert bar.text().endswith("0:00:09 left")
+    bar.add(1, 20)  # more work than was estimated
+    assert bar.text().endswith("0:00:00 left")
+
+
 def test_without_a_total_the_time_is_shown(clock: list[float]) -> None:
     bar = ProgressBar(None, unit="lines")
     clock[0] += 2000
