@@ -24,7 +24,7 @@ EDGES: dict[str, set[str]] = {
     "trees/evalb": {"trees/tree", "trees/bootstrap"},
     "trees/search": {"trees/tree", "trees/treebank"},
     "trees/dependencies": {"config", "trees/tree", "trees/treebank", "trees/search"},
-    "trees/drawing": {"trees/tree", "trees/treebank"},
+    "trees/drawing": {"config", "trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},

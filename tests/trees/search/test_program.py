@@ -115,3 +115,12 @@ def test_labels_variables_and_heads_are_collected_once():
     assert program.variables == ["x"] and program.uses_heads
     assert {goal.mode for goal in program.goals} >= {LabelMode.REFERENCE, LabelMode.LINK}
     assert not Pattern("NP < NN").program.uses_heads
+
+
+@needs_c
+def test_a_forest_remembers_the_labels_that_match():
+    forest, pattern = Forest(Tree.parse("(S (NP (NN a)) (VP (NN b)))")), Pattern("NP|VP < NN")
+    first, _ = match_rows(pattern.program, forest)
+    again, _ = match_rows(Pattern("NP|VP < NN").program, forest)
+    assert first.tolist() == again.tolist() == [[1], [4]]
+    assert len(forest.label_tables) == 2

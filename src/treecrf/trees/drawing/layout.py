@@ -5,6 +5,7 @@ levels that both have, so that the time is linear in the number of nodes.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from treecrf.trees.tree import Tree
@@ -78,12 +79,12 @@ def place_nodes(nodes: Sequence[Node], extents: Sequence[float], gap: float, lev
     return [middle - least for middle in offsets]
 
 
+@dataclass
 class _OutlineEdge:
     """One edge of an outline, the root's level last; `shift` is added to every value."""
 
-    def __init__(self, values: list[float], shift: float = 0.0) -> None:
-        self.values = values
-        self.shift = shift
+    values: list[float]
+    shift: float = 0.0
 
     def before(self, other: "_OutlineEdge") -> "_OutlineEdge":
         """This edge on its levels, the other edge below them; both must not be used afterwards."""
@@ -95,12 +96,12 @@ class _OutlineEdge:
         return other
 
 
+@dataclass
 class _Outline:
     """The extent of a subtree to both sides of a point, for each level."""
 
-    def __init__(self, left: _OutlineEdge, right: _OutlineEdge) -> None:
-        self.left = left
-        self.right = right
+    left: _OutlineEdge
+    right: _OutlineEdge
 
     def copy(self) -> "_Outline":
         left, right = self.left, self.right

@@ -6,33 +6,13 @@ Latin letters have the widths of Helvetica, Arial and Liberation Sans; the width
 import re
 import unicodedata
 from functools import lru_cache
+from pathlib import Path
 
+from treecrf.config import tomllib
 from treecrf.trees.tree import escape_match
 
-# letters by their width, in thousandths of the font size
-_ADVANCES = {
-    191: "'",
-    222: "ijl",
-    260: "|",
-    278: " !,./:;I[\\]ft",
-    333: "()-`r",
-    334: "{}",
-    355: '"',
-    389: "*",
-    469: "^",
-    500: "Jcksvxyz",
-    556: "#$0123456789?L_abdeghnopqu",
-    584: "+<=>~",
-    611: "FTZ",
-    667: "&ABEKPSVXY",
-    722: "CDHNRUw",
-    778: "GOQ",
-    833: "Mm",
-    889: "%",
-    944: "W",
-    1015: "@",
-}
-_ADVANCE = {letter: advance / 1000 for advance, letters in _ADVANCES.items() for letter in letters}
+_WIDTHS: dict[str, str] = tomllib.loads((Path(__file__).parent / "widths.toml").read_text(encoding="utf-8"))
+_ADVANCE = {letter: int(advance) / 1000 for advance, letters in _WIDTHS.items() for letter in letters}
 _BOLD = 1.07  # approximate ratio of bold to regular
 _OTHER = 0.62  # average of Greek, Cyrillic, Arabic, Devanagari, ...
 _EMOJI = 1.3

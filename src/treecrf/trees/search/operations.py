@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from treecrf.trees.search.edit import EditNode
@@ -12,13 +13,13 @@ _INDEX = re.compile(r".-([0-9]+)$")
 _REPLACEMENT = re.compile(r"\$([0-9]+)|=\{([^}]*)\}|%\{([^}]*)\}|\\(.)|(.)", re.DOTALL)
 
 
+@dataclass
 class EditState:
     """A tree under surgery: its root, or None if it was deleted, the nodes with names, and the variables."""
 
-    def __init__(self, root: EditNode, names: dict[str, EditNode], variables: dict[str, str]) -> None:
-        self.root: EditNode | None = root
-        self.names = names
-        self.variables = variables
+    root: EditNode | None
+    names: dict[str, EditNode]
+    variables: dict[str, str]
 
     def node(self, name: str) -> EditNode:
         if name not in self.names:

@@ -16,13 +16,10 @@ Role = Literal["main", "subordinate", "relative"]
 _FINITE = "MD|VBD|VBP|VBZ"
 _SENTENCE = "@S|SBARQ|SINV|SQ"
 _CLAUSE = f"@S|SINV|SQ [< @VP | < {_FINITE}]"
-_IS_FINITE = " ".join(
-    (
-        f"[< {_FINITE}",
-        f"| < (@VP [<# {_FINITE} | < CC|CONJP < (@VP <# {_FINITE})])",
-        # imperative ("Go!"), or subjunctive ("that he go")
-        "| < (@VP <# VB) [!>> @VP|SBAR|NP|PP | > (@SBAR < (IN !< for|For))]]",
-    )
+_IS_FINITE = (
+    f"[< {_FINITE} | < (@VP [<# {_FINITE} | < CC|CONJP < (@VP <# {_FINITE})]) "
+    # imperative ("Go!"), or subjunctive ("that he go")
+    "| < (@VP <# VB) [!>> @VP|SBAR|NP|PP | > (@SBAR < (IN !< for|For))]]"
 )
 _IS_EMBEDDED = f"[>> @SBAR | >> ({_CLAUSE})]"
 # in an SBAR after a noun, which has a wh-phrase or no complementizer, and may be coordinated
@@ -66,14 +63,13 @@ def clauses(tree: Tree) -> list[Clause]:
     subordinate False None (VB call)
     """
     tree = _with_root(tree)
-    matches = _distinct(tree, _CLAUSE)
     finite, embedded, relative = (
         {match.position for match in search_tree(tree, f"{_CLAUSE} {condition}")}
         for condition in (_IS_FINITE, _IS_EMBEDDED, _IS_RELATIVE)
     )
     subjects = _subjects(tree)
     results: list[Clause] = []
-    for position, match in matches.items():
+    for position, match in _distinct(tree, _CLAUSE).items():
         role: Role = "main"
         if position in embedded:
             role = "relative" if position in relative else "subordinate"
