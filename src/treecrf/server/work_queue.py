@@ -193,10 +193,6 @@ class Job:
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[list[SentenceResult]] = self.loop.create_future()
 
-    @property
-    def is_complete(self) -> bool:
-        return len(self.results) == len(self.sentences)
-
     def resolve(self, error: Exception | None = None) -> None:
         """Sets the results or the exception of the future, unless it is done."""
         if self.future.done():
@@ -363,8 +359,7 @@ class Batcher:
             (len(job.sentences), self._queued_sentences(), self._limits.queue),
             (sum(job.work), queued_work, self._limits.queue_work),
         )
-        is_small = all(size <= SMALL_SHARE * limit for size, _, limit in sizes)
-        reserve = RESERVE_SHARE if is_small else 0.0
+        reserve = RESERVE_SHARE if all(size <= SMALL_SHARE * limit for size, _, limit in sizes) else 0.0
         if any(queued + size > limit * (1 + reserve) for size, queued, limit in sizes):
             past_work = sum(lane.past_work for lane in self._threads)
             past_seconds = sum(lane.past_seconds for lane in self._threads)
@@ -381,7 +376,7 @@ class Batcher:
             jobs = {queued.job for queued in batch}
             lane.record(batch, jobs, seconds)
             self._metrics.record_batch(len(batch), len(jobs), seconds)
-            complete_jobs = [job for job in jobs if job.is_complete]
+            complete_jobs = [job for job in jobs if len(job.results) == len(job.sentences)]
             if complete_jobs and not self._is_stopped:
                 complete_jobs[0].loop.call_soon_threadsafe(_resolve, complete_jobs)
             del batch, jobs, complete_jobs  # a large request is not kept until the next one
