@@ -1,3 +1,4 @@
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -79,3 +80,9 @@ def test_the_compiled_backend_is_selected_for_tensors_on_the_cpu():
     expected = cpu_tensors if cpu_backend.available else torch_backend
     assert dispatch.select_backend(torch.zeros(1)) is expected
     assert dispatch.select_backend(torch.zeros(1, device="meta")) is torch_backend
+
+
+def test_without_triton_a_gpu_runs_the_operations_of_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "treecrf.chart.triton_backend", None)
+    monkeypatch.delattr("treecrf.chart.triton_backend", raising=False)
+    assert dispatch.select_backend(SimpleNamespace(is_cuda=True)) is torch_backend

@@ -143,7 +143,19 @@ class SpanCRF:
                 f"{tuple(self.scores.shape)}, with any leading dimensions"
             )
         if self._validate:
-            _check_trees(trees, self.lengths)
+            self._check_binary(trees.reshape(-1, *trees.shape[-2:]))
+
+    def _check_binary(self, charts: Tensor) -> None:
+        """Checks that charts are binary trees: their 2n - 1 spans are then all in one tree, which CKY finds."""
+        lengths = self.lengths.repeat(len(charts) // len(self.lengths))
+        common = dispatch.select_backend(charts.float()).cky(charts.float(), lengths) & charts
+        is_wrong = (common.sum((-1, -2)) != 2 * lengths - 1) | (charts.sum((-1, -2)) != 2 * lengths - 1)
+        if is_wrong.any():
+            tree = int(is_wrong.nonzero()[0])
+            raise ValueError(
+                f"sentence {tree % len(self.lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
+                f"{lengths[tree]} words; expected {2 * lengths[tree] - 1} spans that do not cross"
+            )
 
     def _check_pair(self, other: "SpanCRF") -> None:
         if self.scores.shape != other.scores.shape or not torch.equal(self.lengths, other.lengths):
@@ -187,23 +199,6 @@ def _check_values(scores: Tensor, lengths: Tensor) -> bool:
                 "expected a finite number, or -inf for a forbidden span"
             )
     return not low > -torch.inf
-
-
-def _check_trees(trees: Tensor, lengths: Tensor) -> None:
-    """Checks that charts are binary trees: their 2n - 1 spans are then all in one tree, which CKY finds."""
-    size = trees.shape[-1]
-    charts = trees.reshape(-1, size, size)
-    lengths_of_charts = lengths.repeat(len(charts) // len(lengths))
-    expected = 2 * lengths_of_charts - 1
-    common = dispatch.select_backend(charts.float()).cky(charts.float(), lengths_of_charts) & charts
-    is_wrong = (common.sum((-1, -2)) != expected) | (charts.sum((-1, -2)) != expected)
-    if is_wrong.any():
-        tree = int(is_wrong.nonzero()[0])
-        length = int(lengths_of_charts[tree])
-        raise ValueError(
-            f"sentence {tree % len(lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
-            f"{length} words; expected {2 * length - 1} spans that do not cross"
-        )
 
 
 def _kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:

@@ -15,7 +15,7 @@ INTERPRETED = bool(knobs.runtime.interpret)
 def grid_barrier(counter, barriers, PROGRAMS: tl.constexpr):
     """Waits until all PROGRAMS programs that share a counter reach their `barriers`-th barrier (from 1).
 
-    What a program stored before the barrier is visible to the others after it.
+    Stores of a program before the barrier are visible to the others after it.
     """
     tl.debug_barrier()
     if PROGRAMS > 1:

@@ -47,7 +47,7 @@ class DeviceLimits(NamedTuple):
 
 @cache
 def supports(size: int, device: torch.device) -> bool:
-    """Whether a device can hold the weights of so many hidden units."""
+    """Whether a device can hold the weights of `size` hidden units."""
     limits = device_limits(device)
     return INTERPRETED or all(
         launch_config(1, size, limits, is_backward=is_backward) is not None for is_backward in (False, True)
