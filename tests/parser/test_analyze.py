@@ -8,8 +8,6 @@ from small import FIFTY, random_parser
 from treecrf import Constraints, Parser, Tree, read_trees
 
 TREES = list(read_trees(FIFTY))
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

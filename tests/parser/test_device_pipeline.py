@@ -18,8 +18,6 @@ from treecrf.parser.pipeline import BatchDecoder
 from treecrf.trees.treebank.well_formed import count_productions
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

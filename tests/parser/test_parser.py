@@ -16,8 +16,6 @@ from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

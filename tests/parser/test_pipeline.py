@@ -14,8 +14,6 @@ from treecrf.threads import parallel_map, set_num_threads
 from treecrf.trees.tree import Tree
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

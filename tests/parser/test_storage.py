@@ -15,8 +15,6 @@ from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
 from treecrf.text import tokenize
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

@@ -9,8 +9,6 @@ from treecrf.trees.search import Pattern
 from treecrf.trees.tree import Tree
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 

@@ -14,17 +14,9 @@ TREES = [
     "(TOP (S (VP (VB sit)) (NP (NN cat))))",
     "(TOP (NN cat) (VB sat))",
 ]
-
-
 COUNTS = count_productions(list(map(Tree.parse, TREES)))
-
-
 LABELS = ("S", "NP", "(NP)", "S VP", "VP", "")
-
-
 TAGS = ("DT", "NN", "VB")
-
-
 LENGTHS = [7, 1, 12, 3, 2, 20]
 
 

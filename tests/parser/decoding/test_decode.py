@@ -12,8 +12,6 @@ from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
-
-
 UTILITIES = [None, 0.2, 0.45, 0.9]
 
 

@@ -1,14 +1,15 @@
+import numpy as np
 import pytest
 import torch
 
+from parser.decoding import label_grammars
 from parser.decoding.decoded import parts, to_torch, utility
 from parser.decoding.random_scores import LABELS, LOSSES, random_scores
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.device_decode import decode_on_device, nonzero_static
+from treecrf.parser.decoding.grammar import Grammar
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
-
-
 UTILITIES = [None, 0.2, 0.45, 0.9]
 
 
@@ -27,3 +28,13 @@ def test_indices_of_true_values_are_padded_with_zero():
     mask = torch.tensor([False, True, False, True, True])
     assert nonzero_static(mask, 5).tolist() == [1, 3, 4, 0, 0]
     assert nonzero_static(mask, 2).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
+def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(loss):
+    grammar = Grammar(label_grammars.COUNTS)
+    scores = random_scores(LENGTHS, labels=len(label_grammars.LABELS), loss=loss, tags=3, seed=8)
+    expected = decode(scores, expected_f1=label_grammars.with_grammar(grammar))
+    actual = decode_on_device(to_torch(scores), expected_f1=label_grammars.with_grammar(grammar))()
+    for name in ("starts", "ends", "labels", "tags"):
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))

@@ -8,7 +8,6 @@ from threading import Event
 import numpy as np
 import pytest
 
-from parser.decoding.decoded import to_torch
 from parser.decoding.label_grammars import COUNTS, LABELS, LENGTHS, TAGS, make_label_grammar, with_grammar
 from parser.decoding.random_scores import random_scores, select_sentence
 from treecrf import threads
@@ -16,7 +15,6 @@ from treecrf.parser.decoding import decode, label_grammar
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.candidates import find_candidates
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
-from treecrf.parser.decoding.device_decode import decode_on_device
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans
 from treecrf.trees.tree import Span, Tree
@@ -153,12 +151,3 @@ def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
     candidates = random_candidates(np.random.default_rng(2), 3)
     with pytest.raises(ValueError, match="cell 0 is 9, which is out of range"):  # from the third word to the second
         make_label_grammar(grammar, 1.0).best_trees(candidates._replace(cells=candidates.cells * 0 + 9))
-
-
-@pytest.mark.parametrize("loss", ["two-stage", "one-stage-crf"])
-def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(grammar: Grammar, loss: str) -> None:
-    scores = random_scores(LENGTHS, labels=len(LABELS), loss=loss, tags=3, seed=8)
-    expected = decode(scores, expected_f1=with_grammar(grammar))
-    actual = decode_on_device(to_torch(scores), expected_f1=with_grammar(grammar))()
-    for name in ("starts", "ends", "labels", "tags"):
-        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))

@@ -7,8 +7,6 @@ from treecrf.parser.decoding.constraints import Constraints
 from treecrf.text import tokenize
 
 TREES = toy_trees(40, seed=3)
-
-
 SENTENCES = [tree.words for tree in TREES]
 
 
