@@ -80,9 +80,9 @@ def _constituent_values(sentence: OutputSentence, text: str, text_start: int, ru
         while ends and ends[-1] <= start:
             ends.pop()
         first, last = offsets[start][0], offsets[end - 1][1]
-        constituent = None if analysis is None else analysis.constituents[index]
         numbers: Row = (None, None)
-        if constituent is not None:
+        if analysis is not None:
+            constituent = analysis.constituents[index]
             numbers = (_round(constituent.probability), _round(constituent.calibrated))
         constituent_text = text[first - text_start : last - text_start]
         yield (start, end, label, len(ends), heads[index], first, last, constituent_text, *numbers)
