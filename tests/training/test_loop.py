@@ -134,16 +134,6 @@ def test_a_parser_normalizes_words_as_in_training(tmp_path: Path) -> None:
     assert one.words == ["(", "we", "’ll", "wait", ")"] and one.spans() == other.spans() and one.tags == other.tags
 
 
-def test_invalid_weights_are_errors() -> None:
-    with pytest.raises(ValueError, match="2 weights for 1 files of train; expected one for each"):
-        small_recipe(data={"weights": (1.0, 2.0)})
-    for weights in ((0.0,), (-1.0,), (float("inf"),)):
-        with pytest.raises(ValueError, match="expected numbers from 0, and at least one above 0"):
-            small_recipe(data={"weights": weights})
-    with pytest.raises(ValueError, match="expected a share of the sentences"):
-        small_recipe(data={"lowercase": 1.5})
-
-
 def test_a_file_of_weight_0_only_adds_its_words(tmp_path: Path) -> None:
     (tmp_path / "more.mrg").write_text("(TOP (NP (NN zebra) (NN crossing)))\n" * 2)
     data = {"train": (FIFTY, str(tmp_path / "more.mrg")), "weights": (1.0, 0.0)}
@@ -347,18 +337,6 @@ def test_the_root_of_the_training_trees_is_the_parsers_root(tmp_path: Path) -> N
     path = str(write_trees(tmp_path / "train.mrg", trees))
     fit(small_recipe(data={"train": (path,), "dev": (path,)}, epochs=1), tmp_path / "run", device="cpu")
     assert Parser.load(tmp_path / "run", device="cpu").parse(["the", "cat"]).label == "ROOT"
-
-
-def test_the_callback_gets_the_progress_of_the_run(tmp_path: Path) -> None:
-    reports: list[Progress] = []
-    fit(small_recipe(epochs=2), tmp_path, device="cpu", watch=reports.append)
-    steps = [progress for progress in reports if progress.record is None]
-    assert [(progress.epoch, progress.batch) for progress in steps] == [
-        (epoch, batch) for epoch in (1, 2) for batch in range(1, steps[0].batches + 1)
-    ]
-    assert steps[-1].seconds_left == pytest.approx(0) and steps[0].seconds_left > 0
-    assert all(progress.sentences_per_second > 0 and math.isfinite(progress.loss) for progress in steps)
-    assert [progress.record for progress in reports if progress.record] == read_metrics(tmp_path / NAME)
 
 
 def test_the_metrics_log_is_json_lines(uninterrupted: Path) -> None:

@@ -38,7 +38,7 @@ class TrainState:
     seen_loss: float = 0.0  # the part of `loss` that has been logged
     seen_batches: int = 0  # batches whose loss has been logged
     sentences: int = 0  # in the epoch so far
-    seconds: float = 0.0  # of training in the epoch so far
+    seconds: float = 0.0  # training time in the epoch so far
     records: int = 0  # in the metrics log
 
     def start_next_epoch(self) -> None:

@@ -17,9 +17,8 @@ from treecrf.network.nn.lstm_recurrence import find_triton_kernels
 from treecrf.training.config import TrainConfig
 from treecrf.training.distributed import Processes
 
-StepFunction = Callable[
-    [TensorBatch, Tensor], object
-]  # arguments: a batch, and the counts that its losses are divided by
+# arguments: a batch, and the counts that its losses are divided by
+StepFunction = Callable[[TensorBatch, Tensor], object]
 
 
 class _Graph(NamedTuple):
@@ -65,14 +64,13 @@ class CapturedStep:
 
 
 def can_capture_steps(config: TrainConfig, model: SpanModel, processes: Processes) -> bool:
-    """Whether the training steps of a model can be captured."""
     is_wanted = model.transformer is None if config.cuda_graphs is None else config.cuda_graphs
     is_one_part = processes.world_size == config.accumulate == 1
     return is_wanted and is_one_part and processes.device.type == "cuda" and _can_capture_model(model)
 
 
 def _can_capture_model(model: SpanModel) -> bool:
-    """Whether a model launches the same kernels for all batches of a shape: a CRF with our LSTM and our BERT."""
+    """Returns whether a model launches the same kernels for all batches of a shape: a CRF, our LSTM, our BERT."""
     config, transformer = model.config, model.transformer
     if config.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False

@@ -96,7 +96,7 @@ class DataLoader:
 
     @cached_property
     def _bucket_of_sentence(self) -> dict[int, Indices]:
-        """The bucket of each sentence, with every sentence as often as an epoch may have it."""
+        """Maps each sentence to its bucket, which has every sentence as often as an epoch may have it."""
         groups = self._buckets
         if self.weights is not None:
             counts = np.ceil(self.weights).astype(int)

@@ -13,7 +13,7 @@ from treecrf.parser import Parser
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus
 
-_CHUNK_WORDS = 20_000  # of a batch that teachers score; they need no memory for gradients
+_CHUNK_WORDS = 20_000  # words per batch for teachers, which need no memory for gradients
 
 
 def load_teachers(folders: Sequence[str], student: Parser) -> list[Parser]:
@@ -72,18 +72,16 @@ def compute_soft_targets(
 def _score_chunk(
     teachers: Sequence[Parser], corpus: Corpus, indices: list[int], store: SoftTargetStore, config: TrainConfig
 ) -> None:
-    batch: TensorBatch | None = None
     all_scores = []
     for teacher in teachers:
         batch = _collate(teacher, corpus, indices)
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             all_scores.append(teacher.model(batch))
-    assert batch is not None
     store.write(batch, SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight))
 
 
 def _collate(teacher: Parser, corpus: Corpus, indices: list[int]) -> TensorBatch:
-    """The batch of these sentences in a teacher's ids, with the gold trees of the corpus."""
+    """Returns the batch of these sentences in a teacher's ids, with the gold trees of the corpus."""
     reads_tags = teacher.model_config.tag_size > 0
     batch = teacher.numericalizer.collate(
         [corpus.words[index] for index in indices],

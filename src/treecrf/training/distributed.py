@@ -37,7 +37,6 @@ class Processes:
         self._exchange(tensors, partial(dist.broadcast, src=0))
 
     def broadcast_scalar(self, value: float) -> float:
-        """Returns the value of the first process."""
         tensor = torch.tensor([value], dtype=torch.float64, device=self.device)
         self.broadcast([tensor])
         return float(tensor)

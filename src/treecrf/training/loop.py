@@ -24,21 +24,14 @@ from treecrf.files import lock_folder, write_file
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import evaluation_tags
-from treecrf.training.checkpoint import (
-    RECIPE,
-    TrainState,
-    check_recipe,
-    load_checkpoint,
-    save_checkpoint,
-    save_inputs,
-)
+from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint, save_inputs
 from treecrf.training.config import Recipe
 from treecrf.training.cuda_graphs import CapturedStep
 from treecrf.training.data_loader import StepBatch, mix_seed
 from treecrf.training.distributed import Processes, join_processes
 from treecrf.training.metrics_log import NAME, MetricsLog
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
-from treecrf.training.progress import ProgressCallback, ProgressReporter
+from treecrf.training.progress import Progress, ProgressCallback
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
 from treecrf.trees.evalb import Score, evaluate
 from treecrf.trees.tree import Tree
@@ -113,7 +106,9 @@ class Trainer:
         self._model = setup.parser.model
         self._processes = setup.processes
         self._log: MetricsLog | None = None  # only the first process writes it
-        self._progress = ProgressReporter(callback if setup.processes.is_first else None, first_epoch=state.epoch)
+        self._callback = callback if setup.processes.is_first else None
+        self._first_epoch, self._started = state.epoch, time.monotonic()
+        self._batches, self._recent_loss = 0, math.nan
         self._epoch_loss = torch.tensor(state.loss, dtype=torch.float64).to(setup.processes.device)
         self._captured_step: CapturedStep | None = None
         if setup.loader.fixed_shapes:
@@ -143,7 +138,7 @@ class Trainer:
         """Trains on the remaining batches of the current epoch."""
         state, loader = self.state, self.setup.loader
         batches = loader.epoch_batches(state.epoch)
-        self._progress.batches = len(batches)
+        self._batches = len(batches)
         self._model.train()
         started = time.monotonic() - state.seconds
         steps = cast("Generator[StepBatch, None, None]", loader.steps(batches[state.batch :]))
@@ -229,7 +224,7 @@ class Trainer:
         state = self.state
         self._read_loss()
         loss = (state.loss - state.seen_loss) / (state.batch - state.seen_batches)
-        self._progress.recent_loss = loss
+        self._recent_loss = loss
         state.seen_loss, state.seen_batches = state.loss, state.batch
         rate = max(float(group["lr"]) for group in self.setup.optimizer.param_groups)
         self._log_metrics({"event": "steps", "step": state.step, "loss": loss, "learning_rate": rate})
@@ -248,7 +243,7 @@ class Trainer:
             "event": "epoch",
             "step": state.step,
             "epoch": state.epoch + 1,
-            "loss": state.loss / self._progress.batches,
+            "loss": state.loss / self._batches,
             "sentences_per_second": state.sentences / state.seconds,
             "seconds": state.seconds,
             "dev_seconds": dev_seconds,
@@ -292,18 +287,34 @@ class Trainer:
             self._last_checkpoint = time.monotonic()
 
     def _save_checkpoint(self) -> None:
-        setup = self.setup
-        save_checkpoint(setup.folder, self._model, setup.optimizer, setup.ema, self.state)
+        save_checkpoint(self.setup.folder, self._model, self.setup.optimizer, self.setup.ema, self.state)
 
     def _log_metrics(self, record: Mapping[str, Any]) -> None:
-        """Writes a record to the metrics log and reports it."""
         if self._log is not None:
             self._log.write(record)
             self.state.records = self._log.length
             self._report_progress(record)
 
     def _report_progress(self, record: Mapping[str, Any] | None = None) -> None:
-        self._progress.report_progress(self.state, last_epoch=self.last_epoch, record=record)
+        """Calls the callback, if there is one."""
+        if self._callback is None:
+            return
+        state = self.state
+        epochs_done = state.epoch - self._first_epoch + state.batch / max(1, self._batches)
+        epochs_left = self.last_epoch - self._first_epoch - epochs_done
+        seconds = time.monotonic() - self._started
+        self._callback(
+            Progress(
+                epoch=min(state.epoch + 1, self.last_epoch),
+                batch=state.batch,
+                batches=self._batches,
+                loss=self._recent_loss,
+                best_f=state.best_f,
+                sentences_per_second=state.sentences / state.seconds if state.seconds else math.nan,
+                seconds_left=epochs_left / epochs_done * seconds if epochs_done else math.nan,
+                record=record,
+            )
+        )
 
 
 def _gradients(parameters: list[nn.Parameter]) -> list[Tensor]:

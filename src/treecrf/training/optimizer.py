@@ -54,7 +54,6 @@ def set_learning_rate(optimizer: torch.optim.Optimizer, factor: float) -> None:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Returns the tensors of the optimizer's state by name."""
     state: dict[int, dict[str, Tensor]] = optimizer.state_dict()["state"]
     return {f"{number}.{name}": tensor for number, tensors in state.items() for name, tensor in tensors.items()}
 

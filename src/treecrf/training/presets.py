@@ -26,7 +26,7 @@ class FolderRecipe(NamedTuple):
 
 
 def choose_preset(trees: int) -> str:
-    """The name of the settings for a number of training trees.
+    """Returns the name of the settings for a number of training trees.
 
     >>> choose_preset(240), choose_preset(40_000)
     ('hundreds', 'tens-of-thousands')
@@ -35,7 +35,7 @@ def choose_preset(trees: int) -> str:
 
 
 def read_folder_recipe(folder: Path, overrides: Sequence[str] = ()) -> FolderRecipe:
-    """The recipe of a folder with train.mrg, dev.mrg and perhaps test.mrg, plain or gzipped.
+    """Builds the recipe of a folder with train.mrg, dev.mrg and perhaps test.mrg, plain or gzipped.
 
     `section.setting=value` overrides replace settings.
     """
@@ -53,7 +53,7 @@ def read_folder_recipe(folder: Path, overrides: Sequence[str] = ()) -> FolderRec
 
 
 def limit_dev_time(recipe: Recipe, trees: int, dev_trees: int) -> Recipe:
-    """Fewer and longer epochs if dev has more trees than train: dev is parsed after each epoch."""
+    """Makes fewer and longer epochs if dev has more trees than train: dev is parsed after each epoch."""
     repeats = math.ceil(dev_trees / max(trees, 1))
     if repeats <= 1:
         return recipe

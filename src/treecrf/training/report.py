@@ -45,7 +45,6 @@ class PartScores:
 
     @property
     def interval(self) -> Interval:
-        """The 95% interval of F."""
         return bootstrap.intervals(self.main).get("f1", Interval(self.main.f1, self.main.f1))
 
 

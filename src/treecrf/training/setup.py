@@ -30,7 +30,7 @@ from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.well_formed import count_productions
 
-_MAX_EXCEPTIONS = 0.02  # of constituents
+_MAX_EXCEPTIONS = 0.02  # share of all constituents
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class TreebankPart:
         return TreebankPart(trees=self.trees + other.trees, files=self.files + other.files)
 
     def tree_weights(self, file_weights: Sequence[float]) -> list[float] | None:
-        """Returns the weight of each tree, which is that of its file; None without file weights."""
+        """Returns the weight of each tree, which is its file's weight; None without file weights."""
         if not file_weights:
             return None
         return [weight for weight, (_, count) in zip(file_weights, self.files, strict=True) for _ in range(count)]
@@ -166,33 +166,31 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
 
 
 def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] | None = None) -> Parser:
-    """Returns a parser with the vocabulary of these trees and with random weights, drawn with the recipe's seed.
-
-    The productions are those of the gold trees (default: all).
+    """Returns a parser with the vocabulary of these trees, the productions of the gold trees (default: all), and
+    random weights, drawn with the recipe's seed.
     """
     data, gold = recipe.data, trees if gold is None else gold
     vectors = _read_vectors(data)
     vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=data.unknown_vector, normalization=data.normalization)
-    vector_table = (
-        None if vectors is None else torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))
-    )
-    transformer = recipe.model.transformer
+    vector_table = None
+    if vectors is not None:
+        vector_table = torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))
+    transformer, layers = recipe.model.transformer, recipe.train.encoder_layers
     encoder = _load_encoder(transformer) if transformer else None
-    if encoder is not None and recipe.train.encoder_layers:
-        encoder = keep_layers(encoder, recipe.train.encoder_layers)
-    subwords = SubwordTokenizer.load(transformer) if transformer else None
+    if encoder is not None and layers:
+        encoder = keep_layers(encoder, layers)
     torch.manual_seed(recipe.train.seed)
     return Parser(
         SpanModel(recipe.model, vocabulary.sizes, pretrained=vector_table, encoder=encoder),
         vocabulary,
         ParserConfig(
-            root=_most_common_root(trees),
+            root=Counter(tree.label for tree in trees if not tree.is_leaf).most_common(1)[0][0],
             language=data.language,
             normalization=data.normalization,
             same_label_unaries=_has_same_label_unaries(gold),
         ),
         productions=count_productions(gold),
-        subwords=subwords,
+        subwords=SubwordTokenizer.load(transformer) if transformer else None,
     )
 
 
@@ -216,10 +214,6 @@ def _read_vectors(config: DataConfig) -> Vectors | None:
             "expected a word of that file, or an empty string"
         )
     return vectors
-
-
-def _most_common_root(trees: Iterable[Tree]) -> str:
-    return Counter(tree.label for tree in trees if not tree.is_leaf).most_common(1)[0][0]
 
 
 def _has_same_label_unaries(trees: Iterable[Tree]) -> bool:

@@ -1,9 +1,6 @@
-"""Packing a training run, model cards, and the commands `pack` and `models`."""
+"""Tests of packing a training run, and of the commands `pack` and `models`."""
 
-import gzip
-import json
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,59 +8,19 @@ import numpy as np
 import pytest
 
 from small import FIFTY, small_recipe
-from toygrammar import toy_trees, write_trees
+from toygrammar import toy_trees
+from training.export.toy_card import PURPOSE, TREEBANK
 from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.parser import Parser, models
-from treecrf.parser.models.model_card import ModelCard, Purpose, TreebankInfo, read_treebanks
+from treecrf.parser.models.model_card import ModelCard, Purpose, read_treebanks
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
-from treecrf.training.calibration import measure
 from treecrf.training.export.card_files import save_card, to_markdown
 from treecrf.training.export.pack import merge_word_vectors, pack_model, renew_card
-from treecrf.trees.treebank import read_trees
 
 CARDS = Path(__file__).parents[3] / "recipes" / "models" / "cards"
-TREEBANK = TreebankInfo(name="toy", title="Toys", source="here", license="CC0", commercial="yes")
-PURPOSE = Purpose(
-    summary="A toy.",
-    language="English",
-    license="free",
-    license_reason="it is a toy",
-    uses="Play.",
-    limits=("Small.",),
-    tests=("toy",),
-)
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("data")
-    (folder / "toy").mkdir()
-    (folder / "toy" / "train.mrg").write_bytes(Path(FIFTY).read_bytes())
-    test = write_trees(folder / "test.mrg", toy_trees(20, seed=9))
-    (folder / "toy" / "test.mrg.gz").write_bytes(gzip.compress(test.read_bytes()))
-    lines = [f"{word} {' '.join(['0.5', '-1'] * 8)}" for word in ("the", "unk", "zebra", "yak", "xylophone")]
-    (folder / "vectors.txt").write_text("\n".join(lines))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run_folder(data: Path) -> Path:
-    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,), "normalization": "plain"}
-    where |= {"vectors": str(data / "vectors.txt"), "unknown_vector": "unk"}
-    recipe = small_recipe(data=where, model={"tag_head": True, "lstm_size": 64}, epochs=4)
-    fit(recipe, data / "teacher", device="cpu")
-    fit(replace(recipe, train=replace(recipe.train, teachers=(str(data / "teacher"),))), data / "run", device="cpu")
-    return data / "run"
-
-
-@pytest.fixture(scope="module")
-def packed(run_folder: Path, data: Path) -> Path:
-    folder = data / "models" / "toy-model"
-    pack_model(run_folder, folder, PURPOSE, {"toy": TREEBANK}, data=data, vectors=2, commit="abc", device="cpu")
-    return folder
 
 
 def test_packing_keeps_settings_and_weights_that_were_added_after_training(run_folder: Path, tmp_path: Path) -> None:
@@ -112,31 +69,6 @@ def test_a_packed_model_can_be_saved_unpacked(packed: Path, tmp_path: Path) -> N
         assert weight.equal(again.model.state_dict()[name]), name
 
 
-def test_a_card_has_data_and_scores(packed: Path) -> None:
-    card = ModelCard.load(packed)
-    assert (card.name, card.commit, card.data) == ("toy-model", "abc", (TREEBANK,))
-    (score,) = card.scores
-    assert score.sentences == 20 and score.interval[0] <= score.f1 <= score.interval[1]
-    train = {" ".join(tree.words).lower() for tree in read_trees(FIFTY)}
-    seen = [tree for tree in toy_trees(20, seed=9) if " ".join(tree.words).lower() in train]
-    assert (score.seen, score.seen_long) == (len(seen), sum(len(tree.words) >= 6 for tree in seen))
-    assert {"NP", "VP", "S"} <= set(card.labels) and "DT" in card.tags
-    text = (packed / "README.md").read_text(encoding="utf-8")
-    assert text == to_markdown(card)
-    (entry,) = card.well_formedness
-    assert entry.trees == 20 and entry.ill_formed[0] == 0 <= entry.ill_formed[1]
-    for part in (
-        f"| toy | 20 | 0.0 % / {5 * entry.ill_formed[1]:.1f} % |",
-        "CC0",
-        "it is a toy",
-        f"{score.f1:.2f}",
-        f"{score.interval[0]:.2f} to",
-        "Small.",
-        "## Citation",
-    ):
-        assert part in text
-
-
 def test_a_packed_model_contains_no_paths(packed: Path, data: Path) -> None:
     for path in packed.iterdir():
         assert str(data).encode() not in path.read_bytes(), path.name
@@ -144,30 +76,9 @@ def test_a_packed_model_contains_no_paths(packed: Path, data: Path) -> None:
     assert 'train = ["toy/train.mrg"]' in recipe and 'teachers = ["teacher"]' in recipe
 
 
-def test_sentences_that_evalb_cannot_score_count_in_f1(run_folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "odd").mkdir()
-    tree = b"(TOP (S (NP (NN cats)) (, meow)))\n"  # the rules delete a word with this tag
-    (tmp_path / "odd" / "test.mrg.gz").write_bytes(gzip.compress(tree))
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "train.mrg").write_bytes(Path(FIFTY).read_bytes())
-    purpose = replace(PURPOSE, tests=("odd",))
-    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
-    (score,) = card.scores
-    assert (score.skipped, score.evalb_f1, score.evalb_interval) == (1, 0.0, (0.0, 0.0))
-    assert score.sentences == 1 and score.f1 > 0
-
-
 def test_a_treebank_without_description_is_an_error(run_folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="was trained on toy, which has no description"):
         pack_model(run_folder, tmp_path / "m", PURPOSE, {}, data=tmp_path)
-
-
-def test_a_damaged_card_is_an_error(packed: Path, tmp_path: Path) -> None:
-    facts = json.loads((packed / "card.json").read_text())
-    del facts["scores"]
-    (tmp_path / "card.json").write_text(json.dumps(facts))
-    with pytest.raises(ValueError, match=r"card\.json is not a model card"):
-        ModelCard.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["en", "en-lstm", "zh", "es", "id", "is", "pt"])
@@ -252,54 +163,6 @@ def test_models_command_without_models(
     with pytest.raises(SystemExit):
         main(["models"])
     assert capsys.readouterr().out.startswith("No models are installed")
-
-
-def test_a_card_has_the_sentences_that_evalb_skips_and_those_of_the_training_data(packed: Path) -> None:
-    card = ModelCard.load(packed)
-    score = replace(card.scores[0], f1=84.75, evalb_f1=85.15, skipped=7, seen=5, seen_long=3, unseen_f1=84.5)
-    text = to_markdown(replace(card, scores=(score,)))
-    (row,) = [line for line in text.splitlines() if line.startswith("| toy | 20 | 84.75 (")]
-    assert "| 85.15 (" in row and "| 7 |" in row
-    assert "| toy | 5 | 3 | 84.50 |" in text
-
-
-def test_a_card_has_the_calibration_the_speed_and_the_memory_of_its_model(packed: Path) -> None:
-    card = ModelCard.load(packed)
-    (entry,) = card.calibration
-    report = measure(Parser.load(packed, device="cpu"), toy_trees(20, seed=9)).reliability
-    assert (entry.name, entry.sentences, entry.constituents) == ("toy", 20, report["labeled"].predictions)
-    assert entry.constituent_error == pytest.approx(report["labeled"].error)
-    assert entry.tree_error == pytest.approx(report["trees"].error)
-    assert card.speed is not None and card.speed.sentences == 20 and card.speed.sentences_per_second > 0
-    assert "cpu" in card.speed.parser
-    if sys.platform == "linux":
-        assert card.speed.peak_memory is not None and card.speed.peak_memory > 2e7
-    text = to_markdown(replace(card, purpose=replace(PURPOSE, speeds=("7 sentences/s on a tablet.",))))
-    assert f"| toy | 20 | {entry.constituents} | {entry.constituent_error:.4f} | {entry.tree_error:.4f} |" in text
-    assert (
-        f"- {card.speed.sentences_per_second:,.0f} sentences/s on " in text and "- 7 sentences/s on a tablet." in text
-    )
-
-
-def test_the_calibration_of_several_test_sets_is_also_measured_together(
-    run_folder: Path, data: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(data / "toy", tmp_path / "toy")
-    (tmp_path / "more").mkdir()
-    shutil.copy(data / "toy" / "test.mrg.gz", tmp_path / "more")
-    purpose = replace(PURPOSE, tests=("toy", "more"))
-    card = pack_model(run_folder, tmp_path / "model", purpose, {"toy": TREEBANK}, data=tmp_path, device="cpu")
-    one, other, both = card.calibration
-    assert (one.name, other.name, both.name) == ("toy", "more", "all")
-    assert both.sentences == 40 and both.constituents == one.constituents + other.constituents
-    assert both.constituent_error == pytest.approx(one.constituent_error)  # the same sentences twice
-
-
-def test_a_max_margin_model_has_no_calibration(data: Path, tmp_path: Path) -> None:
-    where = {"train": (str(data / "toy" / "train.mrg"),), "dev": (FIFTY,)}
-    fit(small_recipe(data=where, model={"loss": "one-stage-margin"}, epochs=1), tmp_path / "run", device="cpu")
-    card = pack_model(tmp_path / "run", tmp_path / "model", PURPOSE, {"toy": TREEBANK}, data=data, device="cpu")
-    assert card.scores and not card.calibration and "## Calibration" not in to_markdown(card)
 
 
 def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:

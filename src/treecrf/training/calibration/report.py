@@ -43,7 +43,6 @@ def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Calib
 
 
 def summarize(predictions: Predictions) -> CalibrationReport:
-    """Builds the calibration report of predictions."""
     return CalibrationReport(
         reliability={kind: reliability(*predictions.forecasts(kind)[:2]) for kind in KINDS},
         coverage=tuple(coverage_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
@@ -60,7 +59,7 @@ def save_calibrated(
     after: CalibrationReport,
     keep_weights: bool = False,
 ) -> None:
-    """Saves the parser and the record of its calibration. With `keep_weights`, the weights are those of the source.
+    """Saves the parser and the record of its calibration. With `keep_weights`, the weights of the source stay.
 
     If the parser was loaded from a training run, the run's recipe, EVALB rules and metrics log are copied, so that
     `treecrf pack` can pack the new folder.

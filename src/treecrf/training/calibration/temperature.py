@@ -35,10 +35,7 @@ class Temperatures(NamedTuple):
 
 
 def fit_temperatures(parser: Parser, trees: Sequence[Tree], *, choices: Sequence[float] = CHOICES) -> Temperatures:
-    """Finds the temperatures with the lowest log loss of predicted constituents by grid search.
-
-    The predicted trees are those of the uncalibrated parser.
-    """
+    """Finds the temperatures with the lowest log loss of the uncalibrated parser's constituents, by grid search."""
     one_stage = parser.model_config.one_stage
     labels = LabelSet(parser.vocabulary.labels)
     losses = np.zeros((len(choices), len(choices)))  # by temperature of spans and of labels

@@ -28,14 +28,12 @@ method: Yu Zhang, Houquan Zhou and Zhenghua Li (2020), *Fast and Accurate Neural
 
 
 def save_card(card: ModelCard, folder: Path) -> None:
-    """Writes the card into a model's folder."""
     text = json.dumps(asdict(card), ensure_ascii=False, indent=1)
     (folder / CARD_JSON).write_text(text + "\n", encoding="utf-8")
     (folder / CARD_MARKDOWN).write_text(to_markdown(card), encoding="utf-8")
 
 
 def to_markdown(card: ModelCard) -> str:
-    """Formats the card as Markdown."""
     return "\n".join(_lines(card)) + "\n"
 
 
@@ -173,7 +171,7 @@ def unstated_purpose(treebanks: Iterable[str]) -> Purpose:
         language=NOT_STATED,
         license=NOT_STATED,
         license_reason="it follows from the licenses of the treebanks",
-        uses="Parsing text like that of the treebanks.",
+        uses="Parsing text like the texts of the treebanks.",
         limits=("Nobody has described the limits of this model; `treecrf pack --card FILE` adds a text.",),
         tests=(),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import device_name
@@ -78,27 +78,18 @@ def data_files(data: Path, train: Iterable[str], tests: Iterable[str]) -> Scorin
     return ScoringFiles(train=[data / path for path in train], tests=test_files)
 
 
-class Measurements(NamedTuple):
-    """The measured fields of a model card."""
-
-    scores: tuple[TreebankScore, ...]
-    well_formedness: tuple[TreebankWellFormedness, ...]
-    calibration: tuple[TreebankCalibration, ...]
-    speed: ModelSpeed | None
-
-
-def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules) -> Measurements:
-    """Measures a parser, whose files are in `folder`, on each test set."""
+def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules) -> dict[str, Any]:
+    """Measures a parser, whose files are in `folder`, on each test set; returns fields of a model card."""
     training_sentences = {_fold(tree.words) for path in files.train for tree in read_trees(path)}
     unlimited_rules = replace(rules, max_error=None)
     tests = {name: _read_gold(paths) for name, paths in files.tests.items()}
     results = [_score(parser, name, gold, unlimited_rules, training_sentences) for name, gold in tests.items()]
-    return Measurements(
-        scores=tuple(score for score, _ in results),
-        well_formedness=tuple(entry for _, entry in results if entry),
-        calibration=_calibration(parser, tests) if parser.model_config.loss != "one-stage-margin" else (),
-        speed=_speed(parser, folder, [tree.words for gold in tests.values() for tree in gold]),
-    )
+    return {
+        "scores": tuple(score for score, _ in results),
+        "well_formedness": tuple(entry for _, entry in results if entry),
+        "calibration": _calibration(parser, tests) if parser.model_config.is_crf else (),
+        "speed": _speed(parser, folder, [tree.words for gold in tests.values() for tree in gold]),
+    }
 
 
 def _read_gold(paths: Iterable[Path]) -> list[Tree]:

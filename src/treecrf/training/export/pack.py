@@ -36,7 +36,7 @@ def pack_model(
 ) -> ModelCard:
     """Writes a run's parser as a small model with its card, scored on the files `data`/NAME/test.mrg.gz.
 
-    Without `data`, the training and test files are those of the run's recipe. Without `purpose` and `treebanks`, the
+    Without `data`, the run's recipe names the training and test files. Without `purpose` and `treebanks`, the
     card says that nothing is stated. Words without training examples keep their pretrained vectors, but only the first
     `vectors` words if it is given.
     """
@@ -56,7 +56,7 @@ def pack_model(
         commit=source_commit() if commit is None else commit,
         size=model_bytes(folder),
         data=described,
-        **measurements._asdict(),
+        **measurements,
         labels=constituent_labels(parser.vocabulary.labels),
         tags=tuple(sorted(parser.vocabulary.tags)),
         recipe=to_toml(recipe),
@@ -75,7 +75,7 @@ def renew_card(
     files = data_files(data, trained_on["train"], purpose.tests)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=scoring_rules(folder))
-    card = replace(card, purpose=purpose, size=model_bytes(folder), data=described, **measurements._asdict())
+    card = replace(card, purpose=purpose, size=model_bytes(folder), data=described, **measurements)
     save_card(card, folder)
     return card
 

@@ -54,7 +54,6 @@ class PackageNames:
 
     @property
     def model(self) -> str:
-        """The name of the model."""
         return self.name.removeprefix(PREFIX)
 
     @property
@@ -63,7 +62,6 @@ class PackageNames:
         return self.name.replace("-", "_")
 
     def model_folder(self, package: Path) -> Path:
-        """Returns the folder of the model in the folder of the package."""
         return package / "src" / self.module / self.model
 
 

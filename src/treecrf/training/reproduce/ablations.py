@@ -1,6 +1,6 @@
 """The rows of the paper's tables and of our own: the settings in which each differs from the paper's main model.
 
-A row is trained with its settings on top of those of the treebank. A row that differs only in decoding, or that is in
+A row is trained with its settings on top of the treebank's. A row that differs only in decoding, or that is in
 two tables, shares the runs of another row.
 """
 

@@ -44,7 +44,6 @@ class Treebank:
 
     @cached_property
     def trees(self) -> dict[str, list[Tree]]:
-        """The trees of each part."""
         return {part: [tree for path in paths for tree in read_trees(path)] for part, paths in self.files.items()}
 
     def genres(self, part: str) -> list[tuple[str, int]]:
@@ -66,7 +65,6 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of the run: its row and seed."""
         return self.folder.name
 
 
@@ -127,7 +125,6 @@ class Plan:
         return Run(row=row, seed=seed, folder=self.out / "runs" / f"{row.name}-{seed}", settings=settings)
 
     def recipe(self, run: Run) -> Recipe:
-        """Returns the recipe of a run."""
         recipe = read_config(Recipe, self.out / TREEBANK, run.settings)
         epochs = min(recipe.train.epochs, self.epochs or recipe.train.epochs)
         return replace(recipe, train=replace(recipe.train, epochs=epochs))

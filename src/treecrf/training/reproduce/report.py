@@ -2,16 +2,20 @@
 
 import json
 import platform
+import statistics
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from treecrf.files import write_file
 from treecrf.parser import Parser
+from treecrf.training.calibration import KINDS, calibrate, measure
+from treecrf.training.calibration.plot import plot_reports
+from treecrf.training.calibration.report import RECORD, read_record, write_record
 from treecrf.training.export.pack import source_commit
 from treecrf.training.reproduce import ablations, breakdown, paper
 from treecrf.training.reproduce.ablations import MAIN
-from treecrf.training.reproduce.calibration_table import calibration_table
 from treecrf.training.reproduce.markdown import to_markdown
 from treecrf.training.reproduce.plan import PARTS, Plan, Run
 from treecrf.training.reproduce.plot import plot_analysis
@@ -99,6 +103,49 @@ def _speed(results: Results, device: str | None) -> dict[str, Any]:
     return {"lines": measure_speeds(parsers, trees["test"], trees["train"]) if parsers else []}
 
 
+def _calibration(results: Results, device: str | None) -> dict[str, Any]:
+    """Calibrates the finished runs of the main row on dev, each once, and plots the first; empty if there is none.
+
+    Errors are mean calibration errors over seeds, coverage has F1 by coverage of the first seed.
+    """
+    plot = results.plan.out / "calibration.svg"
+    records: list[dict[str, Any]] = []
+    for seed in results.seeds(MAIN):
+        folder = results.folder(MAIN, seed)
+        if not (folder / RECORD).exists():
+            _calibrate(results, folder, device, None if records else plot)
+        records.append(read_record(folder))
+    if not records:
+        return {}
+    return {
+        "temperatures": [record["temperatures"] for record in records],
+        "beta": [record["beta"] for record in records],
+        "errors": {
+            kind: {
+                when: statistics.fmean(record[when][kind]["error"] for record in records)
+                for when in ("before", "after")
+            }
+            for kind in KINDS
+        },
+        "coverage": {when: records[0][when]["coverage"] for when in ("before", "after")},
+        "has_picture": plot.exists(),
+    }
+
+
+def _calibrate(results: Results, folder: Path, device: str | None, plot: Path | None) -> None:
+    parser = Parser.load(folder, device, precision="float32")
+    trees = results.plan.treebank.trees
+    before = measure(parser, trees["test"])
+    parameters = calibrate(parser, trees["dev"])
+    after = measure(parser, trees["test"])
+    if plot is not None:
+        try:
+            plot_reports({"before": before, "after": after}, plot)
+        except ImportError:
+            plot.unlink(missing_ok=True)  # without matplotlib, the report says how to install it
+    write_record(folder, parameters, before=before, after=after)
+
+
 def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     plan, scores = results.plan, results.scores(MAIN, "test")
     if not scores:
@@ -121,4 +168,4 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
 
 
-_OTHER_TABLES = {"speed": _speed, "calibration": calibration_table, "analysis": _analysis}
+_OTHER_TABLES = {"speed": _speed, "calibration": _calibration, "analysis": _analysis}

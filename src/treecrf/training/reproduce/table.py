@@ -29,20 +29,16 @@ class Results:
         return replace(find_rules(self.plan.recipe(self.plan.runs()[0]).data.rules), max_error=None)
 
     def seeds(self, row: str) -> list[int]:
-        """Returns the seeds of a row's finished runs."""
         return [seed for seed in self.plan.seeds if (self.folder(row, seed) / OUTCOME).exists()]
 
     def folder(self, row: str, seed: int) -> Path:
-        """Returns the folder of a row's run."""
         return self.plan.run(BY_NAME[row], seed).folder
 
     def scores(self, row: str, part: str) -> list[Score]:
-        """Returns the scores of a row's finished runs on a part of the treebank."""
         return [self.score(row, part, seed) for seed in self.seeds(row)]
 
     @cache  # noqa: B019  # the cache may live as long as the results
     def score(self, row: str, part: str, seed: int) -> Score:
-        """Returns the score of one run on a part of the treebank."""
         predicted = read_trees(predictions_path(self.folder(row, seed), part, mbr=BY_NAME[row].mbr))
         return evaluate(self.plan.treebank.trees[part], predicted, rules=self.rules, use_gold_tags=True)
 
