@@ -1,11 +1,12 @@
 import io
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus.inputs import InputFile, Line
 from treecrf.corpus.line_parser import LineParser
@@ -16,18 +17,6 @@ from treecrf.trees.tree import Tree
 
 TREES = toy_trees(30, seed=3)
 LINES = [" ".join(tree.words) for tree in TREES]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES, tag_head=True).save(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def parser(folder: Path) -> Parser:
-    return Parser.load(folder, "cpu")
 
 
 class RecordingSink(Sink):
@@ -87,6 +76,22 @@ def test_each_typed_line_is_parsed_before_the_next_is_read(parser: Parser) -> No
         typed(), sink, lambda *numbers: reports.append(numbers), name="in", first=1, is_interactive=True
     )
     assert len(sink.blocks[0]) == 3 and reports_before == [0, 1, 2]
+
+
+def test_an_interrupt_waits_for_the_end_of_a_block(parser: Parser) -> None:
+    line_parser, sink = LineParser(parser, ParseOptions(tokens=True), lambda _: None), RecordingSink()
+    line_parser.block_lines = 4
+    large_lines = (Line(text, "", 1 << 22) for text in LINES[:12])  # each is a batch of its own
+    reports: list[int] = []
+
+    def press_once(sentences: int, size: int) -> None:
+        if not reports:
+            os.kill(os.getpid(), signal.SIGINT)
+        reports.append(sentences)
+
+    with pytest.raises(KeyboardInterrupt):
+        line_parser.write_trees(large_lines, sink, press_once, name="in", first=1)
+    assert reports == [1] * 4 and [len(block) for block in sink.blocks] == [4, 0]
 
 
 def test_the_search_for_the_best_scores_is_chosen_by_no_mbr(parser: Parser) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from small import random_parser
 from toygrammar import toy_trees
 from treecrf.corpus import parse_files as module
 from treecrf.corpus.inputs import InputFile
@@ -15,13 +14,6 @@ from treecrf.corpus.parse_files import parse_files
 TREES = toy_trees(30, seed=3)
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES, tag_head=True).save(folder)
-    return str(folder)
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "in.txt"
@@ -29,16 +21,16 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def parse(model: str, *inputs: object, output: object = "-", resume: bool = False, **options) -> list[str]:
+def parse(model: Path, *inputs: object, output: object = "-", resume: bool = False, **options) -> list[str]:
     """Parses files and returns the warnings."""
     warnings: list[str] = []
-    settings = ParseOptions(model=model, tokens=True, **options)
+    settings = ParseOptions(model=str(model), tokens=True, **options)
     arguments = [str(path) for path in inputs]
-    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append)
+    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append, has_colors=False)
     return warnings
 
 
-def test_one_input_has_a_file_and_a_folder_has_a_folder(model: str, file: Path, tmp_path: Path) -> None:
+def test_one_input_has_a_file_and_a_folder_has_a_folder(model: Path, file: Path, tmp_path: Path) -> None:
     parse(model, file, output=tmp_path / "out.mrg")
     assert (tmp_path / "out.mrg").read_text().count("\n") == len(TREES)
     parse(model, tmp_path / "in*.txt", output=tmp_path / "one.mrg")
@@ -51,7 +43,7 @@ def test_one_input_has_a_file_and_a_folder_has_a_folder(model: str, file: Path, 
         assert (tmp_path / name).read_bytes() == expected
 
 
-def test_a_complete_output_is_skipped_and_another_is_refused(model: str, file: Path, tmp_path: Path) -> None:
+def test_a_complete_output_is_skipped_and_another_is_refused(model: Path, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mrg"
     parse(model, file, output=out)
     written = out.stat().st_mtime_ns
@@ -64,13 +56,13 @@ def test_a_complete_output_is_skipped_and_another_is_refused(model: str, file: P
     assert out.stat().st_mtime_ns != written
 
 
-def test_standard_input_cannot_be_resumed(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_cannot_be_resumed(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the cat\n")))
     with pytest.raises(ValueError, match="--resume reads its inputs again, and <stdin> is not a file"):
         parse(model, "-", output=tmp_path / "out", resume=True)
 
 
-def test_bad_lines_are_warned_about(model: str, tmp_path: Path) -> None:
+def test_bad_lines_are_warned_about(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"the cat\n\xff\n")
     (warning,) = parse(model, tmp_path / "in.txt", output=tmp_path / "out", skip_bad=True)
     assert warning.startswith(f"{tmp_path / 'in.txt'}:2: byte 1")
@@ -92,7 +84,9 @@ def test_progress_is_shown_where_the_terminal_is_free(tmp_path: Path, monkeypatc
     assert not module._shows_progress("out.mrg", [(InputFile("-", Path("stdin")), None)])
 
 
-def test_a_folder_of_outputs_is_locked(model: str, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_outputs_is_locked(
+    model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     locked: list[Path] = []
     real = module.lock_folder
     monkeypatch.setattr(module, "lock_folder", lambda folder: locked.append(folder) or real(folder))

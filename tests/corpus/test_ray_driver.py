@@ -3,23 +3,12 @@ from pathlib import Path
 import pandas
 import pytest
 
-from small import random_parser
-from toygrammar import toy_trees
 from treecrf.corpus.manifest import FILE_NAME
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.output_record import model_digest, stamp_file
 from treecrf.corpus.ray_driver import PARTIAL_FOLDER, Worker, summarize_error
 from treecrf.corpus.shards import Shard
 from treecrf.threads import num_threads, set_num_threads
-
-TREES = toy_trees(60, seed=3, max_words=8)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES, tag_head=True).save(folder)
-    return folder
 
 
 def test_a_worker_reports_problems_of_its_machine_and_its_shard(model: Path, tmp_path: Path) -> None:

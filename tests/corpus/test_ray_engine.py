@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.corpus.manifest import FILE_NAME
@@ -49,13 +48,6 @@ def address() -> Iterator[str]:
         assert head.stdout is not None
         yield head.stdout.readline().strip()
         head.communicate("", timeout=TIMEOUT)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES, tag_head=True).save(folder)
-    return folder
 
 
 def corpus() -> list[bytes]:

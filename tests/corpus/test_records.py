@@ -11,26 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from small import random_parser
-from toygrammar import toy_trees
 from treecrf.cli import main
 from treecrf.corpus.inputs import RecordFields
 from treecrf.corpus.records import open_parquet, read_rows
 
-TREES = toy_trees(20, seed=3)
 RECORDS: list[dict[str, Any]] = [
     {"id": 7, "tokens": ["the", "cat", "sang"], "text": "The cat\nsang. We slept."},
     {"id": "b\u2028c", "tokens": "we  sang\nslowly", "text": ""},
     {"id": None, "tokens": None, "text": None},
     {"id": 8, "tokens": ["New York", "(", "\u00a0"], "text": "We (Ada) sang."},
 ]
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    random_parser(TREES, tag_head=True).save(folder)
-    return folder
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def parse_files(
     device: str | None,
     resume: bool,
     warn: Callable[[str], object],
-    has_colors: bool = False,
+    has_colors: bool,
 ) -> None:
     """Parses each input in order; with `resume`, continues partial outputs and skips inputs whose output is complete.
 
