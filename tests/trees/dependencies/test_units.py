@@ -1,4 +1,4 @@
-from treecrf.trees.dependencies.units import Unit, build_units, first_word, in_postorder
+from treecrf.trees.dependencies.units import Unit, build_units, first_word, in_postorder, positions
 from treecrf.trees.tree import Tree
 from trees.dependencies.constructions import unit
 
@@ -40,3 +40,8 @@ def test_a_relabeled_word_stays_punctuation():
 def test_an_empty_word_is_a_leaf():
     (leaf,) = build_units(Tree("NP", (Tree("NN", ("",)),))).children
     assert leaf.is_leaf and leaf.text == "_"
+
+
+def test_positions_are_found_by_label():
+    children = unit("(NP (NN a) (CC and) (NN b) (NNS c))").children
+    assert positions(children, ("NN", "NNS")) == [0, 2, 3] and positions(children, ("DT",)) == []

@@ -1,10 +1,10 @@
 """Heads of verb phrases and clauses: content verbs, and predicates of copulas."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from treecrf.trees.dependencies.lexicon import AUXILIARIES, BE, LOCATIVE_ADVERBS
 from treecrf.trees.dependencies.nominals import is_temporal
-from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word
+from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word, positions
 
 CLAUSES = frozenset(("S", "SQ", "SINV", "SBARQ", "SBAR"))
 VERBS = VERB_TAGS | {"MD", "TO"}
@@ -75,7 +75,7 @@ def is_auxiliary(item: Unit, following: Sequence[Unit]) -> bool:
 def verb_phrase_head(node: Unit) -> int:
     """The number of the head among the items of a verb phrase, SQ or SINV."""
     items = node.items
-    verbs = [i for i, item in enumerate(items) if item.label in VERBS]
+    verbs = positions(items, VERBS)
     if not verbs:
         return next((i for i, item in enumerate(items) if item.label == "VP"), _fallback_head(items))
     first = verbs[0]
@@ -99,8 +99,8 @@ def clause_head(node: Unit) -> int:
     """The number of the head among the items of S, SBAR, SBARQ, FRAG and other constituents."""
     items = node.items
     if node.label in ("SQ", "SINV"):
-        phrases = [i for i, item in enumerate(items) if item.label in ("VP", "SQ", "SINV", "S")]
-        verbs = [i for i, item in enumerate(items) if item.label in VERBS]
+        phrases = positions(items, ("VP", "SQ", "SINV", "S"))
+        verbs = positions(items, VERBS)
         content = [i for i in phrases if items[i].label == "VP"] or ([] if verbs else phrases)
         return verb_phrase_head(node) if verbs else content[0] if content else _fallback_head(items)
     if node.label in ("SBAR", "SBARQ"):
@@ -111,34 +111,29 @@ def clause_head(node: Unit) -> int:
 
 
 def _sentence_head(items: Sequence[Unit]) -> int:
-    phrases = [i for i, item in enumerate(items) if item.label == "VP"]
-    clauses = [i for i, item in enumerate(items) if item.label in ("S", "SINV", "SQ", "SBARQ")]
-    if phrases:
-        return phrases[0]
-    if clauses:
-        return clauses[0]
-    verbs = [i for i, item in enumerate(items) if item.label in VERBS]
-    if verbs:
-        return verbs[0]
-    predicates = [i for i, item in enumerate(items) if item.label in ("NP", "ADJP", "PP", "ADVP", "UCP", "VBN", "SBAR")]
-    adjectives = [i for i in predicates if items[i].label in ("ADJP", "UCP", "VBN")]
-    nouns = [i for i in predicates if items[i].label == "NP"]
+    head = _first_position(items, (("VP",), ("S", "SINV", "SQ", "SBARQ"), VERBS))
+    if head is not None:
+        return head
+    adjectives = positions(items, ("ADJP", "UCP", "VBN"))
+    nouns = positions(items, ("NP",))
     if adjectives:
         return adjectives[-1]
     if len(nouns) > 1:
         return nouns[1]
-    if nouns and nouns[0] + 1 in predicates and items[nouns[0] + 1].label in ("PP", "ADVP"):
+    if nouns and nouns[0] + 1 in positions(items, ("PP", "ADVP")):
         return nouns[0] + 1
     return nouns[0] if nouns else _fallback_head(items)
 
 
 def _subordinate_head(items: Sequence[Unit]) -> int:
-    for labels in (("S", "SQ", "SINV", "SBARQ"), ("VP",), ("SBAR",)):
-        clauses = [i for i, item in enumerate(items) if item.label in labels]
-        if clauses:
-            return clauses[0]
+    head = _first_position(items, (("S", "SQ", "SINV", "SBARQ"), ("VP",), ("SBAR",)))
     content = [i for i, item in enumerate(items) if item.label not in ("IN", "CC", "RB", "ADVP", "WHADVP")]
-    return content[-1] if content else len(items) - 1
+    return head if head is not None else content[-1] if content else len(items) - 1
+
+
+def _first_position(items: Sequence[Unit], label_groups: Iterable[Collection[str]]) -> int | None:
+    """The first item with a label of the first group that any item has."""
+    return next((found[0] for labels in label_groups if (found := positions(items, labels))), None)
 
 
 _FALLBACKS = (
@@ -151,8 +146,4 @@ _FALLBACKS = (
 
 
 def _fallback_head(items: Sequence[Unit]) -> int:
-    for labels in _FALLBACKS:
-        index = next((i for i, item in enumerate(items) if item.label in labels), None)
-        if index is not None:
-            return index
-    return 0
+    return _first_position(items, _FALLBACKS) or 0

@@ -11,7 +11,7 @@ from treecrf.trees.dependencies.lexicon import (
     TEMPORAL_NOUNS,
     TITLES,
 )
-from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
+from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word, positions
 
 _POSTMODIFIERS = frozenset(("PP", "SBAR", "S", "VP", "RRC", "PRN", "WHPP", "FRAG", "SINV"))
 _NAME_TAGS = frozenset(("NNP", "NNPS"))
@@ -68,10 +68,9 @@ def _noun_head(items: Sequence[Unit]) -> int:
     if phrases:
         return phrases[0]
     for labels in (("CD", "QP"), ("PRP", "EX", "WP", "WDT"), ("JJ", "JJS", "JJR", "ADJP", "VBN", "VBG"), ("DT", "PDT")):
-        positions = [i for i, item in enumerate(core) if item.label in labels]
-        if positions:
+        if found := positions(core, labels):
             is_range = any(item.label == "SYM" for item in core)
-            return positions[0] if is_range else positions[-1]
+            return found[0] if is_range else found[-1]
     return next((i for i, item in enumerate(core) if item.label not in ("CC", "INTJ", "ADVP", "RB")), 0)
 
 
@@ -95,10 +94,10 @@ def _described_noun(core: Sequence[Unit], nouns: Sequence[int]) -> int:
 
 def _number_head(items: Sequence[Unit]) -> int:
     """The last number before a range or a second part; the currency sign if there is one."""
-    dollars = [i for i, item in enumerate(items) if item.label == "$"]
+    dollars = positions(items, ("$",))
     if dollars:
         return dollars[0]
-    numbers = [i for i, item in enumerate(items) if item.label in ("CD", "QP", "NN", "NNS")]
+    numbers = positions(items, ("CD", "QP", "NN", "NNS"))
     if not numbers:
         return len(items) - 1
     last = numbers[0]
@@ -111,16 +110,15 @@ def _number_head(items: Sequence[Unit]) -> int:
 
 def _phrase_head(items: Sequence[Unit], labels: frozenset[str], fallbacks: Sequence[str]) -> int:
     core = _core(items)
-    positions = [i for i, item in enumerate(core) if item.label in labels]
-    if positions and core[positions[0]].label in ("ADJP", "ADVP", "WHADJP", "WHADVP") and positions[0] == 0:
-        following = [i for i in positions[1:] if core[i].label not in ("ADJP", "ADVP")]
+    found = positions(core, labels)
+    if found[:1] == [0] and core[0].label in ("ADJP", "ADVP", "WHADJP", "WHADVP"):
+        following = [i for i in found[1:] if core[i].label not in ("ADJP", "ADVP")]
         return following[-1] if following else 0
-    content = [i for i in positions if core[i].text != "enough"] or positions
+    content = [i for i in found if core[i].text != "enough"] or found
     if content:
         return content[-1]
     for label in fallbacks:
-        matches = [i for i, item in enumerate(core) if item.label == label]
-        if matches:
+        if matches := positions(core, (label,)):
             return matches[-1]
     return len(core) - 1
 

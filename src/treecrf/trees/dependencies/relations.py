@@ -37,6 +37,19 @@ _IN_NOMINALS = {
     "AFX": "compound",
     "PRP": "det",
 }
+_IN_PREPOSITIONAL_PHRASES = {
+    **dict.fromkeys(("CC", "CONJP"), "cc"),
+    **dict.fromkeys(("INTJ", "UH"), "discourse"),
+    **dict.fromkeys(("RB", "ADVP", "RBR", "WRB"), "advmod"),
+    **dict.fromkeys(("NP", "QP", "CD"), "obl:unmarked"),
+    **dict.fromkeys(("PRN", "FRAG"), "parataxis"),
+    **dict.fromkeys(("ADJP", "SBAR", "S"), "dep"),
+}
+_IN_MODIFIERS = {
+    **dict.fromkeys(("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP", "JJR", "DT"), "advmod"),
+    **dict.fromkeys(("IN", "TO"), "case"),
+    **{"PRN": "parataxis", "JJ": "amod", "SYM": "punct", "$": "compound"},
+}
 _VERB_COMPLEMENTS = {
     **dict.fromkeys(("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP"), "advmod"),
     **dict.fromkeys(("FRAG", "PRN", "X"), "parataxis"),
@@ -127,40 +140,26 @@ def _parenthetical_relation(item: Unit) -> str:
 
 
 def _prepositional_relation(head: Unit, item: Unit) -> str:
-    if item.label in ("CC", "CONJP"):
-        return "cc"
-    if item.label in ("INTJ", "UH"):
-        return "discourse"
-    if item.label in ("RB", "ADVP", "RBR", "WRB"):
-        return "advmod"
-    if item.label in ("NP", "QP", "CD"):
-        return "obl:unmarked"
-    if item.label in ("PRN", "FRAG"):
-        return "parataxis"
-    if item.label in ("PP", "ADJP", "SBAR", "S"):
-        return ("obl" if head.label in VERBS else "nmod") if item.label == "PP" else "dep"
+    if item.label in _IN_PREPOSITIONAL_PHRASES:
+        return _IN_PREPOSITIONAL_PHRASES[item.label]
+    if item.label == "PP":
+        return "obl" if head.label in VERBS else "nmod"
     return "mark" if head.label in CLAUSES or head.label == "VP" or is_clausal(head) else "case"
 
 
 def _modifier_relation(parent: Unit, head: Unit, item: Unit) -> str:
-    label, is_after = item.label, item.head > head.head
-    if label in ("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP", "JJR", "DT"):
-        return "advmod"
+    label = item.label
     if label in ("PP", "WHPP"):
         return "advcl" if is_clausal(item) else "obl"
     if label == "S":
         return "xcomp" if first_word(head).text in CONTROL_ADJECTIVES else "advcl"
     if label == "SBAR":
         return "ccomp" if _is_complement(item) else "advcl"
-    if label in ("IN", "TO"):
-        return "case"
     if label in ("CD", "QP"):
         return "compound" if parent.label == "QP" or head.label == "CD" else "nummod"
     if label in ("NP", "NN", "NNS", "NNP", "NX") and parent.label in ("ADVP", "ADJP", "WHADVP"):
-        return "obj" if is_after else "obl:unmarked" if label == "NP" else "compound"
-    if label == "PRN":
-        return "parataxis"
-    return {"JJ": "amod", "SYM": "punct", "$": "compound"}.get(label, "dep")
+        return "obj" if item.head > head.head else "obl:unmarked" if label == "NP" else "compound"
+    return _IN_MODIFIERS.get(label, "dep")
 
 
 def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:

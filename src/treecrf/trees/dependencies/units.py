@@ -1,6 +1,6 @@
 """Units of a sentence: the words and constituents of a tree, which conversion to dependencies regroups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
@@ -110,6 +110,11 @@ def build_units(tree: Tree) -> Unit:
 def first_word(unit: Unit) -> Unit:
     """The first word of a constituent that is not punctuation."""
     return next((leaf for leaf in unit.leaves() if not leaf.is_punctuation), unit)
+
+
+def positions(units: Sequence[Unit], labels: Collection[str]) -> list[int]:
+    """The positions of the units with one of the labels."""
+    return [position for position, unit in enumerate(units) if unit.label in labels]
 
 
 def in_postorder(root: Unit) -> list[Unit]:
