@@ -77,21 +77,34 @@ def test_long_text_without_sentence_ends_is_covered(language: str, text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("language", "text", "expected"),
     [
         (
+            "es",
             'El Sr. José María Aznar, sin embargo, crecía un 6,8 % el 15 de agosto de 1999 en EE.UU. "¿Qué?", dijo.',
             "El Sr._José_María_Aznar , sin_embargo , crecía un 6,8_% el 15_de_agosto_de_1999 en EE.UU. "
             '" ¿ Qué ? " , dijo .',
         ),
         (
+            "es",
             "Dijo, p. ej., que (aprox.) sí.",
             "Dijo , p. ej. , que -LRB- aprox. -RRB- sí .",
         ),
+        (
+            "is",
+            "Hann fékk 5 kr. Þá fór hann.",
+            "Hann fékk 5_kr . | Þá fór hann .",
+        ),
+        (
+            "is",
+            "Hervör L. Þorvaldsdóttir kom í gær, 27. maí. Mennta- og menningarmálaráðherra fékk 8,2 milljónir króna.",
+            "Hervör_L._Þorvaldsdóttir kom í_gær , 27._maí . | Mennta-_og_menningarmálaráðherra fékk "
+            "8,2_milljónir_króna .",
+        ),
     ],
 )
-def test_tokens_follow_the_spanish_treebank(text, expected):
-    assert joined_words(text, "es") == expected
+def test_tokens_follow_the_treebank(language, text, expected):
+    assert joined_words(text, language) == expected
 
 
 def test_trees_have_the_quotation_marks_of_the_text_and_underscores_in_multiword_tokens() -> None:
@@ -108,24 +121,6 @@ def test_the_first_word_of_a_sentence_is_not_part_of_a_name_if_it_often_starts_s
 
 def test_words_of_a_headline_in_capital_letters_are_not_joined() -> None:
     assert words("EL GOBIERNO VASCO", "es") == [["EL", "GOBIERNO", "VASCO"]]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "Hann fékk 5 kr. Þá fór hann.",
-            "Hann fékk 5_kr . | Þá fór hann .",
-        ),
-        (
-            "Hervör L. Þorvaldsdóttir kom í gær, 27. maí. Mennta- og menningarmálaráðherra fékk 8,2 milljónir króna.",
-            "Hervör_L._Þorvaldsdóttir kom í_gær , 27._maí . | Mennta-_og_menningarmálaráðherra fékk "
-            "8,2_milljónir_króna .",
-        ),
-    ],
-)
-def test_tokens_follow_the_icelandic_treebank(text, expected):
-    assert joined_words(text, "is") == expected
 
 
 def test_amounts_dates_and_expressions_are_one_token():

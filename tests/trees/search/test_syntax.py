@@ -1,6 +1,7 @@
 import pytest
 
 from treecrf.trees.search import Pattern, PatternError
+from treecrf.trees.search.syntax import Coordination, NodePattern, Relation, parse_pattern
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,13 @@ from treecrf.trees.search import Pattern, PatternError
 def test_patterns_that_do_not_parse_are_errors(text):
     with pytest.raises(PatternError):
         Pattern(text)
+
+
+def test_a_sequence_describes_all_children():
+    expression = parse_pattern("NP <... { DT ; NN }")
+    assert isinstance(expression, NodePattern) and isinstance(expression.child, Coordination)
+    nodes = [child for child in expression.child.children if isinstance(child, NodePattern)]
+    assert [node.relation for node in nodes] == [Relation("<i", 1), Relation("<i", 2), Relation("<i", 3)]
+    assert [node.is_negated for node in nodes] == [False, False, True]
+    with pytest.raises(PatternError, match="needs at least one child"):
+        parse_pattern("NP <... { }")
