@@ -128,3 +128,10 @@ def test_typed_lines_are_those_of_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
     assert stdin.name == "<stdin>" and not stdin.is_terminal
     monkeypatch.setattr(stream, "isatty", lambda: True)
     assert stdin.is_terminal and not InputFile("a.txt", Path("a.txt")).is_terminal
+
+
+@pytest.mark.parametrize(
+    ("id_json", "text"), [("", None), ('"id": 7', "7"), ('"key": "b"', "b"), ('"id": ["é"]', '["é"]')]
+)
+def test_the_id_of_a_record_is_text(id_json: str, text: str | None) -> None:
+    assert Line("", "", 1, id_json=id_json).id_text == text
