@@ -76,3 +76,14 @@ def test_closed_connections_make_room() -> None:
     table.discard(first)
     (second,) = fill(table, 1)
     assert table.make_room(second) and not second.is_aborted
+
+
+def test_requests_of_smaller_clients_are_answered_up_to_a_hundred_connections_above_the_limit() -> None:
+    table = Connections(limit=3)
+    stubs = fill(table, 3) + [fill(table, 1, client=str(number))[0] for number in range(100)]
+    for stub in stubs:
+        stub.is_waiting_for_client = False
+    assert table.make_room(stubs[-1])
+    (extra,) = fill(table, 1, client="x")
+    extra.is_waiting_for_client = False
+    assert not table.make_room(extra)
