@@ -2,11 +2,15 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from parser.decoding.random_scores import derivations
+from parser.decoding.random_scores import derivations, leaves_of, random_scores
 from small import random_parser
 from treecrf import Constraints, Tree
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.tree_probability import tree_log_probs
+from treecrf.trees.treebank.binarize import LabelSet
 
 REPEATED = [Tree.parse(text) for text in ("(TOP (NP (NP (N a) (N b))))", "(TOP (NP (N b)))", "(TOP (S (NP (N a))))")]
 
@@ -33,3 +37,12 @@ def test_trees_that_a_parser_never_gives_have_no_probability() -> None:
     assert parser.log_prob(Tree.parse("(TOP (NP (S (N a))))")) == -math.inf
     with pytest.raises(ValueError, match="the root of the tree is 'S'; expected 'TOP'"):
         parser.log_prob(Tree.parse("(S (NP (N a)))"))
+
+
+def test_rounding_never_makes_a_tree_more_than_certain() -> None:
+    labels, lengths = LabelSet(["(S)", "(NP)"]), list(range(2, 40))
+    scores = random_scores(lengths, labels=2, scale=30.0)  # a sentence has one tree, with many derivations
+    distribution = BracketDistribution.of(scores)
+    trees = [Tree("TOP", tuple(leaves_of(length))) for length in lengths]
+    log_probs = tree_log_probs(scores, distribution, trees, labels)
+    assert log_probs == pytest.approx(np.zeros(len(trees)), abs=1e-4) and (log_probs <= 0).all()
