@@ -125,6 +125,7 @@ def test_a_run_is_packed_without_a_text_and_with_the_files_of_its_recipe(
     card = ModelCard.load(Path("small"))
     assert [treebank.name for treebank in card.data] == [tmp_path.name]
     assert [(score.name, score.sentences) for score in card.scores] == [(f"{tmp_path.name}, dev", 50)]
+    assert card.scores[0].tagging is None and "| gold tags |" in Path("small", "README.md").read_text()
     for arguments in (["models", "small"], ["models", "small", "--labels"]):
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
@@ -168,7 +169,7 @@ def test_models_command_without_models(
 def test_renewing_a_card_measures_the_model_again(packed: Path, data: Path, tmp_path: Path) -> None:
     model = Path(shutil.copytree(packed, tmp_path / "model"))
     card = ModelCard.load(packed)
-    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),), data=())  # data are those of the recipe
+    wrong = replace(card, scores=(replace(card.scores[0], f1=1.0),), data=())  # the recipe names the data
     save_card(wrong, model)
     renewed = renew_card(model, replace(PURPOSE, uses="Play again."), {"toy": TREEBANK}, data=data, device="cpu")
     assert renewed.speed is not None and card.speed is not None and renewed.speed.parser == card.speed.parser
