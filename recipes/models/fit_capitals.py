@@ -3,9 +3,10 @@
     python recipes/models/fit_capitals.py MODEL OUT TREES... [--limit 600]
 
 MODEL and OUT are folders of models; they may be the same. OUT has the setting `model.tag_capitals`: to the scores of a
-word's tags, the model adds the scores of its class (treecrf.network.data.capitals). Only these scores are fitted, by
-logistic regression; all other weights stay as they are. The trees should not be training trees, whose tags the model
-knows without capitals. The accuracy of the tags is printed before and after, by cross-validation with five folds.
+word's tags, the model adds the scores of its class (`treecrf.network.data.numericalize`). Only these scores are
+fitted, by logistic regression; all other weights stay as they are. The trees should not be training trees, whose tags
+the model knows without capitals. The accuracy of the tags is printed before and after, by cross-validation with five
+folds.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from treecrf.network.data.capitals import CAPITAL_CLASSES
+from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.parser import Parser
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.trees.tree import Tree

@@ -9,8 +9,8 @@ from small import small_recipe, whole_and_resumed
 from treecrf import Parser
 from treecrf.training.checkpoint import STATE, read_safetensors
 from treecrf.training.config import TrainConfig
-from treecrf.training.ema import EMA
 from treecrf.training.loop import fit
+from treecrf.training.optimizer import EMA
 
 
 def test_each_update_decays_the_average() -> None:

@@ -11,14 +11,13 @@ from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.parser.compiled_parts import missing_parts
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
+from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import LabelGrammar
-from treecrf.parser.decoding.tree_builder import TreeBuilder
 from treecrf.parser.inputs import DEFAULT_BATCHING, MAX_WORDS, BatchingConfig, SentenceReader
-from treecrf.parser.loading import Scorer, require_torch
+from treecrf.parser.loading import Scorer, missing_parts, require_torch
 from treecrf.parser.models.model_folder import manifest_digest
 from treecrf.parser.pipeline import BatchScorer
 from treecrf.parser.storage import ParserConfig, ParserState, load_parser_state

@@ -1,26 +1,63 @@
-"""The program that computes a saved parser's scores: the CPU runtime, or the network of PyTorch."""
+"""The program that computes a saved parser's scores: the CPU runtime, or the network of PyTorch.
+
+Loading warns if compiled parts of treecrf are missing.
+"""
 
 import ctypes
 import sys
+import warnings
 from collections.abc import Callable
+from functools import cache
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
+import treecrf
+from treecrf.chart import cpu_backend
 from treecrf.network.data.batch import Batch
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.scores import Scores
+from treecrf.network.runtime import int8
 from treecrf.network.runtime.int8 import is_fast, why_unsupported
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.network.runtime.weights import Weights
-from treecrf.parser.compiled_parts import warn_about_missing_parts
+from treecrf.parser.decoding import label_grammar
 from treecrf.parser.storage import ParserState
+from treecrf.trees.treebank import bracket_writer
 
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["float32", "int8"]
 
+_SEARCH = Path(treecrf.__file__).parent / "trees" / "search"  # not imported: parsing does not need it
+
+
+def missing_parts() -> list[str]:
+    """The packages whose compiled part is missing, because treecrf was installed without a C compiler."""
+    is_present = {
+        "chart": cpu_backend.available,
+        "decoding": label_grammar.available,
+        "runtime": int8.is_compiled,
+        "search": PathFinder.find_spec("_matcher", [str(_SEARCH)]) is not None,
+        "treebank": bracket_writer.available,
+    }
+    return [name for name in is_present if not is_present[name]]
+
+
+@cache
+def warn_about_missing_parts() -> None:
+    """Warns once in a process if compiled parts are missing."""
+    if parts := missing_parts():
+        warnings.warn(
+            f"parsing is slow: treecrf was installed without its compiled parts ({', '.join(parts)}); install a C "
+            "compiler, then treecrf again",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+Precision = Literal["float32", "int8"]
 _GPU_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 _ROCM_DEVICE = Path("/dev/kfd")
 

@@ -12,8 +12,7 @@ from treecrf.network.nn.skip_init import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config
 from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.storage import ENCODER, ParserState
-from treecrf.parser.weight_file import check_shapes
+from treecrf.parser.storage import ENCODER, ParserState, check_shapes
 
 if TYPE_CHECKING:
     from treecrf.parser.parser import Parser

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 from treecrf.config import SettingError, differences, read_config
 from treecrf.files import DamagedFileError, file_digest, write_file
 from treecrf.training.config import Recipe
-from treecrf.training.ema import EMA
-from treecrf.training.optimizer import load_optimizer_tensors, optimizer_tensors
+from treecrf.training.optimizer import EMA, load_optimizer_tensors, optimizer_tensors
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.evalb.rules import NAMED
 

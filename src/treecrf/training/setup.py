@@ -22,8 +22,7 @@ from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.distillation import compute_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
-from treecrf.training.ema import EMA
-from treecrf.training.optimizer import build_optimizer
+from treecrf.training.optimizer import EMA, build_optimizer
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees

@@ -10,7 +10,7 @@ import treecrf.network.data.numericalize
 from network.data.letters import letters
 from toygrammar import toy_trees
 from treecrf.network.data.batch import BOS, EOS, PAD, UNK
-from treecrf.network.data.numericalize import Numericalizer
+from treecrf.network.data.numericalize import CAPITAL_CLASSES, Numericalizer, classes_in_context, word_class
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import IGNORED
 from treecrf.trees.tree import Tree
@@ -170,3 +170,36 @@ def test_the_input_length_of_a_sentence_counts_words_or_pieces():
     sentences = [["ab", "c", "??"], ["d"], ["efg", "h"]]
     assert Numericalizer(VOCABULARY).input_lengths(sentences) == [3, 1, 2]
     assert Numericalizer(VOCABULARY, subwords=letters()).input_lengths(sentences) == [4, 1, 4]
+
+
+def test_words_are_classified_by_their_capitals_unless_a_sentence_has_none_or_nothing_else():
+    batch_sentences = ["“ The Tree in the US is an iPod .", "A I", "in the tree", "42 Trees", "THE U.S. TREE !"]
+    batch = Numericalizer(VOCABULARY, capitals=True).collate([sentence.split() for sentence in batch_sentences])
+    assert batch.capitals.tolist() == [
+        [0, 7, 2, 1, 1, 3, 1, 1, 5, 0],
+        [0] * 10,
+        [0] * 10,
+        [0, 7, *[0] * 8],
+        [0] * 10,
+    ]
+    assert Numericalizer(VOCABULARY).collate([["Tree"]]).capitals is None
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["42", "tree", "Tree", "NP", "I", "iPod"]), min_size=1, max_size=5), max_size=3)
+)
+def test_the_first_cased_word_has_a_class_of_its_own(sentences):
+    for sentence in sentences:
+        alone = [word_class(word) for word in sentence]
+        (classes,) = classes_in_context(np.array([alone])).tolist()
+        has_capitals = any(number > 1 for number in alone)
+        if not has_capitals or not any(number in (1, 2, 5) for number in alone):
+            assert not any(classes)
+            continue
+        first = next(place for place, number in enumerate(alone) if number)
+        assert classes[first] == alone[first] + 5 < CAPITAL_CLASSES
+        assert classes[:first] + classes[first + 1 :] == alone[:first] + alone[first + 1 :]
+
+
+def test_words_with_capitals_inside_are_mixed():
+    assert [word_class(word) for word in ("McCoy", "eBay", "U.S.", "A.", "I'm", "É")] == [5, 5, 3, 3, 2, 4]

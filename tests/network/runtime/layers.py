@@ -4,8 +4,7 @@ import numpy as np
 
 from network.berts import small_bert
 from treecrf.network.data.batch import Sizes
-from treecrf.network.data.model_config import ModelConfig
-from treecrf.network.data.weight_shapes import weight_shapes
+from treecrf.network.data.model_config import ModelConfig, weight_shapes
 from treecrf.network.runtime.weights import Matrix, Weights
 
 BERT = small_bert(150, 64, layers=3, heads=2, inner=128, positions=80)

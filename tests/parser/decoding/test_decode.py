@@ -6,9 +6,14 @@ import torch
 
 from parser.decoding.decoded import parts, utility
 from parser.decoding.random_scores import LABELS, LOSSES, random_scores, select_sentence
+from small import random_parser
+from toygrammar import toy_trees
 from treecrf.chart import naive
+from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Constraints
+from treecrf.text import tokenize
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
@@ -36,3 +41,62 @@ def test_mbr_and_the_best_tree_are_the_best_of_all_trees():
         assert [list(span) for span in zip(decoded.starts, decoded.ends, strict=True)] == expected
         cells = decoded.starts * 7 + decoded.ends
         assert decoded.labels.tolist() == scores.labels_at(cells).argmax(-1).tolist()
+
+
+TREES = toy_trees(40, seed=3)
+
+
+SENTENCES = [tree.words for tree in TREES]
+
+
+@pytest.fixture(scope="module")
+def parser() -> Parser:
+    return random_parser(TREES)
+
+
+def test_given_tags_appear_in_the_tree(parser: Parser) -> None:
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in parser.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_a_tag_head_tags_and_given_tags_come_first() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    trees = list(tagger.parse_many(SENTENCES))
+    assert {tag for tree in trees for tag in tree.tags} <= set(tagger.vocabulary.tags)
+    assert len({tag for tree in trees for tag in tree.tags}) > 1
+    tags = [tree.tags for tree in TREES]
+    assert [tree.tags for tree in tagger.parse_many(SENTENCES, tags=tags)] == tags
+
+
+def test_words_and_sentences_without_a_tag_get_the_predicted_one() -> None:
+    tagger = random_parser(TREES, tag_head=True)
+    words = SENTENCES[0]
+    predicted = tagger.parse(words).tags
+    some, none = tagger.parse_many([words, words], tags=[["X", *[None] * (len(words) - 1)], None])
+    assert some.tags == ["X", *predicted[1:]]
+    assert none.tags == predicted
+    assert random_parser(TREES).parse(["a", "cat"], tags=[None, "NN"]).tags == ["_", "NN"]
+
+
+@pytest.mark.parametrize("model", [{}, {"tag_head": True}, {"loss": "one-stage-margin"}])
+def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
+    parser = random_parser(TREES, **model)
+    parser.root = "(ROOT"
+    sentences = [*SENTENCES, ["("], ["\x85", "a b", "\ud800"], *map(tokenize, ["(Ada) sang.", "Well."])]
+    trees = list(map(str, parser.parse_many(sentences)))
+    assert list(parser.brackets_many(sentences, batch_words=50, window=7)) == trees
+    shown = [line.replace(r"\u{28}", "-LRB-").replace(r"\u{29}", "-RRB-") for line in trees]
+    assert list(parser.brackets_many(sentences, exact=False)) == shown
+    windows = [sentences[:9], [], sentences[9:], []]
+    keys = ["a", None, 3, "a"]
+    keyed = list(parser.brackets_by_key(zip(keys, windows, strict=True)))
+    assert keyed == list(zip(keys, [trees[:9], [], trees[9:], []], strict=True))
+
+
+def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
+    tags = [[None, *tree.tags[1:]] for tree in TREES]
+    constraints = [Constraints(require=[(1, 3)]) if len(tree.words) > 3 else None for tree in TREES]
+    options = {"tags": tags, "constraints": constraints}
+    expected = list(map(str, parser.parse_many(SENTENCES, **options)))
+    assert list(parser.brackets_many(SENTENCES, **options)) == expected
+    assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected

@@ -12,7 +12,7 @@ from toygrammar import toy_trees
 from training.export.toy_card import PURPOSE, TREEBANK
 from treecrf.cli import main
 from treecrf.config import read_config
-from treecrf.network.data.capitals import CAPITAL_CLASSES
+from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.parser import Parser, models
 from treecrf.parser.models.model_card import ModelCard, Purpose, read_treebanks
 from treecrf.parser.storage import load_parser_state, save_parser_state

@@ -8,7 +8,8 @@ import pytest
 
 from treecrf.trees.analysis import Analysis, Constituent
 from treecrf.trees.search import CHINESE
-from treecrf.trees.tables import COLUMNS, trees_to_frame
+from treecrf.trees.tables import COLUMNS, csv_text, trees_to_frame
+from treecrf.trees.tables.frame import arrow_schema, csv_to_parquet
 from treecrf.trees.tree import Tree
 
 TREE = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))))")
@@ -100,3 +101,23 @@ def test_unknown_libraries_and_kinds_are_errors():
         trees_to_frame([TREE], library="dask")
     with pytest.raises(ValueError, match="expected 'constituents' or 'sentences'"):
         trees_to_frame([TREE], kind="words")
+
+
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+ROW = ("d", None, 1, 2, 0, 3, "NP", 1, "cat", 0, 7, 'the "big"\ncat', 0.5, None)
+
+
+def test_parquet_keeps_types_missing_values_and_line_breaks(tmp_path):
+    (tmp_path / "rows.csv").write_text(csv_text([COLUMNS["constituents"], ROW]) + "\n")
+    csv_to_parquet(tmp_path / "rows.csv", tmp_path / "rows.parquet", "constituents")
+    table = parquet.read_table(tmp_path / "rows.parquet")
+    assert table.schema.equals(arrow_schema("constituents"))
+    assert tuple(table.to_pylist()[0].values()) == ROW
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"a table needs pyarrow: pip install 'treecrf\[tables\]'"):
+        arrow_schema("sentences")

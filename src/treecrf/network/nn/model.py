@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.network.data.batch import SPECIAL, Batch, Sizes
-from treecrf.network.data.capitals import CAPITAL_CLASSES
 from treecrf.network.data.model_config import ModelConfig
+from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.network.data.scores import Scores
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.distillation import SoftTargets

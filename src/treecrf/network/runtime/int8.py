@@ -14,16 +14,17 @@ import numpy as np
 
 from treecrf.arrays import AnyArray, Floats, Ints
 from treecrf.network.data.model_config import BertConfig
-from treecrf.network.runtime.packed_weights import (
+from treecrf.network.runtime.weights import (
     LANES,
     TILE_COLUMNS,
+    Matrix,
+    Weights,
     address_of,
     pack,
     rounded_to_bytes,
     split_classes,
     tile_gates,
 )
-from treecrf.network.runtime.weights import Matrix, Weights
 from treecrf.threads import num_threads, run_on_threads
 
 try:

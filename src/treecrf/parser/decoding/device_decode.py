@@ -17,9 +17,8 @@ from treecrf.chart.torch_backend import span_mask
 from treecrf.network.data.scores import require_finite
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
-from treecrf.parser.decoding.candidates import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD
 from treecrf.parser.decoding.decode import FORCED, TIE_BREAK
-from treecrf.parser.decoding.expected_f1 import ExpectedF1
+from treecrf.parser.decoding.expected_f1 import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD, ExpectedF1
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from network.berts import small_bert
-from treecrf.network.data.weight_shapes import weight_shapes
+from treecrf.network.data.model_config import weight_shapes
 from treecrf.network.nn import ModelConfig, Sizes, SpanModel
 from treecrf.network.nn.bert import Bert
 
