@@ -1,6 +1,6 @@
 import pytest
 
-from treecrf.text import english_sentences, sentences
+from treecrf.text import english, sentences
 
 
 def surfaces(text: str) -> str:
@@ -47,7 +47,7 @@ def test_line_breaks_are_read_once(monkeypatch):
     text = "One. Two.\n" + "\n" * 450_000 + "Three."
     assert surfaces(text) == "One . | Two . | Three ."
     calls: list[int] = []
-    end_after = english_sentences._end_after
-    monkeypatch.setattr(english_sentences, "_end_after", lambda *args: calls.append(1) or end_after(*args))
+    end_after = english._end_after
+    monkeypatch.setattr(english, "_end_after", lambda *args: calls.append(1) or end_after(*args))
     list(sentences(text))
     assert len(calls) < 10

@@ -174,7 +174,7 @@ def test_an_unknown_language_is_an_error_at_the_call():
         sentences("text", language="xx")
 
 
-# F1 of sentence boundaries and tokens before the rules of `english_sentences`, in percent
+# F1 of sentence boundaries and tokens before the rules of `english`, in percent
 _EARLIER_SCORES = {"masc": (90.92, 99.88), "ptb_sample": (99.63, 99.98), "mctb": (93.19, 98.96), "gum": (96.85, 99.93)}
 
 

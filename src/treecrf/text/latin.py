@@ -1,6 +1,6 @@
 """Sentences and tokens of languages in Latin script, by the rules and word lists in `words/`.
 
-English has rules of its own, in `english.py` and `english_sentences.py`.
+English has rules of its own, in `english.py`.
 """
 
 import re
@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from treecrf.text.clitics import WordTokens, split_indonesian, split_portuguese
-from treecrf.text.english import UNSPLIT, Piece
-from treecrf.text.english_sentences import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, skip
+from treecrf.text.english import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, UNSPLIT, Piece, skip
 from treecrf.text.normalization import remove_invisible
 from treecrf.text.word_lists import read_words, word_sets
 from treecrf.trees.treebank.escapes import PENN_ESCAPES
