@@ -7,11 +7,7 @@ import pytest
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "treecrf"
 WITHOUT_TESTS = {"arrays.py"}  # names of types
-MODULES = sorted(
-    path.relative_to(SOURCE)
-    for path in SOURCE.rglob("*.py")
-    if not path.stem.startswith("__") and "page" not in path.parts
-)
+MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if not path.stem.startswith("__"))
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.as_posix() not in WITHOUT_TESTS], ids=str)
