@@ -24,7 +24,7 @@ class Comparison(NamedTuple):
     f1: float
     other_f1: float
     difference: float
-    interval: Interval  # of the difference
+    interval: Interval  # interval of the difference
     p_value: float  # two-sided
 
 
