@@ -27,10 +27,10 @@ def text(score: Score, intervals: Mapping[str, Interval], comparison: Comparison
 def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None) -> Iterator[str]:
     unlabeled = score.all.unlabeled
     yield "\n-- Unlabeled --"
-    yield f"Unlabeled Recall         = {unlabeled.recall:6.2f}"
-    yield f"Unlabeled Precision      = {unlabeled.precision:6.2f}"
-    yield f"Unlabeled FMeasure       = {unlabeled.f1:6.2f}"
-    yield f"Unlabeled complete match = {score.all.unlabeled_complete_match:6.2f}"
+    yield f"Unlabeled Recall          = {unlabeled.recall:6.2f}"
+    yield f"Unlabeled Precision       = {unlabeled.precision:6.2f}"
+    yield f"Unlabeled FMeasure        = {unlabeled.f1:6.2f}"
+    yield f"Unlabeled complete match  = {score.all.unlabeled_complete_match:6.2f}"
     if intervals:
         yield "\n-- 95% intervals --"
         for name, (low, high) in intervals.items():
