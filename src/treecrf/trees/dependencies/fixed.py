@@ -1,6 +1,6 @@
 """Fixed expressions: several words that act as one function word or adverb, such as "because of"."""
 
-from treecrf.trees.dependencies.lexicon import FIXED
+from treecrf.trees.dependencies.lexicon import FIXED, FIXED_INSIDE
 from treecrf.trees.dependencies.units import Unit
 
 _LONGEST = max(map(len, FIXED))
@@ -55,15 +55,7 @@ def _is_fixed(words: list[Unit], tag: str, next_leaf: list[Unit]) -> bool:
         return parent.label == "ADVP" or words[0].label == "RB"
     if texts == ("at", "least"):
         return parent.label != "QP" and not (next_leaf and next_leaf[0].label == "CD")
-    if tag == "CC":
-        return parent.label in ("CONJP", "CC")
-    if texts in (("as", "well"), ("of", "course")):
-        return True
-    if texts == ("rather", "than"):
-        return parent.label in ("CONJP", "PP", "SBAR")
-    if texts in (("so", "that"), ("in", "order"), ("in", "case"), ("as", "if"), ("as", "though"), ("so", "as")):
-        return parent.label in ("SBAR", "PP", "WHADVP", "ADVP")
-    return True
+    return texts not in FIXED_INSIDE or parent.label in FIXED_INSIDE[texts].split()
 
 
 def _follows(leaf: Unit, parent: Unit) -> bool:

@@ -6,24 +6,14 @@ conjunct or of its last word, so that the rules for heads treat it like that con
 
 from itertools import groupby, pairwise
 
-from treecrf.trees.dependencies.lexicon import COMMENT_VERBS
-from treecrf.trees.dependencies.units import NOUN_TAGS, VERB_TAGS, Unit, in_postorder
+from treecrf.trees.dependencies.lexicon import CLASSES, COMMENT_VERBS
+from treecrf.trees.dependencies.units import Unit, in_postorder
 
 NOMINALS = frozenset(("NP", "NX", "NML", "NAC", "WHNP"))
 CONJUNCTIONS = frozenset(("CC", "CONJP"))
 _POSTMODIFIERS = frozenset(("PP", "SBAR", "S", "VP", "RRC", "PRN", "WHPP"))
 _MODIFIERS = frozenset(("ADVP", "RB", "INTJ", "PRN", "UH", "RBR"))
 _FILLERS = frozenset(("INTJ", "UH"))
-_CLASSES = {
-    **dict.fromkeys((*NOUN_TAGS, "NP", "PRP", "$", "FW", "WHNP"), "noun"),
-    **dict.fromkeys(("JJ", "JJR", "JJS", "ADJP", "VBN", "VBG", "WHADJP"), "adjective"),
-    **dict.fromkeys(("CD", "QP"), "number"),
-    **dict.fromkeys(("DT", "PRP$", "PDT"), "determiner"),
-    **dict.fromkeys(("S", "SINV", "SQ", "SBARQ"), "clause"),
-    **dict.fromkeys((*(VERB_TAGS - {"VBN", "VBG"}), "MD", "VP"), "verb"),
-    **dict.fromkeys(("IN", "TO", "RP"), "preposition"),
-    **dict.fromkeys(("PP", "ADVP", "WHPP", "WHADVP"), "adverbial"),
-}
 
 Coordination = tuple[list[Unit], list[Unit]]  # children, and the conjuncts if all of them are one coordination
 
@@ -150,7 +140,7 @@ def _joins_modifiers(children: list[Unit], left: Unit, right: Unit, last: int) -
     """Whether the conjunction of a flat noun phrase joins modifiers: (old and new) houses."""
     following = [child for child in children[last + 1 :] if not child.is_punctuation]
     following = following[: next((i for i, child in enumerate(following) if child.label in _POSTMODIFIERS), None)]
-    classes = _CLASSES.get(left.label), _CLASSES.get(right.label)
+    classes = CLASSES.get(left.label), CLASSES.get(right.label)
     if classes == ("number", "number"):
         return True
     if len(following) < 2:
@@ -185,7 +175,7 @@ def _group_segments(children: list[Unit], label: str) -> Coordination:
 def _ends_segment(child: Unit, segment: list[Unit]) -> bool:
     """Whether a child is a conjunction, or a comma after a noun or a verb."""
     if child.is_punctuation:
-        return child.label == "," and segment != [] and _CLASSES.get(segment[-1].label) in ("noun", "verb")
+        return child.label == "," and segment != [] and CLASSES.get(segment[-1].label) in ("noun", "verb")
     return child.label in CONJUNCTIONS
 
 
@@ -243,7 +233,7 @@ def _is_modifier(children: list[Unit], index: int, conjunct: Unit) -> bool:
 def _are_similar(first: Unit, second: Unit) -> bool:
     if first.is_punctuation or second.is_punctuation:
         return False
-    classes = _CLASSES.get(first.label), _CLASSES.get(second.label)
+    classes = CLASSES.get(first.label), CLASSES.get(second.label)
     return first.label == second.label or (classes[0] is not None and classes[0] == classes[1])
 
 

@@ -8,55 +8,13 @@ from treecrf.trees.dependencies.lexicon import (
     GET,
     LINKING_VERBS,
     MONTHS,
+    RELATIONS,
     SUBORDINATORS_OF_COMPLEMENTS,
     VERBS_OF_TELLING,
     VERBS_OF_TIME,
 )
 from treecrf.trees.dependencies.nominals import is_possessive, is_temporal
 from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
-
-_ANYWHERE = {
-    **dict.fromkeys(("INTJ", "UH"), "discourse"),
-    **dict.fromkeys(("PRT", "RP"), "compound:prt"),
-    **dict.fromkeys(("LST", "LS"), "discourse"),
-    "EDITED": "reparandum",
-    "POS": "case",
-    "EX": "expl",
-    "GW": "goeswith",
-}
-_IN_NOMINALS = {
-    **dict.fromkeys(("DT", "WDT", "WP"), "det"),
-    "PDT": "det:predet",
-    **dict.fromkeys(("PRP$", "WP$"), "nmod:poss"),
-    **dict.fromkeys(("JJ", "JJR", "JJS", "ADJP", "VBN", "VBG", "VBD", "UCP", "WHADJP", "VB", "VBP", "VBZ"), "amod"),
-    **dict.fromkeys(("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP"), "advmod"),
-    **dict.fromkeys(("FRAG", "SINV", "SQ", "SBARQ"), "parataxis"),
-    **dict.fromkeys(("IN", "TO"), "case"),
-    **dict.fromkeys(("VP", "RRC"), "acl"),
-    "FW": "compound",
-    "AFX": "compound",
-    "PRP": "det",
-}
-_IN_PREPOSITIONAL_PHRASES = {
-    **dict.fromkeys(("CC", "CONJP"), "cc"),
-    **dict.fromkeys(("INTJ", "UH"), "discourse"),
-    **dict.fromkeys(("RB", "ADVP", "RBR", "WRB"), "advmod"),
-    **dict.fromkeys(("NP", "QP", "CD"), "obl:unmarked"),
-    **dict.fromkeys(("PRN", "FRAG"), "parataxis"),
-    **dict.fromkeys(("ADJP", "SBAR", "S"), "dep"),
-}
-_IN_MODIFIERS = {
-    **dict.fromkeys(("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP", "JJR", "DT"), "advmod"),
-    **dict.fromkeys(("IN", "TO"), "case"),
-    **{"PRN": "parataxis", "JJ": "amod", "SYM": "punct", "$": "compound"},
-}
-_VERB_COMPLEMENTS = {
-    **dict.fromkeys(("RB", "RBR", "RBS", "ADVP", "WRB", "WHADVP"), "advmod"),
-    **dict.fromkeys(("FRAG", "PRN", "X"), "parataxis"),
-    **dict.fromkeys(("SQ", "SBARQ", "SINV"), "ccomp"),
-    **dict.fromkeys(("JJ", "JJR", "JJS", "UCP", "WHADJP"), "xcomp"),
-    "IN": "mark",
-}
 
 
 def is_clausal(phrase: Unit) -> bool:
@@ -85,8 +43,8 @@ def relation(parent: Unit, head: Unit, item: Unit) -> str:
     if label in ("CC", "CONJP"):
         is_first = item.head < head.head and item.text in ("both", "either", "neither")
         return "cc:preconj" if is_first else "cc"
-    if label in _ANYWHERE:
-        return _ANYWHERE[label]
+    if label in RELATIONS["anywhere"]:
+        return RELATIONS["anywhere"][label]
     if parent.label in NOMINALS or parent.label in NOUN_TAGS:
         return _nominal_relation(head, item)
     if parent.label in ("ADJP", "ADVP", "QP", "WHADJP", "WHADVP", "JJ", "RB", "CD"):
@@ -96,8 +54,8 @@ def relation(parent: Unit, head: Unit, item: Unit) -> str:
 
 def _nominal_relation(head: Unit, item: Unit) -> str:
     label, is_after = item.label, item.head > head.head
-    if label in _IN_NOMINALS:
-        return _IN_NOMINALS[label]
+    if label in RELATIONS["nominals"]:
+        return RELATIONS["nominals"][label]
     if label in ("CD", "QP"):
         return _number_relation(head, item) if is_after else "nummod"
     if label in NOMINALS or label in NOUN_TAGS or label == "$":
@@ -140,8 +98,8 @@ def _parenthetical_relation(item: Unit) -> str:
 
 
 def _prepositional_relation(head: Unit, item: Unit) -> str:
-    if item.label in _IN_PREPOSITIONAL_PHRASES:
-        return _IN_PREPOSITIONAL_PHRASES[item.label]
+    if item.label in RELATIONS["prepositional_phrases"]:
+        return RELATIONS["prepositional_phrases"][item.label]
     if item.label == "PP":
         return "obl" if head.label in VERBS else "nmod"
     return "mark" if head.label in CLAUSES or head.label == "VP" or is_clausal(head) else "case"
@@ -159,7 +117,7 @@ def _modifier_relation(parent: Unit, head: Unit, item: Unit) -> str:
         return "compound" if parent.label == "QP" or head.label == "CD" else "nummod"
     if label in ("NP", "NN", "NNS", "NNP", "NX") and parent.label in ("ADVP", "ADJP", "WHADVP"):
         return "obj" if item.head > head.head else "obl:unmarked" if label == "NP" else "compound"
-    return _IN_MODIFIERS.get(label, "dep")
+    return RELATIONS["modifiers"].get(label, "dep")
 
 
 def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
@@ -179,7 +137,7 @@ def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
         return _inner_clause_relation(parent, head, item)
     if label in ("ADJP", "VP"):
         return "xcomp" if parent.label == "VP" and not is_before else "advcl"
-    return _VERB_COMPLEMENTS.get(label, "dep")
+    return RELATIONS["clauses"].get(label, "dep")
 
 
 def _subordinate_relation(parent: Unit, head: Unit, item: Unit) -> str:

@@ -1,28 +1,7 @@
 """Universal part-of-speech tags from Penn Treebank tags and relations."""
 
-_UPOS = {
-    **dict.fromkeys(("NN", "NNS"), "NOUN"),
-    **dict.fromkeys(("NNP", "NNPS", "ADD"), "PROPN"),
-    **dict.fromkeys(("JJ", "JJR", "JJS"), "ADJ"),
-    **dict.fromkeys(("RB", "RBR", "RBS", "WRB"), "ADV"),
-    **dict.fromkeys(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"), "VERB"),
-    **dict.fromkeys(("PRP", "PRP$", "WP", "WP$", "EX"), "PRON"),
-    **dict.fromkeys(("SYM", "$", "#"), "SYM"),
-    **dict.fromkeys(("FW", "LS", "GW", "AFX"), "X"),
-    **dict.fromkeys((",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP"), "PUNCT"),
-    **dict.fromkeys(("-LSB-", "-RSB-", "-LCB-", "-RCB-"), "PUNCT"),
-    "CC": "CCONJ",
-    "CD": "NUM",
-    "DT": "DET",
-    "IN": "ADP",
-    "MD": "AUX",
-    "PDT": "DET",
-    "POS": "PART",
-    "RP": "ADP",
-    "TO": "PART",
-    "UH": "INTJ",
-    "WDT": "DET",
-}
+from treecrf.trees.dependencies.lexicon import UNIVERSAL_TAGS
+
 _NEGATIONS = frozenset(("not", "n't", "n’t", "nt"))
 
 
@@ -45,4 +24,4 @@ def universal_tag(word: str, tag: str, relation: str) -> str:
         return "PART"
     if text == "%":
         return "SYM"
-    return _UPOS.get(tag, "X")
+    return UNIVERSAL_TAGS.get(tag, "X")
