@@ -139,7 +139,7 @@ def _group(overrides: Iterable[str]) -> dict[str, list[str]]:
 def _build(kind: type[T], prefix: str, settings: Mapping[str, _Setting], path: str) -> T:
     values: dict[str, Any] = {}
     for field in dataclasses.fields(cast(Any, kind)):
-        hint = typing.get_type_hints(kind)[field.name]
+        hint = _not_none(typing.get_type_hints(kind)[field.name])
         name = prefix + field.name
         if dataclasses.is_dataclass(hint):
             values[field.name] = _build(cast(type, hint), f"{name}.", settings, path)
@@ -170,8 +170,6 @@ def _convert(name: str, setting: _Setting, hint: Any) -> Any:
 def _check(value: Any, hint: Any) -> Any:
     """Converts a TOML value to its type; a TypeError if it has another type."""
     origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return _check(value, _not_none(hint))
     if origin is Literal and value in inner:
         return value
     if origin is tuple and isinstance(value, list | str):
@@ -190,14 +188,14 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _not_none(hint: Any) -> Any:
+    if get_origin(hint) not in (Union, types.UnionType):
+        return hint
     (inner,) = (arg for arg in get_args(hint) if arg is not types.NoneType)
     return inner
 
 
 def _from_texts(texts: list[str], hint: Any) -> Any:
     """Converts the texts of one setting on the command line to a TOML value."""
-    if get_origin(hint) in (Union, types.UnionType):
-        hint = _not_none(hint)
     if get_origin(hint) is not tuple:
         return _from_text(texts[-1], hint)
     items: list[Any] = []
@@ -231,8 +229,6 @@ def _as_toml(text: str) -> Any:
 
 def _noun(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return _noun(_not_none(hint))
     if origin is Literal:
         return "one of " + ", ".join(repr(value) for value in inner)
     if origin is tuple and inner[-1] is ...:
@@ -243,8 +239,6 @@ def _noun(hint: Any) -> str:
 
 
 def _suggestion(value: Any, hint: Any) -> str:
-    if get_origin(hint) in (Union, types.UnionType):
-        hint = _not_none(hint)
     if get_origin(hint) is not Literal:
         return ""
     near = difflib.get_close_matches(str(value)[:100], [str(choice) for choice in get_args(hint)], n=1)
