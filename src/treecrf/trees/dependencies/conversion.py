@@ -116,12 +116,14 @@ def _attach_item(node: Unit, head: Unit, item: Unit, arcs: Arcs) -> None:
         arcs.attach(item.head, node.head, relation(node, head, _nominal_copy(item)))
         return
     is_between = item.label == "SYM" or (node.label in ("QP", "CD") and item.label in ("IN", "TO"))
-    if is_between or item.label == "EDITED" or _is_repeated(node, item):
-        _attach_to_next(node, head, item, arcs)
+    following = next(iter(node.items[node.items.index(item) + 1 :]), None)
+    if is_between or item.label == "EDITED" or (following and _is_repeated(item, following)):
+        is_joint = item.label in ("SYM", "IN", "TO")  # a word between two numbers
+        arcs.attach(item.head, (following or head).head, "case" if is_joint else "reparandum")
         return
-    following = _next_clause(node, head, item)
-    if following is not None:
-        arcs.attach(item.head, following.head, relation(node, following, item))
+    clause = _next_clause(node, head, item)
+    if clause is not None:
+        arcs.attach(item.head, clause.head, relation(node, clause, item))
         return
     if node.label == "CONJP" or item.label == "CONJP":
         _attach_conjunction(item, node.head, arcs)
@@ -142,23 +144,11 @@ def _next_clause(node: Unit, head: Unit, item: Unit) -> Unit | None:
     return next((other for other in node.items if other.label == "S" and other.head > item.head), None)
 
 
-def _attach_to_next(node: Unit, head: Unit, item: Unit, arcs: Arcs) -> None:
-    """Attaches a repaired word to its repair, and the word between two numbers to the second one."""
-    items = node.items
-    index = next(i for i, other in enumerate(items) if other is item)
-    target = items[index + 1] if index + 1 < len(items) else head
-    is_joint = item.label in ("SYM", "IN", "TO")
-    arcs.attach(item.head, target.head, "case" if is_joint else "reparandum")
-
-
-def _is_repeated(node: Unit, item: Unit) -> bool:
+def _is_repeated(item: Unit, following: Unit) -> bool:
     """Whether a speaker repeats the words of a noun phrase or function word at once: the guy - the guy left."""
-    items = node.items
-    index = next(i for i, other in enumerate(items) if other is item)
-    if item.label not in _REPEATED or index + 1 == len(items) or items[index + 1].label != item.label:
+    if item.label not in _REPEATED or following.label != item.label:
         return False
-    words, next_words = ([leaf.text for leaf in other.leaves()] for other in items[index : index + 2])
-    return words == next_words
+    return [leaf.text for leaf in item.leaves()] == [leaf.text for leaf in following.leaves()]
 
 
 def _attach_numbers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
@@ -174,7 +164,7 @@ def _attach_numbers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
 
 def _attach_inner_modifiers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
     """Attaches modifiers of a noun that itself modifies the head: (four step) approach, (sea level) rise."""
-    end = next(i for i, item in enumerate(items) if item is head)
+    end = items.index(head)
     nouns = [i for i in range(end + 1) if items[i].label in ("NN", "NNS")]
     for first, second in pairwise(nouns):
         if second < end and second == first + 1 and end == second + 1:
@@ -220,7 +210,7 @@ def _convert_coordination(node: Unit, arcs: Arcs) -> None:
     first = node.conjuncts[0]
     node.head, node.is_passive, node.subject = first.head, first.is_passive, first.subject
     items = node.items
-    positions = [i for i, item in enumerate(items) if any(item is conjunct for conjunct in node.conjuncts)]
+    positions = [i for i, item in enumerate(items) if item in node.conjuncts]
     for i, item in enumerate(items):
         if i in positions:
             arcs.attach(item.head, first.head, "conj")
