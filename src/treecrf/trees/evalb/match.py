@@ -1,7 +1,7 @@
 """Comparison of a gold tree and a predicted tree, step by step as EVALB does it."""
 
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from itertools import accumulate
 from operator import itemgetter
@@ -51,17 +51,6 @@ class PairResult:
 
 
 @dataclass(slots=True)
-class _FilteredTree:
-    """A tree without the words whose tags are deleted."""
-
-    tree: Brackets
-    tags: list[str]
-    words: list[str]
-    starts: list[int]
-    ends: list[int]
-
-
-@dataclass(slots=True)
 class _Quote:
     """A quotation mark, deleted or not."""
 
@@ -101,43 +90,51 @@ class Matcher:
         if not predicted.words:
             return PairResult(Status.SKIP, faults=faults)
         if len(gold.words) != len(predicted.words):
-            self._reinsert_quotes(gold, predicted)
+            self._reinsert_quotes(gold_tree, gold, predicted_tree, predicted)
         difference = self._difference(gold.words, predicted.words)
         if difference:
             return PairResult(Status.ERROR, faults=(*faults, difference))
         tags = _count_equal(gold.tags, predicted.tags, self._equal_labels)
-        return self._score(self._spans(gold), self._spans(predicted), len(gold.words), tags, faults)
+        spans, predicted_spans, words = self._spans(gold), self._spans(predicted), len(gold.words)
+        recalled, correct, unlabeled = self._match(spans, predicted_spans)
+        crossing = _count_crossing(spans, predicted_spans, words)
+        counts = BracketCounts(len(spans), len(predicted_spans), len(recalled), unlabeled, crossing, words, tags)
+        status = Status.ERROR if faults else Status.VALID
+        return PairResult(status, counts, faults, _labels(spans), _labels(predicted_spans), recalled, correct)
 
     def brackets(self, tree: Brackets) -> list[Span]:
         """The brackets of a tree that are not deleted, over the words that are not deleted."""
         return self._spans(self._filter(tree))
 
-    def _filter(self, tree: Brackets) -> _FilteredTree:
+    def _filter(self, tree: Brackets) -> Brackets:
+        """A copy of a tree without the words whose tags are deleted."""
         deleted = self._rules.delete_labels
         if deleted.isdisjoint(tree.tags):
-            return _FilteredTree(tree, tree.tags, tree.words, tree.starts, tree.ends)
+            return replace(tree)
         positions = [*accumulate((tag not in deleted for tag in tree.tags), initial=0), UNCLOSED]
-        return _FilteredTree(
+        return replace(
             tree,
-            [tag for tag in tree.tags if tag not in deleted],
-            [word for tag, word in zip(tree.tags, tree.words, strict=True) if tag not in deleted],
-            [positions[start] for start in tree.starts],
-            [positions[end] for end in tree.ends],  # UNCLOSED is -1, the index of the last position
+            tags=[tag for tag in tree.tags if tag not in deleted],
+            words=[word for tag, word in zip(tree.tags, tree.words, strict=True) if tag not in deleted],
+            starts=[positions[start] for start in tree.starts],
+            ends=[positions[end] for end in tree.ends],  # UNCLOSED is -1, the index of the last position
         )
 
-    def _reinsert_quotes(self, gold: _FilteredTree, predicted: _FilteredTree) -> None:
+    def _reinsert_quotes(
+        self, gold_tree: Brackets, gold: Brackets, predicted_tree: Brackets, predicted: Brackets
+    ) -> None:
         """Reinserts a deleted quotation mark if the other tree has it under a tag that is not deleted."""
         deleted = self._rules.delete_labels
-        gold_quotes, predicted_quotes = self._quotes(gold.tree), self._quotes(predicted.tree)
+        gold_quotes, predicted_quotes = self._quotes(gold_tree), self._quotes(predicted_tree)
         for j, predicted_quote in enumerate(predicted_quotes):
             position = predicted_quote.position  # fixed, while reinserted marks shift the positions in both lists
             for i, gold_quote in enumerate(gold_quotes):
                 if gold_quote.position != position or gold_quote.tag == predicted_quote.tag:
                     continue
                 if gold_quote.tag in deleted and predicted_quote.tag not in deleted:
-                    _reinsert(gold, gold_quotes[i:])
+                    _reinsert(gold, gold_tree, gold_quotes[i:])
                 elif predicted_quote.tag in deleted and gold_quote.tag not in deleted:
-                    _reinsert(predicted, predicted_quotes[j:])
+                    _reinsert(predicted, predicted_tree, predicted_quotes[j:])
 
     def _quotes(self, tree: Brackets) -> list[_Quote]:
         quotes = []
@@ -157,11 +154,11 @@ class Matcher:
                     return f"Words unmatch ({a}|{b})"
         return ""
 
-    def _spans(self, tree: _FilteredTree) -> list[Span]:
+    def _spans(self, tree: Brackets) -> list[Span]:
         """The brackets that are not deleted; their labels have no function tags and indices."""
         trimmed = self._trimmed
         spans = []
-        for label, start, end in zip(tree.tree.labels, tree.starts, tree.ends, strict=True):
+        for label, start, end in zip(tree.labels, tree.starts, tree.ends, strict=True):
             if start == end:
                 continue
             if label not in trimmed:
@@ -174,15 +171,6 @@ class Matcher:
     def _trim(self, label: str) -> str | None:
         label = label.partition("-")[0].partition("=")[0]
         return None if label in self._deleted else label
-
-    def _score(
-        self, gold: list[Span], predicted: list[Span], words: int, tags: int, faults: tuple[str, ...]
-    ) -> PairResult:
-        recalled, correct, unlabeled = self._match(gold, predicted)
-        crossing = _count_crossing(gold, predicted, words)
-        counts = BracketCounts(len(gold), len(predicted), len(recalled), unlabeled, crossing, words, tags)
-        status = Status.ERROR if faults else Status.VALID
-        return PairResult(status, counts, faults, _labels(gold), _labels(predicted), recalled, correct)
 
     def _match(self, gold: list[Span], predicted: list[Span]) -> tuple[list[str], list[str], int]:
         """The labels of matched brackets in the gold and in the predicted tree, and the number of unlabeled matches."""
@@ -222,13 +210,13 @@ def _both_ways(pairs: Set[tuple[str, str]]) -> set[tuple[str, str]]:
     return {(a, b) for pair in pairs for a, b in (pair, pair[::-1])}
 
 
-def _reinsert(tree: _FilteredTree, quotes: list[_Quote]) -> None:
-    """Reinserts the first of these quotation marks into its tree, and shifts the positions of all."""
+def _reinsert(tree: Brackets, full_tree: Brackets, quotes: list[_Quote]) -> None:
+    """Reinserts the first of these quotation marks of `full_tree` into `tree`, and shifts the positions of all."""
     quote = quotes[0]
     before, after = slice(quote.position), slice(quote.position, None)
     tree.tags = [*tree.tags[before], quote.tag, *tree.tags[after]]
     tree.words = [*tree.words[before], quote.word, *tree.words[after]]
-    starts, ends = tree.tree.starts, tree.tree.ends
+    starts, ends = full_tree.starts, full_tree.ends
     tree.starts = [new + (old > quote.index) for new, old in zip(tree.starts, starts, strict=True)]
     tree.ends = [new + (old > quote.index or old == UNCLOSED) for new, old in zip(tree.ends, ends, strict=True)]
     for shifted in quotes:

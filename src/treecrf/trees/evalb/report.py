@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treecrf.trees.evalb.summary import SentenceScore, Summary
+from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
 
 if TYPE_CHECKING:
     from treecrf.trees.evalb.score import Score
@@ -38,12 +38,11 @@ def evalb_report(score: Score) -> str:
 
 def _row(sentence: SentenceScore) -> str:
     counts = sentence.counts
-    recall = 100.0 * counts.matched / counts.gold if counts.gold else 0.0
-    precision = 100.0 * counts.matched / counts.predicted if counts.predicted else 0.0
+    brackets = Accuracy(counts.gold, counts.predicted, counts.matched, counts.matched)
     tagging = 100.0 * counts.tags / counts.words if counts.words else 0.0
     return (
-        f"{sentence.number:4}  {sentence.length:3}    {sentence.status:d}  {recall:6.2f} {precision:6.2f}   "
-        f"{counts.matched:3}    {counts.gold:3}  {counts.predicted:3}    {counts.crossing:3}   "
+        f"{sentence.number:4}  {sentence.length:3}    {sentence.status:d}  "
+        f"{brackets.recall:6.2f} {brackets.precision:6.2f}   {counts.matched:3}    {counts.gold:3}  {counts.predicted:3}    {counts.crossing:3}   "
         f"{counts.words:4}  {counts.tags:4}   {tagging:6.2f}\n"
     )
 

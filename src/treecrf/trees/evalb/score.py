@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from treecrf.trees.evalb import report
 from treecrf.trees.evalb.brackets import UNREADABLE, Brackets, read_brackets, tree_brackets
-from treecrf.trees.evalb.match import Matcher, PairResult, Status
+from treecrf.trees.evalb.match import Matcher, Status
 from treecrf.trees.evalb.rules import COLLINS, Rules
 from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary, summarize
 from treecrf.trees.tree import Tree
@@ -125,7 +125,7 @@ def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Ru
     matcher = Matcher(rules)
     sentences: list[SentenceScore] = []
     messages: list[Message] = []
-    labels = _LabelCounts()
+    label_counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
     for number, (gold_tree, predicted_tree) in enumerate(zip_longest(gold, predicted), 1):
         if gold_tree is None or predicted_tree is None:
             messages += [Message(number, text) for text in _surplus_messages(gold_tree)]
@@ -136,27 +136,15 @@ def _evaluate(gold: Iterable[Brackets], predicted: Iterable[Brackets], rules: Ru
         sentences.append(SentenceScore(number, matcher.length(gold_tree), match.status, match.counts))
         messages += [Message(number, text) for text in match.faults]
         if match.status == Status.VALID:
-            labels.add(match)
-    return Score(rules, tuple(sentences), labels.accuracies(), tuple(messages))
+            lists = match.gold, match.predicted, match.recalled, match.correct
+            for counter, labels in zip(label_counts, lists, strict=True):
+                counter.update(labels)
+    names = sorted(label_counts[0] | label_counts[1])
+    accuracies = {name: Accuracy(*(counter[name] for counter in label_counts)) for name in names}
+    return Score(rules, tuple(sentences), accuracies, tuple(messages))
 
 
 def _surplus_messages(gold: Brackets | None) -> list[str]:
     if gold is None:
         return ["Number of lines unmatch (too many lines in test file)"]
     return [*gold.faults, "Number of lines unmatch (too many lines in gold file)"]
-
-
-class _LabelCounts:
-    """Bracket counts by label."""
-
-    def __init__(self) -> None:
-        self._counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
-
-    def add(self, match: PairResult) -> None:
-        lists = match.gold, match.predicted, match.recalled, match.correct
-        for counter, labels in zip(self._counts, lists, strict=True):
-            counter.update(labels)
-
-    def accuracies(self) -> dict[str, Accuracy]:
-        gold, predicted, *_ = self._counts
-        return {label: Accuracy(*(counter[label] for counter in self._counts)) for label in sorted(gold | predicted)}

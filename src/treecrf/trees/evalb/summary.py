@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treecrf.trees.evalb.match import BracketCounts, Status
 
@@ -16,6 +16,18 @@ class SentenceScore(NamedTuple):
     counts: BracketCounts
 
 
+class _Percentage:
+    """An attribute of counts: one count in percent of another one; 0 if the other one is 0."""
+
+    def __init__(self, part: str, whole: str) -> None:
+        self._part = part
+        self._whole = whole
+
+    def __get__(self, counts: Any, _kind: type) -> float:
+        part, whole = getattr(counts, self._part), getattr(counts, self._whole)
+        return 100.0 * part / whole if whole else 0.0  # the last printed digit depends on this order of operations
+
+
 @dataclass(frozen=True, slots=True)
 class Accuracy:
     """Recall, precision and F1 in percent; 0 if the denominator is 0."""
@@ -25,15 +37,8 @@ class Accuracy:
     recalled: int  # gold brackets that match
     correct: int  # predicted brackets that match; their labels may differ from the gold ones, under equal labels
 
-    @property
-    def recall(self) -> float:
-        """Percentage of gold brackets that match."""
-        return _percent(self.recalled, self.gold)
-
-    @property
-    def precision(self) -> float:
-        """Percentage of predicted brackets that match."""
-        return _percent(self.correct, self.predicted)
+    recall = _Percentage("recalled", "gold")
+    precision = _Percentage("correct", "predicted")
 
     @property
     def f1(self) -> float:
@@ -51,13 +56,19 @@ class Summary:
     skipped: int
     brackets: Accuracy
     unlabeled: Accuracy
-    complete: int
-    unlabeled_complete: int
+    complete: int  # sentences whose brackets all match
+    unlabeled_complete: int  # sentences whose brackets all match without regard to labels
     crossing: int
     uncrossed: int
     hardly_crossed: int  # two crossing brackets at most
     words: int
-    tags: int
+    tags: int  # correct tags
+
+    complete_match = _Percentage("complete", "valid")
+    unlabeled_complete_match = _Percentage("unlabeled_complete", "valid")
+    no_crossing = _Percentage("uncrossed", "valid")
+    two_or_less_crossing = _Percentage("hardly_crossed", "valid")
+    tagging_accuracy = _Percentage("tags", "words")
 
     @property
     def valid(self) -> int:
@@ -65,34 +76,9 @@ class Summary:
         return self.sentences - self.errors - self.skipped
 
     @property
-    def complete_match(self) -> float:
-        """Percentage of sentences whose brackets all match."""
-        return _percent(self.complete, self.valid)
-
-    @property
-    def unlabeled_complete_match(self) -> float:
-        """Percentage of sentences whose brackets all match without regard to labels."""
-        return _percent(self.unlabeled_complete, self.valid)
-
-    @property
     def average_crossing(self) -> float:
         """Crossing brackets per sentence."""
         return self.crossing / self.valid if self.valid else 0.0
-
-    @property
-    def no_crossing(self) -> float:
-        """Percentage of sentences without crossing brackets."""
-        return _percent(self.uncrossed, self.valid)
-
-    @property
-    def two_or_less_crossing(self) -> float:
-        """Percentage of sentences with at most two crossing brackets."""
-        return _percent(self.hardly_crossed, self.valid)
-
-    @property
-    def tagging_accuracy(self) -> float:
-        """Percentage of words with the correct tag."""
-        return _percent(self.tags, self.words)
 
 
 def summarize(sentences: Sequence[SentenceScore]) -> Summary:
@@ -114,8 +100,3 @@ def summarize(sentences: Sequence[SentenceScore]) -> Summary:
         words=total.words,
         tags=total.tags,
     )
-
-
-def _percent(part: int, whole: int) -> float:
-    # the last printed digit depends on this order of operations
-    return 100.0 * part / whole if whole else 0.0
