@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,14 +141,7 @@ def _parse_ranges(ranges: str) -> set[int]:
 def _format_ranges(numbers: Iterable[int], universe: Iterable[int]) -> str:
     """Numbers as text; numbers that are adjacent in the sorted `universe` form a range."""
     members = set(numbers)
-    runs: list[list[int]] = []
-    in_run = False
-    for number in sorted(universe):
-        if number in members:
-            if not in_run:
-                runs.append([])
-            runs[-1].append(number)
-        in_run = number in members
+    runs = [list(run) for is_member, run in groupby(sorted(universe), key=members.__contains__) if is_member]
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 

@@ -93,10 +93,10 @@ class WellFormedness:
 
     trees: int = 0
     ill_formed: int = 0  # trees with at least one violation
-    by_name: Counter[str] = field(default_factory=Counter)  # trees with this violation
     productions: int = 0
     unseen_productions: int = 0
     trees_with_unseen: int = 0
+    by_name: Counter[str] = field(default_factory=Counter)  # trees with this violation
 
     @property
     def ill_formed_share(self) -> float:
@@ -110,9 +110,7 @@ class WellFormedness:
 
     def as_dict(self) -> dict[str, Any]:
         """The counts in JSON values; violations that no tree has are 0."""
-        counts = {name: self.by_name[name] for name in VIOLATION_NAMES}
-        values = {name: getattr(self, name) for name in ("trees", "ill_formed", "productions", "unseen_productions")}
-        return {**values, "trees_with_unseen": self.trees_with_unseen, "by_name": counts}
+        return {**vars(self), "by_name": {name: self.by_name[name] for name in VIOLATION_NAMES}}
 
 
 def measure_well_formedness(
