@@ -41,8 +41,8 @@ def _row(sentence: SentenceScore) -> str:
     brackets = Accuracy(counts.gold, counts.predicted, counts.matched, counts.matched)
     tagging = 100.0 * counts.tags / counts.words if counts.words else 0.0
     return (
-        f"{sentence.number:4}  {sentence.length:3}    {sentence.status:d}  "
-        f"{brackets.recall:6.2f} {brackets.precision:6.2f}   {counts.matched:3}    {counts.gold:3}  {counts.predicted:3}    "
+        f"{sentence.number:4}  {sentence.length:3}    {sentence.status:d}  {brackets.recall:6.2f} "
+        f"{brackets.precision:6.2f}   {counts.matched:3}    {counts.gold:3}  {counts.predicted:3}    "
         f"{counts.crossing:3}   {counts.words:4}  {counts.tags:4}   {tagging:6.2f}\n"
     )
 
