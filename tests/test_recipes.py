@@ -22,7 +22,7 @@ from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, TrainConfig
 from treecrf.training.export.card_files import save_card
-from treecrf.training.reproduce.ablations import BY_NAME, DEV
+from treecrf.training.reproduce.ablations import BY_NAME, TABLES
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 
@@ -66,7 +66,7 @@ def test_the_rows_of_the_papers_tables_are_documented_with_their_settings() -> N
     assert documented.pop("no-mbr") == ["train.mbr=false"]
     assert documented == {
         row.name: [setting.format(**inputs) for setting in row.settings]
-        for row in (*DEV, BY_NAME["vectors"], BY_NAME["frozen"])
+        for row in (*TABLES["dev"], BY_NAME["vectors"], BY_NAME["frozen"])
         if row.mbr
     }
 

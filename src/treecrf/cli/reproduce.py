@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     plan = Plan(
         treebank=Treebank.find(args.folder),
         out=args.output,
-        tables=TABLES if args.tables == "all" else tuple(filter(None, args.tables.split(","))),
+        tables=tuple(TABLES) if args.tables == "all" else tuple(filter(None, args.tables.split(","))),
         rows=tuple(filter(None, args.rows.split(","))),
         seeds=_seeds(args.seeds),
         epochs=args.epochs,

@@ -18,7 +18,7 @@ def plan(tmp_path_factory):
     plan = Plan(
         treebank=Treebank.find(make_treebank(folder / "treebank")),
         out=folder / "out",
-        tables=TABLES,
+        tables=tuple(TABLES),
         seeds=(1, 2),
         epochs=1,
         vectors=str(make_vectors(folder / "vectors.txt")),

@@ -10,7 +10,7 @@ from treecrf.config import read_config
 from treecrf.training import Recipe
 from treecrf.training.data_loader import mix_seed
 from treecrf.training.reproduce import paper
-from treecrf.training.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row, rows_of
+from treecrf.training.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 
@@ -97,7 +97,7 @@ class Plan:
             row = setting.partition("=")[0].rpartition(":")[0]
             if row and row not in trained:
                 raise ValueError(f"'{setting}' is for a row that is not trained; expected a trained row before ':'")
-        planned = {row.trained_name for table in self.tables for row in rows_of(table)}
+        planned = {row.trained_name for table in self.tables for row in TABLES[table]}
         if missing := [row for row in self.rows if row not in planned]:
             raise ValueError(f"the tables have no trained row '{missing[0]}'; expected {', '.join(sorted(planned))}")
 
@@ -112,7 +112,7 @@ class Plan:
 
     def runs(self) -> list[Run]:
         """Returns the runs that the tables need, each once, ordered by seed."""
-        rows = [row for table in self.tables for row in rows_of(table) if self.has_inputs_of(row)]
+        rows = [row for table in self.tables for row in TABLES[table] if self.has_inputs_of(row)]
         trained = {row.trained_name: BY_NAME[row.trained_name] for row in rows}
         if self.rows:
             trained = {name: row for name, row in trained.items() if name in self.rows}

@@ -78,25 +78,22 @@ def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
 
 def _missing_rows(plan: Plan) -> list[str]:
     """Describes the rows for which the plan lacks word vectors or an encoder."""
-    rows = {row.name: row for name in plan.tables for row in ablations.rows_of(name)}
+    rows = {row.name: row for name in plan.tables for row in ablations.TABLES[name]}
     return [f"{row.title}: needs --{row.needs}" for row in rows.values() if not plan.has_inputs_of(row)]
 
 
 def _score_table(results: Results, table: str) -> dict[str, Any]:
-    part, main, rows, table_claims = {
-        "dev": ("dev", MAIN, ablations.DEV, paper.CLAIMS),
-        "remarks": ("dev", MAIN, ablations.REMARKS, paper.REMARKS),
-        "test": ("test", "random", ablations.TEST, ()),
-    }[table]
+    part, main = ("test", "random") if table == "test" else ("dev", MAIN)
+    table_claims = {"dev": paper.CLAIMS, "remarks": paper.REMARKS}.get(table)
     published = paper.published_scores(table, results.plan.paper_corpus)
-    lines = score_rows(results, rows, part, main=main, published=published)
+    lines = score_rows(results, ablations.TABLES[table], part, main=main, published=published)
     return {"lines": lines} | ({"claims": check_claims(results, table_claims)} if table_claims else {})
 
 
 def _speed(results: Results, device: str | None) -> dict[str, Any]:
     parsers = {
         name: Parser.load(results.folder(name, results.seeds(name)[0]), device, precision="float32")
-        for name in ablations.SPEED
+        for name in (row.name for row in ablations.TABLES["speed"])
         if results.seeds(name)
     }
     trees = results.plan.treebank.trees
