@@ -47,9 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from treecrf.parser import Parser
     from treecrf.training.calibration import collect_predictions, measure, summarize
-    from treecrf.training.calibration.plot import plot_reports
     from treecrf.training.calibration.predictions import Predictions
-    from treecrf.training.calibration.report import save_calibrated
+    from treecrf.training.calibration.report import plot_reports, save_calibrated
     from treecrf.trees.treebank import read_trees
 
     _check(args)
@@ -122,7 +121,7 @@ def _print_treebanks(
 ) -> None:
     from treecrf.training.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
     from treecrf.training.calibration.predictions import Predictions
-    from treecrf.training.calibration.selection import dev_thresholds
+    from treecrf.training.calibration.reliability import dev_thresholds
 
     frequent, thresholds = frequent_labels(dev), dev_thresholds(dev_predictions, precision)
     parts = dict(tests)

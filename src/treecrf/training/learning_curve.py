@@ -7,7 +7,7 @@ from pathlib import Path
 
 from treecrf.training.config import Recipe
 from treecrf.training.loop import fit
-from treecrf.training.progress import ProgressCallback
+from treecrf.training.metrics_log import ProgressCallback
 from treecrf.trees.treebank import read_trees, write_trees
 
 FOLDER = "learning-curve"

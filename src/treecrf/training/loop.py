@@ -29,9 +29,8 @@ from treecrf.training.config import Recipe
 from treecrf.training.cuda_graphs import CapturedStep
 from treecrf.training.data_loader import StepBatch, mix_seed
 from treecrf.training.distributed import Processes, join_processes
-from treecrf.training.metrics_log import NAME, MetricsLog
+from treecrf.training.metrics_log import NAME, MetricsLog, Progress, ProgressCallback
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
-from treecrf.training.progress import Progress, ProgressCallback
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
 from treecrf.trees.evalb import Score, evaluate
 from treecrf.trees.tree import Tree

@@ -1,16 +1,32 @@
-"""The metrics log of a training run: one JSON object per line, written during the run.
+"""Progress of a training run: reports for a callback, and the metrics log, one JSON object per line.
 
 Every record has an `event` ("start", "steps", "epoch" or "end") and the number of the optimizer `step`.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from treecrf.files import write_file
 
 NAME = "metrics.jsonl"
+
+
+class Progress(NamedTuple):
+    """The progress of a run after a step, or at the event of a metrics record."""
+
+    epoch: int  # from 1
+    batch: int
+    batches: int  # in this epoch
+    loss: float  # mean over the steps between the last two readings
+    best_f: float
+    sentences_per_second: float
+    seconds_left: float  # if dev F does not improve again
+    record: Mapping[str, Any] | None = None  # the metrics record, if one was just written
+
+
+ProgressCallback = Callable[[Progress], None]
 
 
 class MetricsLog:

@@ -2,7 +2,7 @@ from small import FIFTY, random_parser
 from treecrf import read_trees
 from treecrf.training.calibration import collect_predictions
 from treecrf.training.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
-from treecrf.training.calibration.selection import dev_thresholds
+from treecrf.training.calibration.reliability import dev_thresholds
 
 TREES = list(read_trees(FIFTY))
 

@@ -1,5 +1,10 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 from treecrf.training.reproduce.plan import Plan
-from treecrf.training.reproduce.report import write_report
+from treecrf.training.reproduce.report import plot_analysis, write_report
 
 
 def test_calibration_is_measured_once_and_plotted(report, plan):
@@ -27,3 +32,23 @@ def test_unfinished_runs_are_left_out(plan, tmp_path):
     unfinished.write()
     empty = write_report(unfinished)
     assert empty["tables"]["dev"] == {"lines": [], "claims": []} and empty["tables"]["analysis"] == {}
+
+
+def test_very_small_groups_are_not_plotted(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the package matplotlib is not installed")
+
+    def line(f1: float) -> dict[str, Any]:
+        return {"f1": f1, "deviation": None}
+
+    analysis = {
+        "learning": [{"title": "100% of the trees", "dev": line(88.0), "test": line(87.0)}],
+        "length": [
+            {"name": "1-10", "sentences": 2_000, "f1": 90.0},
+            {"name": "11-20", "sentences": 4, "f1": 80.0},
+            {"name": "201-210", "sentences": 3, "f1": 30.0},
+        ],
+        "width": [{"name": "33 and more", "gold": 5, "f1": 70.0}],
+    }
+    assert plot_analysis(analysis, tmp_path / "analysis.svg")
+    plot = (tmp_path / "analysis.svg").read_text()
+    assert "1-10" in plot and "33+" in plot and "201-210" not in plot

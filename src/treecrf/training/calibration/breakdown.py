@@ -8,8 +8,13 @@ import numpy as np
 
 from treecrf.arrays import Mask
 from treecrf.training.calibration.predictions import Forecasts, Predictions
-from treecrf.training.calibration.reliability import ErrorEstimate, error_of_perfect_calibration, estimate_error
-from treecrf.training.calibration.selection import Selection, select
+from treecrf.training.calibration.reliability import (
+    ErrorEstimate,
+    Selection,
+    error_of_perfect_calibration,
+    estimate_error,
+    select,
+)
 from treecrf.training.markdown import markdown_table
 from treecrf.trees.tree import Tree
 

@@ -1,5 +1,6 @@
 """Reliability of probabilities: calibration error with its interval, log loss, and selective prediction."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints
-from treecrf.training.calibration.predictions import Forecasts, PredictedTree
+from treecrf.training.calibration.predictions import Forecasts, PredictedTree, Predictions
 from treecrf.trees.bootstrap import percentile_interval, resampled_totals
 
+SELECTION_KINDS = ("labeled", "sentences", "trees")  # kinds of units that are kept or left out
 BINS = 15
 _RESAMPLES = 2000
 _CHANCE_SAMPLES = 200
@@ -143,3 +145,34 @@ def coverage_curve(confidences: Doubles, trees: Sequence[PredictedTree], *, poin
         f1 = 200 * matched / (gold + predicted) if gold + predicted else 0.0
         curve.append(CoveragePoint((last + 1) / len(order), float(f1), float(confidences[order[last]])))
     return curve
+
+
+class Selection(NamedTuple):
+    """The units whose confidence is at least a threshold."""
+
+    coverage: float  # share of the units
+    precision: float  # share of correct predictions in these units; 1 if there are none
+
+
+def select(units: Forecasts, threshold: float) -> Selection:
+    """Selects the units whose confidence is at least `threshold`."""
+    is_kept = units.confidences >= threshold
+    predictions = float(units.predictions[is_kept].sum())
+    precision = float(units.correct[is_kept].sum()) / predictions if predictions else 1.0
+    return Selection(float(is_kept.mean()) if len(is_kept) else 0.0, precision)
+
+
+def precision_threshold(units: Forecasts, precision: float) -> float:
+    """Returns the lowest confidence at which the units above it have this precision; infinity if there is none."""
+    order = np.argsort(-units.confidences, kind="stable")
+    confidences = units.confidences[order]
+    is_last = np.append(confidences[1:] < confidences[:-1], True)[: len(order)]  # among units of equal confidence
+    predictions = units.predictions[order].cumsum()
+    precisions = np.where(predictions > 0, units.correct[order].cumsum() / predictions.clip(min=1), 1.0)
+    places = np.flatnonzero(is_last & (precisions >= precision))
+    return float(confidences[places[-1]]) if len(places) else math.inf
+
+
+def dev_thresholds(predictions: Predictions, precision: float) -> dict[str, float]:
+    """Chooses the threshold of each kind of selection on the predictions for development trees."""
+    return {kind: precision_threshold(predictions.forecasts(kind), precision) for kind in SELECTION_KINDS}

@@ -1,7 +1,7 @@
-"""The calibration report of a parser on gold trees, and the record of a calibration in the parser's folder."""
+"""The calibration report of a parser on gold trees, its plot, and the record of a calibration in a parser's folder."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from treecrf.training.calibration.predictions import Predictions, collect_predic
 from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
 from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
+from treecrf.training.plots import new_figure, save_figure
 from treecrf.trees.tree import Tree
 
 RECORD = "calibration.json"
@@ -96,3 +97,21 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise DamagedFileError(f"{path} is {record!r:.50}; expected the record of a calibration")
     return record
+
+
+def plot_reports(reports: Mapping[str, CalibrationReport], path: Path) -> None:
+    """Plots one line per report, labeled with the report's name, into an .svg, .png or .pdf file."""
+    figure, (*diagrams, coverage) = new_figure(len(KINDS) + 1)
+    for axes, (kind, title) in zip(diagrams, KINDS.items(), strict=True):
+        axes.plot([0, 1], [0, 1], color="0.7", lw=1)
+        for name, report in reports.items():
+            bins, error = report.reliability[kind].bins, report.reliability[kind].error
+            points = [bin_.confidence for bin_ in bins], [bin_.accuracy for bin_ in bins]
+            axes.plot(*points, "o-", ms=3, label=f"{name}: error {error:.3f}")
+        axes.set(title=title, xlabel="probability", ylabel="share correct", xlim=(0, 1), ylim=(0, 1))
+        axes.legend(fontsize="small")
+    for report in reports.values():
+        percents = [100 * point.coverage for point in report.coverage]
+        coverage.plot(percents, [point.f1 for point in report.coverage], "o-", ms=3)
+    coverage.set(title="selective prediction", xlabel="coverage (% of sentences)", ylabel="F1")
+    save_figure(figure, path)

@@ -26,7 +26,7 @@ SIGNIFICANCE_LEVEL = 0.05
 def published_scores(table: str, corpus: str) -> dict[str, PublishedScore]:
     """Returns the published scores of a table, by row; empty if the paper does not have the treebank."""
     scores = _DATA[table].get(corpus, {}) if table in ("dev", "test") else {}
-    return {row: PublishedScore(*([None, None] + numbers)[-3:]) for row, numbers in scores.items()}
+    return {row: PublishedScore(*[None, None, *numbers][-3:]) for row, numbers in scores.items()}
 
 
 def corpus_of_size(train: int, dev: int, test: int) -> str:

@@ -1,4 +1,4 @@
-"""The report of a reproduction: all tables, as JSON and as Markdown."""
+"""The report of a reproduction: all tables, as JSON and as Markdown, and plots."""
 
 import json
 import platform
@@ -11,20 +11,20 @@ from typing import Any
 from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.training.calibration import KINDS, calibrate, measure
-from treecrf.training.calibration.plot import plot_reports
-from treecrf.training.calibration.report import RECORD, read_record, write_record
+from treecrf.training.calibration.report import RECORD, plot_reports, read_record, write_record
 from treecrf.training.export.pack import source_commit
+from treecrf.training.plots import new_figure, save_figure
 from treecrf.training.reproduce import ablations, breakdown, paper
 from treecrf.training.reproduce.ablations import MAIN
 from treecrf.training.reproduce.markdown import to_markdown
 from treecrf.training.reproduce.plan import PARTS, Plan, Run
-from treecrf.training.reproduce.plot import plot_analysis
 from treecrf.training.reproduce.runner import Failure
 from treecrf.training.reproduce.speed import measure_speeds
 from treecrf.training.reproduce.table import Results, check_claims, score_rows
 from treecrf.training.reproduce.worker import OUTCOME, predictions_path
 from treecrf.trees.treebank import read_trees
 
+_MIN_SHARE = 0.002  # smaller groups, as a share of all sentences, are not plotted
 JSON, MARKDOWN = "report.json", "report.md"
 
 
@@ -163,6 +163,34 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
         "genre": breakdown.by_genre(scores, plan.treebank.genres("test")),
     }
     return analysis | {"has_picture": plot_analysis(analysis, plan.out / "analysis.svg")}
+
+
+def plot_analysis(analysis: dict[str, Any], path: Path) -> bool:
+    """Plots an analysis as SVG; returns False if matplotlib is not installed."""
+    try:
+        figure, (learning, length, width) = new_figure(3)
+    except ImportError:
+        return False
+    rows = analysis["learning"]
+    percents = [float(row["title"].partition("%")[0]) for row in rows]
+    for part in ("dev", "test"):
+        f1s = [row[part]["f1"] for row in rows]
+        deviations = [row[part]["deviation"] or 0.0 for row in rows]
+        learning.errorbar(percents, f1s, deviations, fmt="o-", ms=3, capsize=2, label=part)
+    learning.set(title="learning curve", xlabel="% of the training trees", ylabel="F1")
+    learning.legend(fontsize="small")
+    _plot_groups(length, analysis["length"], title="by length, on test", xlabel="words in the sentence")
+    _plot_groups(width, analysis["width"], title="by width, on test", xlabel="words in the constituent")
+    save_figure(figure, path)
+    return True
+
+
+def _plot_groups(axes: Any, groups: list[dict[str, Any]], *, title: str, xlabel: str) -> None:
+    sizes = [group.get("sentences", 1) for group in groups]
+    large = [group for group, size in zip(groups, sizes, strict=True) if size >= _MIN_SHARE * sum(sizes)]
+    axes.bar([group["name"].replace(" and more", "+") for group in large], [group["f1"] for group in large])
+    axes.set(title=title, xlabel=xlabel, ylabel="F1")
+    axes.tick_params(axis="x", labelrotation=60)
 
 
 _OTHER_TABLES = {"speed": _speed, "calibration": _calibration, "analysis": _analysis}
