@@ -17,12 +17,37 @@ from common import command_line, print_head, print_row
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
 from treecrf.parser.timer import time_call
-from treecrf.training.reproduce.baselines import PartitionAndMarginals, inference_functions
+from treecrf.training.reproduce.baselines import import_if_installed
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],
     "cpu": [(80, 25), (50, 40), (4, 150)],
 }
+
+PartitionAndMarginals = tuple[Tensor, Tensor]  # log Z (b,) and marginals by fencepost (b, n+1, n+1)
+Inference = Callable[[Tensor, Tensor], PartitionAndMarginals]  # arguments: scores by fencepost, and lengths
+
+
+def inference_functions() -> dict[str, Inference]:
+    """Returns the installed libraries that compute log Z and marginals, by name."""
+    functions: dict[str, Inference] = {}
+    if torch_struct := import_if_installed("torch_struct"):
+
+        def infer_with_torch_struct(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
+            crf = torch_struct.TreeCRF(scores[:, :-1, 1:, None], lengths=lengths)
+            chart = torch.zeros_like(scores)
+            chart[:, :-1, 1:] = crf.marginals[..., 0]
+            return crf.partition, chart
+
+        functions["torch-struct"] = infer_with_torch_struct
+    if structs := import_if_installed("supar.structs"):
+
+        def infer_with_supar(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
+            crf = structs.ConstituencyCRF(scores, lengths)
+            return crf.log_partition, crf.marginals
+
+        functions["SuPar"] = infer_with_supar
+    return functions
 
 
 def unchecked(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from treecrf.network.nn import TensorScores
 from treecrf.parser.decoding import ExpectedF1
@@ -18,35 +17,10 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
-PartitionAndMarginals = tuple[Tensor, Tensor]  # log Z (b,) and marginals by fencepost (b, n+1, n+1)
-Inference = Callable[[Tensor, Tensor], PartitionAndMarginals]  # arguments: scores by fencepost, and lengths
-
-
-def inference_functions() -> dict[str, Inference]:
-    """Returns the installed libraries that compute log Z and marginals, by name."""
-    functions: dict[str, Inference] = {}
-    if torch_struct := _import_if_installed("torch_struct"):
-
-        def infer_with_torch_struct(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
-            crf = torch_struct.TreeCRF(scores[:, :-1, 1:, None], lengths=lengths)
-            chart = torch.zeros_like(scores)
-            chart[:, :-1, 1:] = crf.marginals[..., 0]
-            return crf.partition, chart
-
-        functions["torch-struct"] = infer_with_torch_struct
-    if structs := _import_if_installed("supar.structs"):
-
-        def infer_with_supar(scores: Tensor, lengths: Tensor) -> PartitionAndMarginals:
-            crf = structs.ConstituencyCRF(scores, lengths)
-            return crf.log_partition, crf.marginals
-
-        functions["SuPar"] = infer_with_supar
-    return functions
-
 
 def torch_struct_decode() -> Callable[..., PendingTrees] | None:
     """Returns a `decode` for two-stage scores with the charts of torch-struct; None if it is not installed."""
-    torch_struct = _import_if_installed("torch_struct")
+    torch_struct = import_if_installed("torch_struct")
     if torch_struct is None:
         return None
 
@@ -65,7 +39,8 @@ def torch_struct_decode() -> Callable[..., PendingTrees] | None:
     return decode
 
 
-def _import_if_installed(name: str) -> Any:
+def import_if_installed(name: str) -> Any:
+    """Returns a module, or None if it is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
