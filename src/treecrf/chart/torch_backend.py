@@ -11,6 +11,8 @@ operands of the split loop are slices. `inside` is differentiable twice. Memory 
 operations. Spans that reach past a sentence's end are computed but never read.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -50,27 +52,29 @@ def _logsumexp(terms: Tensor) -> Tensor:
 
 def inside(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """beta by width and start, and log Z of every sentence; a right child has its `right_scores` in addition."""
-    size = scores.shape[-1]
-    rows = by_width(scores.where(span_mask(lengths, size), 0.0))
-    right_rows = _right_rows(right_scores, lengths, rows)
+    beta = _combine_splits(scores, lengths, right_scores, _logsumexp)
+    return beta, beta[torch.arange(len(scores), device=scores.device), lengths, 0]
+
+
+def _combine_splits(
+    scores: Tensor, lengths: Tensor, right_scores: Tensor | None, reduce: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Each span's score plus the reduction over its splits of the sums of both sides, by width and start.
+
+    `reduce` maps the sums for the spans of one width, (b, width - 1, spans), to (b, spans).
+    """
+    size, is_span = scores.shape[-1], span_mask(lengths, scores.shape[-1])
+    rows = by_width(scores.where(is_span, 0.0))
+    right_rows = torch.zeros_like(rows) if right_scores is None else by_width(right_scores.where(is_span, 0.0))
     by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
     for width in range(1, size):
-        beta = rows[:, width, : size - width]
+        values = rows[:, width, : size - width]
         if width > 1:
             # left children of width k by start, right children of width - k by end
-            left = by_start[:, 1:width, : size - width]
-            right = by_end[:, 1:width, width:].flip(1)
-            beta = beta + _logsumexp(left + right)
-        by_start[:, width, : size - width] = beta
-        by_end[:, width, width:] = beta + right_rows[:, width, : size - width]
-    sentence = torch.arange(len(scores), device=scores.device)
-    return by_start, by_start[sentence, lengths, 0]
-
-
-def _right_rows(right_scores: Tensor | None, lengths: Tensor, rows: Tensor) -> Tensor:
-    if right_scores is None:
-        return torch.zeros((), dtype=rows.dtype, device=rows.device).expand(rows.shape)
-    return by_width(right_scores.where(span_mask(lengths, right_scores.shape[-1]), 0.0))
+            values = values + reduce(by_start[:, 1:width, : size - width] + by_end[:, 1:width, width:].flip(1))
+        by_start[:, width, : size - width] = values
+        by_end[:, width, width:] = values + right_rows[:, width, : size - width]
+    return by_start
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
@@ -98,20 +102,14 @@ def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
 
 def _best_splits(scores: Tensor, lengths: Tensor, right_scores: Tensor | None) -> Tensor:
     """The split of each span's best tree, by width and start; the leftmost split wins a tie."""
-    size = scores.shape[-1]
-    rows = by_width(scores.where(span_mask(lengths, size), 0.0))
-    right_rows = _right_rows(right_scores, lengths, rows)
-    by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
-    splits = torch.zeros(rows.shape, dtype=torch.int64, device=rows.device)
-    for width in range(1, size):
-        best = rows[:, width, : size - width]
-        if width > 1:
-            terms = by_start[:, 1:width, : size - width] + by_end[:, 1:width, width:].flip(1)
-            maximum, split = terms.max(1)
-            best = best + maximum
-            splits[:, width, : size - width] = split + 1
-        by_start[:, width, : size - width] = best
-        by_end[:, width, width:] = best + right_rows[:, width, : size - width]
+    splits = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
+
+    def maximum(terms: Tensor) -> Tensor:
+        values, split = terms.max(1)
+        splits[:, terms.shape[1] + 1, : terms.shape[2]] = split + 1
+        return values
+
+    _combine_splits(scores, lengths, right_scores, maximum)
     return splits
 
 

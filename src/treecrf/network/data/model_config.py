@@ -189,7 +189,7 @@ def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None)
         shapes |= _below("span_scorer", _scorer_shapes(config, width, config.span_size, 1, bias_right=False))
     shapes |= _below("label_scorer", _scorer_shapes(config, width, config.label_size, sizes.labels, bias_right=True))
     if config.tag_head:
-        shapes |= _below("tagger", _linear_shapes(width if config.encoder == "lstm" else hidden_size, sizes.tags))
+        shapes |= _affine_shapes("tagger", sizes.tags, width if config.encoder == "lstm" else hidden_size)
     if config.tag_capitals:
         shapes["capitals.weight"] = (CAPITAL_CLASSES, sizes.tags)
     return shapes
@@ -214,8 +214,8 @@ def _lstm_shapes(inputs: int, size: int) -> Shapes:
 
 def _scorer_shapes(config: ModelConfig, width: int, size: int, classes: int, *, bias_right: bool) -> Shapes:
     if config.scorer == "minus":
-        return {"linear.weight": (size, width), "bias": (size,), **_below("out", _linear_shapes(size, classes))}
-    shapes = _below("boundaries.linear", _linear_shapes(width, 2 * size))
+        return {"linear.weight": (size, width), "bias": (size,), **_affine_shapes("out", classes, size)}
+    shapes = _affine_shapes("boundaries.linear", 2 * size, width)
     shapes |= {"weight": (classes, size, size), "weight_right": (classes, size)}
     return shapes | ({"weight_left": (classes, size), "bias": (classes,)} if bias_right else {})
 
@@ -234,26 +234,21 @@ def _bert_shapes(config: BertConfig) -> Shapes:
     size = config.hidden_size
     rows = {"word": config.vocab_size, "position": config.max_position_embeddings, "token_type": config.type_vocab_size}
     shapes: Shapes = {f"embeddings.{name}_embeddings.weight": (count, size) for name, count in rows.items()}
-    shapes |= _below("embeddings.LayerNorm", _norm_shapes(size))
-    layer: Shapes = {}
-    for name in ("query", "key", "value"):
-        layer |= _below(f"attention.self.{name}", _linear_shapes(size, size))
-    layer |= _below("attention.output.dense", _linear_shapes(size, size))
-    layer |= _below("attention.output.LayerNorm", _norm_shapes(size))
-    layer |= _below("intermediate.dense", _linear_shapes(size, config.intermediate_size))
-    layer |= _below("output.dense", _linear_shapes(config.intermediate_size, size))
-    layer |= _below("output.LayerNorm", _norm_shapes(size))
+    shapes |= _affine_shapes("embeddings.LayerNorm", size)
     for number in range(config.num_hidden_layers):
-        shapes |= _below(f"encoder.layer.{number}", layer)
+        layer = f"encoder.layer.{number}"
+        for name in ("self.query", "self.key", "self.value", "output.dense"):
+            shapes |= _affine_shapes(f"{layer}.attention.{name}", size, size)
+        shapes |= _affine_shapes(f"{layer}.attention.output.LayerNorm", size)
+        shapes |= _affine_shapes(f"{layer}.intermediate.dense", config.intermediate_size, size)
+        shapes |= _affine_shapes(f"{layer}.output.dense", size, config.intermediate_size)
+        shapes |= _affine_shapes(f"{layer}.output.LayerNorm", size)
     return shapes
 
 
-def _linear_shapes(inputs: int, outputs: int) -> Shapes:
-    return {"weight": (outputs, inputs), "bias": (outputs,)}
-
-
-def _norm_shapes(size: int) -> Shapes:
-    return {"weight": (size,), "bias": (size,)}
+def _affine_shapes(name: str, *shape: int) -> Shapes:
+    """The shapes of a linear layer (outputs, inputs) or a layer normalization (size,)."""
+    return {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
 
 
 def _below(name: str, shapes: Shapes) -> Shapes:

@@ -6,7 +6,7 @@ The compiled kernels read them packed: tiles of bytes, in the order of the produ
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,15 +24,14 @@ class Weights:
         self._prefix = prefix
 
     def __getitem__(self, name: str) -> Floats:
-        return _dequantize(self._arrays, self._prefix + name)
+        return self.matrix(name).to_float32()
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._arrays
 
     def get(self, name: str) -> Floats | None:
         """The weight, or None if the model does not have it."""
-        is_known = name in self
-        return self[name] if is_known else None
+        return self[name] if name in self else None  # noqa: SIM401  # a dict's `get` would not convert
 
     def matrix(self, name: str) -> "Matrix":
         """The weight as it is stored: floats, or bytes with scales."""
@@ -55,7 +54,9 @@ class Matrix(NamedTuple):
 
     def to_float32(self) -> Floats:
         """The rows as floats."""
-        return _to_float32(self.rows, self.scales)
+        if self.scales is not None:
+            return np.multiply(self.rows, self.scales, dtype=np.float32)  # without a float copy of the bytes
+        return self.rows.astype(np.float32, copy=False) if self.rows.dtype.kind == "f" else self.rows
 
     def vectors(self, ids: Ints) -> Floats:
         """The rows with these numbers as floats; only these are converted."""
@@ -97,17 +98,8 @@ def _root_mean_square(rows: Floats) -> Floats:
 
 def dequantize_weights(weights: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """The weights in float32, whether they were quantized or not."""
-    return {name: _dequantize(weights, name) for name in weights if not name.startswith(SCALE_PREFIX)}
-
-
-def _dequantize(weights: Mapping[str, AnyArray], name: str) -> Any:
-    return _to_float32(weights[name], weights.get(SCALE_PREFIX + name))
-
-
-def _to_float32(weight: AnyArray, scale: AnyArray | None) -> Any:
-    if scale is not None:
-        return np.multiply(weight, scale, dtype=np.float32)  # without a float copy of the bytes
-    return weight.astype(np.float32, copy=False) if weight.dtype.kind == "f" else weight
+    names = (name for name in weights if not name.startswith(SCALE_PREFIX))
+    return {name: Weights(weights)[name] for name in names}
 
 
 with suppress(ImportError):  # there is none if there was no C compiler at installation
