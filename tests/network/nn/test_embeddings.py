@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -37,8 +39,9 @@ def test_pretrained_vectors_are_scaled_and_frozen_and_trained_vectors_start_at_z
     table = torch.randn(9, 4) * 5
     model = WordVectors(6, 4, vectors=9, pretrained=table)
     words, vectors = torch.tensor([[1, 5, 1]]), torch.tensor([[8, 5, 1]])
-    torch.testing.assert_close(model(words, vectors), (table / table.std())[vectors])
-    model(words, vectors).sum().backward()
+    batch = replace(batch_of(TREES), words=words, vectors=vectors)
+    torch.testing.assert_close(model(batch), (table / table.std())[vectors])
+    model(batch).sum().backward()
     assert model.trained.weight.grad.any() and model.pretrained.weight.grad is None
 
 
@@ -82,4 +85,4 @@ def test_the_error_for_a_missing_input_names_it():
     with pytest.raises(ValueError, match="capital letters and the batch has none"):
         small_model(SMALL, tag_head=True, tag_capitals=True)(batch_of(TREES))
     with pytest.raises(ValueError, match="no rows of the pretrained table"):
-        WordVectors(6, 4, vectors=9, pretrained=torch.randn(9, 4))(torch.zeros(1, 1, dtype=torch.int64), None)
+        WordVectors(6, 4, vectors=9, pretrained=torch.randn(9, 4))(replace(batch_of(TREES), words=torch.tensor([[1]])))

@@ -8,6 +8,8 @@ searches. Batches hold NumPy arrays; `nn.batch` copies them to torch tensors.
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+
 from treecrf.arrays import Ints
 
 Array = TypeVar("Array")  # a NumPy array, or a torch tensor on a device
@@ -16,6 +18,18 @@ IGNORED = -100  # the class id of an item whose gold class is not in the vocabul
 
 # ids of padding, unknown words and characters, sentence start and sentence end; the vocabulary's ids follow
 PAD, UNK, BOS, EOS = SPECIAL = range(4)
+
+# the error if a field is missing, or one that comes with it
+_MISSING = {
+    "sentence_ids": "the batch has no sentence ids; soft targets are stored for sentences of the training set",
+    "vectors": "the batch has no rows of the pretrained table; collate it with the model's vocabulary",
+    "tags": "the model reads part-of-speech tags and the batch has none; pass the tags of each sentence",
+    "capitals": "the model reads capital letters and the batch has none; build its numericalizer with capitals=True",
+    "chars": "the model reads characters and the batch has none; build its numericalizer with characters=True",
+    "pieces": "the model reads subword pieces and the batch has none; build its numericalizer with subwords=...",
+    "cells": "the batch has no gold trees; collate it with gold=...",
+    "gold_tags": "the model has a tag head and the batch has no gold tags; collate it with gold=...",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +79,24 @@ class ArrayBatch(Generic[Array]):
     labels: Array | None = None  # (m,)
     gold_tags: Array | None = None  # (b, n), IGNORED in padding
 
+    def require(self, name: str, *others: str) -> tuple[Array, ...]:
+        """The fields with these names, which come together; raises a ValueError if the batch does not have them."""
+        arrays = tuple(getattr(self, field) for field in (name, *others))
+        if any(array is None for array in arrays):
+            raise ValueError(_MISSING[name])
+        return arrays
+
     @property
     def total_labels(self) -> int:
         """The number of gold spans in the label loss."""
         return 2 * self.total_words - self.size - self.unseen_labels
+
+
+def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:
+    """The fields of distinct words with characters (u, c)."""
+    starts = np.arange(len(chars)) * chars.shape[1]
+    final_states = np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1)
+    return {"chars": chars, "char_lengths": lengths, "char_final_states": final_states}
 
 
 @dataclass(frozen=True, kw_only=True)

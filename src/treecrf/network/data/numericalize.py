@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch
+from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, char_fields
 from treecrf.network.data.subwords import SubwordTokenizer, build_segments
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
@@ -245,14 +245,8 @@ def _pad_sentences(values: Ints, lengths: Ints, *, begin: int, end: int, padding
 
 def _collate_chars(chars: Ints, lengths: Ints, grid: Ints) -> dict[str, Ints]:
     """The character fields of a batch; padding has no row of characters."""
-    chars, lengths, padding = chars[:-1, : lengths.max()], lengths[:-1], len(lengths) - 1
-    starts = np.arange(len(lengths)) * chars.shape[1]
-    return {
-        "char_rows": np.where(grid == -1, 0, grid % (padding + 1)),
-        "chars": chars,
-        "char_lengths": lengths,
-        "char_final_states": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
-    }
+    rows = np.where(grid == -1, 0, grid % len(lengths))
+    return {"char_rows": rows, **char_fields(chars[:-1, : lengths.max()], lengths[:-1])}
 
 
 def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:

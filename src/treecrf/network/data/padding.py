@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.batch import IGNORED, PAD, Batch
+from treecrf.network.data.batch import IGNORED, PAD, Batch, char_fields
 from treecrf.network.data.bucketing import Indices
 
 _PIECE_MULTIPLE = 8  # the length of padded segments is a multiple of it
@@ -61,18 +61,12 @@ def _round_up(count: int) -> int:
 
 def pad_to(batch: Batch, shape: PaddedShape) -> Batch:
     """Pads a batch to a shape; its losses and gradients stay the same."""
-    fill_values = {"words": PAD, "vectors": PAD, "tags": PAD, "char_rows": 0}
-    arrays = {
-        name: _pad_sentences(getattr(batch, name), shape, shape.words + 2, value) for name, value in fill_values.items()
-    }
-    return replace(
-        batch,
-        lengths=_pad(batch.lengths, shape.sentences, fill_value=1),
-        sentence_ids=None if batch.sentence_ids is None else _pad(batch.sentence_ids, shape.sentences, fill_value=-1),
-        capitals=_pad_sentences(batch.capitals, shape, shape.words, 0),
-        gold_tags=_pad_sentences(batch.gold_tags, shape, shape.words, IGNORED),
-        **(arrays | _pad_chars(batch, shape) | _pad_pieces(batch, shape) | _pad_spans(batch, shape)),  # type: ignore[arg-type]  # every value is an array
-    )
+    arrays = _pad_sentences(batch, shape) | _pad_spans(batch, shape)
+    if batch.chars is not None:
+        arrays |= _pad_chars(batch, shape)
+    if batch.pieces is not None:
+        arrays |= _pad_pieces(batch, shape)
+    return replace(batch, **arrays)  # type: ignore[arg-type]  # every value is an array
 
 
 def _pad(values: Ints, *shape: int, fill_value: int = 0) -> Ints:
@@ -81,51 +75,54 @@ def _pad(values: Ints, *shape: int, fill_value: int = 0) -> Ints:
     return np.pad(values, padding, constant_values=fill_value)
 
 
-def _pad_sentences(values: Ints | None, shape: PaddedShape, width: int, fill_value: int) -> Ints | None:
-    return None if values is None else _pad(values, shape.sentences, width, fill_value=fill_value)
+def _pad_sentences(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
+    """Pads the fields that have a row for each sentence."""
+    fill_values = {"lengths": 1, "sentence_ids": -1, "words": PAD, "vectors": PAD, "tags": PAD, "char_rows": 0}
+    fill_values |= {"capitals": 0, "gold_tags": IGNORED}
+    arrays: dict[str, Ints] = {}
+    for name, fill_value in fill_values.items():
+        if (array := getattr(batch, name)) is not None:
+            widths = [width + shape.words - batch.longest for width in array.shape[1:]]
+            arrays[name] = _pad(array, shape.sentences, *widths, fill_value=fill_value)
+    return arrays
 
 
 def _pad_chars(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
-    if batch.chars is None or batch.char_lengths is None:
-        return {}
-    lengths = _pad(batch.char_lengths, shape.distinct_words, fill_value=1)
-    starts = np.arange(shape.distinct_words) * shape.chars
-    return {
-        "chars": _pad(batch.chars, shape.distinct_words, shape.chars, fill_value=PAD),
-        "char_lengths": lengths,
-        "char_final_states": np.stack([2 * (starts + lengths - 1), 2 * starts + 1], 1),
-    }
+    chars, lengths = batch.require("chars", "char_lengths")
+    return char_fields(
+        _pad(chars, shape.distinct_words, shape.chars, fill_value=PAD),
+        _pad(lengths, shape.distinct_words, fill_value=1),
+    )
 
 
 def _pad_pieces(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     """Pads segments; `piece_index` then has every place once: first the pieces of words, then the other places."""
-    if batch.pieces is None or batch.segment_lengths is None or batch.piece_index is None:
-        return {}
-    assert batch.piece_words is not None and batch.piece_counts is not None
-    width = batch.pieces.shape[1]
-    index = batch.piece_index // width * shape.pieces + batch.piece_index % width
+    pieces, lengths, index, words, counts = batch.require(
+        "pieces", "segment_lengths", "piece_index", "piece_words", "piece_counts"
+    )
+    width = pieces.shape[1]
+    index = index // width * shape.pieces + index % width
     is_free = np.ones(shape.segments * shape.pieces, dtype=np.bool_)
     is_free[index] = False
     old_positions, positions = batch.longest + 2, shape.words + 2
-    words = batch.piece_words // old_positions * positions + batch.piece_words % old_positions
+    words = words // old_positions * positions + words % old_positions
     return {
-        "pieces": _pad(batch.pieces, shape.segments, shape.pieces),  # any valid id will do
-        "segment_lengths": _pad(batch.segment_lengths, shape.segments, fill_value=1),
+        "pieces": _pad(pieces, shape.segments, shape.pieces),  # any valid id will do
+        "segment_lengths": _pad(lengths, shape.segments, fill_value=1),
         "piece_index": np.concatenate([index, np.flatnonzero(is_free)]),
         "piece_words": _pad(words, len(is_free), fill_value=shape.sentences * positions),
-        "piece_counts": _pad(batch.piece_counts, len(is_free), fill_value=1),
+        "piece_counts": _pad(counts, len(is_free), fill_value=1),
     }
 
 
 def _pad_spans(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     """The gold spans, the spans of the added sentences, then copies of the last span, whose labels are ignored."""
-    if batch.lefts is None or batch.rights is None or batch.labels is None:
-        raise ValueError("the batch has no gold trees; collate it with gold=...")
+    _, lefts, rights, labels = batch.require("cells", "lefts", "rights", "labels")
     old_size, size = batch.longest + 1, shape.words + 1
     added = np.arange(batch.size, shape.sentences)
-    sentences = np.concatenate([batch.lefts // old_size, added])
-    starts = np.concatenate([batch.lefts % old_size, np.zeros_like(added)])
-    ends = np.concatenate([batch.rights % old_size, np.ones_like(added)])
+    sentences = np.concatenate([lefts // old_size, added])
+    starts = np.concatenate([lefts % old_size, np.zeros_like(added)])
+    ends = np.concatenate([rights % old_size, np.ones_like(added)])
     total = shape.sentences * (2 * shape.words - 1)
     index = np.arange(total).clip(max=len(starts) - 1)
     lefts, rights = (sentences * size + starts)[index], (sentences * size + ends)[index]
@@ -133,5 +130,5 @@ def _pad_spans(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
         "cells": lefts * size + rights % size,
         "lefts": lefts,
         "rights": rights,
-        "labels": _pad(batch.labels, total, fill_value=IGNORED),
+        "labels": _pad(labels, total, fill_value=IGNORED),
     }

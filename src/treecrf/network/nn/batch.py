@@ -129,17 +129,14 @@ class TensorBatch(ArrayBatch[Tensor]):
     @property
     def distinct_words(self) -> DistinctWords:
         """The characters of the distinct words."""
-        assert self.chars is not None and self.char_lengths is not None and self.char_final_states is not None
-        assert self.host.char_lengths is not None
-        lengths = SequenceLengths(self.char_lengths, self.host.char_lengths, self.chars.shape[1])
-        return DistinctWords(self.chars, lengths, self.char_final_states)
+        chars, lengths, final_states = self.require("chars", "char_lengths", "char_final_states")
+        _, host_lengths = self.host.require("chars", "char_lengths")
+        return DistinctWords(chars, SequenceLengths(lengths, host_lengths, chars.shape[1]), final_states)
 
     @property
     def spans(self) -> Spans:
         """The gold spans."""
-        if self.cells is None or self.lefts is None or self.rights is None:
-            raise ValueError("the batch has no gold trees; collate it with gold=...")
-        return Spans(self.cells, self.lefts, self.rights)
+        return Spans(*self.require("cells", "lefts", "rights"))
 
 
 def _views(flat: Tensor, shapes: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:

@@ -40,10 +40,10 @@ class SoftTargets(NamedTuple):
 
     def _without_ignored(self, batch: TensorBatch) -> "SoftTargets":
         """The same targets with zeros for items without a gold class."""
-        assert batch.labels is not None and batch.gold_tags is not None
+        _, labels, tags = batch.require("cells", "labels", "gold_tags")
         return self._replace(
-            labels=self.labels * (batch.labels != IGNORED)[:, None],
-            tags=None if self.tags is None else self.tags * (batch.gold_tags != IGNORED)[..., None],
+            labels=self.labels * (labels != IGNORED)[:, None],
+            tags=None if self.tags is None else self.tags * (tags != IGNORED)[..., None],
         )
 
     def span_loss(self, crf: SpanCRF) -> Tensor:
@@ -100,7 +100,7 @@ class SoftTargetStore:
         """The stored place of each cell of a batch's charts, (b, n + 1, n + 1), and whether it has one."""
         lengths = batch.lengths[:, None, None]
         fenceposts = torch.arange(batch.longest + 1, device=batch.device)
-        starts = self._span_starts[_sentence_ids(batch)][:, None, None]
+        starts = self._span_starts[batch.require("sentence_ids")][:, None, None]
         is_inside = fenceposts <= batch.lengths[:, None]
         return (
             starts + fenceposts[:, None] * (lengths + 1) + fenceposts,
@@ -109,23 +109,16 @@ class SoftTargetStore:
 
     def _label_rows(self, batch: TensorBatch) -> Tensor:
         """The stored row of each gold span, (m,); spans that pad a batch have the row of the span that they repeat."""
-        assert batch.lefts is not None
         span_counts = 2 * batch.lengths - 1
         first_spans = span_counts.cumsum(0) - span_counts
-        sentences = batch.lefts // (batch.longest + 1)
+        sentences = batch.spans.lefts // (batch.longest + 1)
         ranks = torch.arange(len(sentences), device=batch.device) - first_spans[sentences]
-        return self._label_starts[_sentence_ids(batch)][sentences] + ranks.minimum(span_counts[sentences] - 1)
+        return self._label_starts[batch.require("sentence_ids")][sentences] + ranks.minimum(span_counts[sentences] - 1)
 
     def _tag_rows(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """The stored row of each word, (b, n), and whether the place has a word."""
         words = torch.arange(batch.longest, device=batch.device)
-        return self._tag_starts[_sentence_ids(batch)][:, None] + words, words < batch.lengths[:, None]
-
-
-def _sentence_ids(batch: TensorBatch) -> Tensor:
-    if batch.sentence_ids is None:
-        raise ValueError("the batch has no sentence ids; soft targets are stored for sentences of the training set")
-    return batch.sentence_ids
+        return self._tag_starts[batch.require("sentence_ids")][:, None] + words, words < batch.lengths[:, None]
 
 
 def _mean(tensors: Sequence[Tensor]) -> Tensor:

@@ -28,12 +28,9 @@ class WordVectors(nn.Module):
             _check_pretrained(pretrained, vectors, size)
             self.pretrained.weight.copy_(pretrained / pretrained.std())
 
-    def forward(self, words: Tensor, vectors: Tensor | None) -> Tensor:
-        if self.pretrained is None:
-            return _embed(self.trained, words)
-        if vectors is None:
-            raise ValueError("the batch has no rows of the pretrained table; collate it with the model's vocabulary")
-        return _embed(self.trained, words) + _embed(self.pretrained, vectors)
+    def forward(self, batch: TensorBatch) -> Tensor:
+        vectors = _embed(self.trained, batch.words)
+        return vectors if self.pretrained is None else vectors + _embed(self.pretrained, *batch.require("vectors"))
 
 
 def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
@@ -94,21 +91,14 @@ class WordInputs(nn.Module):
 
     def forward(self, batch: TensorBatch, extra: Tensor | None = None) -> Tensor:
         """`extra` (b, n + 2, d) is one more feature."""
-        features = [self.words(batch.words, batch.vectors)]
+        features = [self.words(batch)]
         if self.chars is not None:
-            if batch.char_rows is None:
-                raise ValueError(
-                    "the model reads characters and the batch has none; build its numericalizer with characters=True"
-                )
-            features.append(_select(self.chars(batch.distinct_words), batch.char_rows))
+            _, char_rows = batch.require("chars", "char_rows")
+            features.append(_select(self.chars(batch.distinct_words), char_rows))
         if extra is not None:
             features.append(extra)
         if self.tags is not None:
-            if batch.tags is None:
-                raise ValueError(
-                    "the model reads part-of-speech tags and the batch has none; pass the tags of each sentence"
-                )
-            features.append(self.tags(batch.tags))
+            features.append(self.tags(*batch.require("tags")))
         if not self.training or not self.dropout:
             return torch.cat(features, -1)
         if self.kind == "vanilla":

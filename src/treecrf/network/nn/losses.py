@@ -59,11 +59,10 @@ def compute_loss(
 
 def _crf_losses(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> tuple[Tensor, Tensor]:
     """The losses of brackets, and of labels given the brackets."""
-    gold = batch.spans
-    assert batch.labels is not None, "gold spans have labels"
+    gold, (_, gold_labels) = batch.spans, batch.require("cells", "labels")
     crf, label_scores = SpanCRF(scores.spans, scores.lengths, validate=False), scores.labels_at(gold)
     spans = _bracket_loss(crf, gold)
-    labels = F.cross_entropy(label_scores, batch.labels, ignore_index=IGNORED, reduction="sum")
+    labels = F.cross_entropy(label_scores, gold_labels, ignore_index=IGNORED, reduction="sum")
     if soft_targets is not None:
         weight = soft_targets.distillation_weight
         spans = spans.lerp(soft_targets.span_loss(crf), weight)
@@ -80,9 +79,9 @@ def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
 
 def _margin_loss(scores: TensorScores, batch: TensorBatch, margin: float) -> Tensor:
     """The max-margin loss, summed over sentences; the best label replaces a gold label without an id."""
-    gold = batch.spans
-    assert scores.labels is not None and batch.labels is not None
-    labels = torch.where(batch.labels == IGNORED, scores.labels_at(gold).detach().argmax(-1), batch.labels)
+    assert scores.labels is not None
+    gold, (_, gold_labels) = batch.spans, batch.require("cells", "labels")
+    labels = torch.where(gold_labels == IGNORED, scores.labels_at(gold).detach().argmax(-1), gold_labels)
     label_chart = torch.full_like(scores.spans, -1, dtype=torch.int64)
     label_chart.view(-1).index_copy_(0, gold.cells, labels)
     return margin_loss(scores.labels, scores.lengths, label_chart, margin=margin).sum()
@@ -91,10 +90,9 @@ def _margin_loss(scores: TensorScores, batch: TensorBatch, margin: float) -> Ten
 def _tag_loss(scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None) -> Tensor:
     if scores.tags is None:
         return scores.spans.new_zeros(())
-    if batch.gold_tags is None:
-        raise ValueError("the model has a tag head and the batch has no gold tags; collate it with gold=...")
+    (gold_tags,) = batch.require("gold_tags")
     tags = scores.tags.flatten(0, 1)
-    loss = F.cross_entropy(tags, batch.gold_tags.flatten(), ignore_index=IGNORED, reduction="sum")
+    loss = F.cross_entropy(tags, gold_tags.flatten(), ignore_index=IGNORED, reduction="sum")
     if soft_targets is None or soft_targets.tags is None:
         return loss
     soft_loss = F.cross_entropy(tags, soft_targets.tags.flatten(0, 1), reduction="sum")

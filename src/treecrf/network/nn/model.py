@@ -102,11 +102,7 @@ class SpanModel(nn.Module):
         tags: Tensor = self.tagger(words[:, 1:-1])
         if self.capitals is None:
             return tags
-        if batch.capitals is None:
-            raise ValueError(
-                "the model reads capital letters and the batch has none; build its numericalizer with capitals=True"
-            )
-        return tags + self.capitals(batch.capitals)  # type: ignore[no-any-return]
+        return tags + self.capitals(*batch.require("capitals"))  # type: ignore[no-any-return]
 
     def _fenceposts(self, words: Tensor) -> Tensor:
         """Vectors of the boundaries between words (b, n + 2, d), as (b, n + 1, width).

@@ -48,25 +48,22 @@ class Transformer(nn.Module):
 
     def forward(self, batch: TensorBatch, word_inputs: Tensor | None = None) -> Tensor:
         """Vectors of all words; `word_inputs` (b, n + 2, d) are added to the embeddings of their pieces."""
-        if batch.pieces is None or batch.segment_lengths is None:
-            raise ValueError(
-                "the model reads subword pieces and the batch has none; build its numericalizer with subwords=..."
-            )
+        pieces, lengths = batch.require("pieces", "segment_lengths")
         piece_inputs = None
         if self.entry is not None and word_inputs is not None:
             piece_inputs = spread_over_pieces(self.entry(word_inputs), batch)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            hidden = hidden_states(self.encoder, batch.pieces, batch.segment_lengths, piece_inputs)
+            hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
         vectors = self._mean_over_pieces(self.mix(hidden), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
     def _mean_over_pieces(self, hidden: Tensor, batch: TensorBatch) -> Tensor:
         """The mean over the pieces of each word, for segments (w, p, d)."""
-        assert batch.piece_index is not None and batch.piece_words is not None and batch.piece_counts is not None
+        _, index, words, counts = batch.require("pieces", "piece_index", "piece_words", "piece_counts")
         positions = batch.words.numel() + 1  # the last one is for pieces that belong to no word
         hidden = hidden.to(torch.promote_types(hidden.dtype, torch.float32)).flatten(0, 1)
-        pieces = hidden.index_select(0, batch.piece_index) / batch.piece_counts[:, None]
-        means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, batch.piece_words, pieces)
+        pieces = hidden.index_select(0, index) / counts[:, None]
+        means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, words, pieces)
         return means[:-1].view(*batch.words.shape, -1)
 
 
@@ -89,10 +86,10 @@ class ScalarMix(nn.Module):
 
 def spread_over_pieces(words: Tensor, batch: TensorBatch) -> Tensor:
     """Copies word vectors (b, n + 2, d) to the pieces of each word, (w, p, d); zero at pieces without a word."""
-    assert batch.pieces is not None and batch.piece_index is not None and batch.piece_words is not None
-    piece_vectors = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, batch.piece_words)
-    zeros = piece_vectors.new_zeros(batch.pieces.numel(), piece_vectors.shape[1])
-    return zeros.index_copy(0, batch.piece_index, piece_vectors).view(*batch.pieces.shape, -1)
+    pieces, index, piece_words = batch.require("pieces", "piece_index", "piece_words")
+    piece_vectors = F.pad(words.flatten(0, 1), (0, 0, 0, 1)).index_select(0, piece_words)
+    zeros = piece_vectors.new_zeros(pieces.numel(), piece_vectors.shape[1])
+    return zeros.index_copy(0, index, piece_vectors).view(*pieces.shape, -1)
 
 
 def hidden_states(

@@ -117,7 +117,7 @@ class Scorer:
             return None
         tags = self._tagger(words[:, 1:-1])
         if self._capitals is not None:
-            tags = tags + self._capitals[_required(batch.capitals, "classes of capital letters")]
+            tags = tags + self._capitals[batch.require("capitals")]
         return tags
 
     def _fenceposts(self, words: Floats) -> Floats:
@@ -146,27 +146,25 @@ class _WordInputs:
         self._trained = weights.matrix("words.trained.weight")
         self._pretrained = weights.matrix("words.pretrained.weight") if has_vectors else None
         self._tags = weights.matrix("tags.weight") if config.tag_size else None
-        self._char_vectors = _char_vectors(weights.below("chars"), layers) if config.char_size else None
+        self._char_vectors = None
+        if config.char_size:
+            lstm = _lstm(weights.below("chars.lstm"), layers)
+            self._char_vectors = CharVectors(weights.matrix("chars.embedding.weight"), lstm)
 
     def __call__(self, batch: Batch, extra: Floats | None = None) -> Floats:
         """`extra` (b, n + 2, d) is one more feature."""
         vectors = self._trained.vectors(batch.words)
         if self._pretrained is not None:
-            vectors += self._pretrained.vectors(_required(batch.vectors, "rows of the pretrained table"))
+            vectors += self._pretrained.vectors(*batch.require("vectors"))
         features = [vectors]
         if self._char_vectors is not None:
-            chars = _required(batch.chars, "characters")
-            assert batch.char_lengths is not None and batch.char_rows is not None
-            features.append(self._char_vectors(chars, batch.char_lengths)[batch.char_rows])
+            chars, lengths, rows = batch.require("chars", "char_lengths", "char_rows")
+            features.append(self._char_vectors(chars, lengths)[rows])
         if extra is not None:
             features.append(extra)
         if self._tags is not None:
-            features.append(self._tags.vectors(_required(batch.tags, "part-of-speech tags")))
+            features.append(self._tags.vectors(*batch.require("tags")))
         return features[0] if len(features) == 1 else np.concatenate(features, -1)
-
-
-def _char_vectors(weights: Weights, layers: ModuleType) -> CharVectors:
-    return CharVectors(weights.matrix("embedding.weight"), _lstm(weights.below("lstm"), layers))
 
 
 class _Transformer:
@@ -181,27 +179,26 @@ class _Transformer:
 
     def __call__(self, batch: Batch, word_inputs: Floats | None = None) -> Floats:
         """`word_inputs` (b, n + 2, d) are added to the embeddings of pieces."""
-        pieces = _required(batch.pieces, "subword pieces")
-        assert batch.segment_lengths is not None and batch.piece_index is not None
-        assert batch.piece_words is not None and batch.piece_counts is not None
+        pieces, lengths = batch.require("pieces", "segment_lengths")
         piece_inputs = None
         if self._entry is not None and word_inputs is not None:
             piece_inputs = _spread_over_pieces(self._entry(word_inputs), batch)
-        hidden = self._bert(pieces, batch.segment_lengths, self._layer_weights, piece_inputs)
-        positions = batch.words.size + 1  # the last one is for pieces that belong to no word
-        means = self._mean_of_pieces(hidden, batch.piece_index, batch.piece_words, batch.piece_counts, positions)
+        hidden = self._bert(pieces, lengths, self._layer_weights, piece_inputs)
+        _, *piece_fields = batch.require("pieces", "piece_index", "piece_words", "piece_counts")
+        # the last position is for pieces that belong to no word
+        means = self._mean_of_pieces(hidden, *piece_fields, batch.words.size + 1)
         vectors: Floats = means[:-1].reshape(*batch.words.shape, -1)
         return vectors if self._linear is None else self._linear(vectors)
 
 
 def _spread_over_pieces(words: Floats, batch: Batch) -> Floats:
     """Copies word vectors (b, n + 2, d) to the pieces of each word, (w, p, d); zero at pieces without a word."""
-    assert batch.pieces is not None and batch.piece_index is not None and batch.piece_words is not None
+    pieces, index, piece_words = batch.require("pieces", "piece_index", "piece_words")
     size = words.shape[-1]
     vectors = np.concatenate([words.reshape(-1, size), np.zeros((1, size), np.float32)])
-    out = np.zeros((batch.pieces.size, size), np.float32)
-    out[batch.piece_index] = vectors[batch.piece_words]
-    return out.reshape(*batch.pieces.shape, size)
+    out = np.zeros((pieces.size, size), np.float32)
+    out[index] = vectors[piece_words]
+    return out.reshape(*pieces.shape, size)
 
 
 class _Biaffine:
@@ -290,9 +287,3 @@ def _label_chart(score_labels: Callable[[Ints], Floats], batch: Batch) -> Floats
 def _logsumexp(x: Floats) -> Floats:
     maximum = x.max(-1)
     return maximum + np.log(np.exp(x - maximum[..., None]).sum(-1))
-
-
-def _required(array: Ints | None, name: str) -> Ints:
-    if array is None:
-        raise ValueError(f"the model reads {name} and the batch has none; collate it with the model's numericalizer")
-    return array
