@@ -131,7 +131,7 @@ def byte_pairs():
 
 def test_a_tokenizer_that_marks_words_by_a_space_gets_a_space():
     tokenizer = byte_pairs()
-    backend = tokenizer._backend
+    backend = tokenizer.backend
     spaced = [backend.encode(word).ids for word in (" cat", " the")]
     assert tokenizer.encode(["cat", "the"]) == spaced != [backend.encode(word).ids for word in ("cat", "the")]
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -165,7 +165,7 @@ QWEN = (  # splits text into words, like GPT-4's expression, but each digit apar
 def test_a_tokenizer_that_a_saved_parser_may_not_have_is_refused_before_training(tmp_path, tokenizer_class):
     tokenizer = byte_pairs()
     split = pre_tokenizers.Split(Regex(QWEN), "isolated")
-    tokenizer._backend.pre_tokenizer = pre_tokenizers.Sequence(
+    tokenizer.backend.pre_tokenizer = pre_tokenizers.Sequence(
         [split, pre_tokenizers.ByteLevel(False, use_regex=False)]
     )
     tokenizer.save(tmp_path, max_length=50)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,16 +45,6 @@ class SubwordTokenizer:
         return [ids[:_PIECES_PER_WORD] or [self._tokenizer.unknown_id] for ids in pieces]
 
 
-class _Segment(NamedTuple):
-    """The pieces [start, end) of a sentence; vectors of [used_start, used_end) are taken from this segment."""
-
-    sentence: int
-    start: int
-    end: int
-    used_start: int
-    used_end: int
-
-
 def build_segments(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: SubwordTokenizer) -> dict[str, Ints]:
     """The piece fields of a batch.
 
@@ -87,14 +76,17 @@ def build_segments(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: Subword
     }
 
 
-def _split_sentences(borders: list[int], size: int) -> list[_Segment]:
-    """Splits sentences between piece borders into segments of at most `size` that overlap by half."""
+def _split_sentences(borders: list[int], size: int) -> list[tuple[int, int, int, int, int]]:
+    """Splits sentences between piece borders into segments of at most `size` that overlap by half.
+
+    A segment is its sentence, its start and end, and the start and end of the pieces whose vectors are taken from it.
+    """
     segments = []
     for sentence, (start, end) in enumerate(pairwise(borders)):
         used_start = start
         while end - start > size:
             used_end = start + size // 2 + size // 4
-            segments.append(_Segment(sentence, start, start + size, used_start, used_end))
+            segments.append((sentence, start, start + size, used_start, used_end))
             start, used_start = start + size // 2, used_end
-        segments.append(_Segment(sentence, start, end, used_start, end))
+        segments.append((sentence, start, end, used_start, end))
     return segments

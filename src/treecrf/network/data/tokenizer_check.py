@@ -40,15 +40,16 @@ def check_tokenizer(values: Any, encoder: Mapping[str, Any]) -> None:
     if not isinstance(values, dict) or not isinstance(values.get("model"), dict):
         raise ValueError("there is no model in it")
     _check_model(values["model"])
-    ids = _piece_ids(values["model"].get("vocab")) + [_token_id(token) for token in _added_tokens(values)]
+    tokens = values.get("added_tokens") or []
+    if not isinstance(tokens, list):
+        raise ValueError("added_tokens is not a list")
+    ids = _piece_ids(values["model"].get("vocab")) + [_token_id(token) for token in tokens]
     limit = embedding_count(encoder) or math.inf
     wrong = next((id_ for id_ in ids if not 0 <= id_ < limit), None)
     if wrong is not None:
         raise ValueError(f"the id of a piece is {wrong}; expected 0 to {limit - 1:,}, as the encoder has embeddings")
-    growth = 1
     normalizers = _NORMALIZERS - {"Precompiled"} if encoder.get("model_type") == "bert" else _NORMALIZERS
-    for component in _components(values.get("normalizer"), "normalizers", normalizers):
-        growth *= _growth(component)
+    growth = math.prod(map(_growth, _components(values.get("normalizer"), "normalizers", normalizers)))
     if growth > _MAX_GROWTH:
         raise ValueError(f"its normalizer makes {growth:,} characters of one; expected at most {_MAX_GROWTH}")
     for component in _components(values.get("pre_tokenizer"), "pretokenizers", _PRE_TOKENIZERS):
@@ -82,13 +83,6 @@ def _piece_ids(vocabulary: Any) -> list[int]:
     return list(vocabulary.values())
 
 
-def _added_tokens(values: Mapping[str, Any]) -> list[Any]:
-    tokens = values.get("added_tokens") or []
-    if not isinstance(tokens, list):
-        raise ValueError("added_tokens is not a list")
-    return tokens
-
-
 def _token_id(token: Any) -> int:
     content = token.get("content") if isinstance(token, dict) else None
     if not isinstance(content, str) or not 0 < len(content) <= _MAX_TOKEN_LENGTH or type(token.get("id")) is not int:
@@ -118,18 +112,14 @@ def _growth(component: Mapping[str, Any]) -> int:
     """The number of characters that a normalizer makes of one, at most."""
     if component["type"] == "ByteLevel":
         return 4  # the bytes of a character
-    if component["type"] == "Prepend":
-        return _text_length(component.get("prepend")) + 1
+    if component["type"] not in ("Prepend", "Replace"):
+        return 1  # Unicode's own normal forms do not grow twice
     if component["type"] == "Replace":
         _check_pattern(component.get("pattern"))
-        return _text_length(component.get("content")) + 1
-    return 1  # Unicode's own normal forms do not grow twice
-
-
-def _text_length(text: Any) -> int:
+    text = component.get("prepend" if component["type"] == "Prepend" else "content")
     if not isinstance(text, str):
         raise ValueError(f"one of its normalizers has the text {text!r:.50}; expected a string")
-    return len(text)
+    return len(text) + 1
 
 
 def _check_pattern(pattern: Any) -> None:

@@ -34,7 +34,7 @@ class FastTokenizer:
     def __init__(self, backend: "Backend", tokens: Mapping[str, str], *, max_length: int) -> None:
         backend.no_truncation()
         backend.no_padding()
-        self._backend = backend
+        self.backend = backend
         self._tokens = tokens
         self.max_length = max_length
         self.begin_id, self.end_id, self.pad_id, self.unknown_id = _special_ids(
@@ -46,18 +46,14 @@ class FastTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The piece ids of each text, without special pieces."""
-        encodings = self._backend.encode_batch_fast(
+        encodings = self.backend.encode_batch_fast(
             [self._prefix + _replace_surrogates(text) for text in texts], add_special_tokens=False
         )
         return [encoding.ids for encoding in encodings]
 
-    def check(self, encoder: Mapping[str, Any]) -> None:
-        """Raises a ValueError if `load_saved_tokenizer` would refuse the files that `save` writes."""
-        check_tokenizer(json.loads(self._backend.to_str()), encoder)
-
     def save(self, folder: str | Path, *, max_length: int) -> None:
         """Writes tokenizer.json and tokenizer_config.json."""
-        self._backend.save(str(Path(folder, _TOKENIZER_FILE)), pretty=False)
+        self.backend.save(str(Path(folder, _TOKENIZER_FILE)), pretty=False)
         settings = {"tokenizer_class": _PLAIN_CLASSES[0], "model_max_length": max_length, **self._tokens}
         text = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
         Path(folder, _SETTINGS_FILE).write_text(text, encoding="utf-8")
@@ -88,15 +84,13 @@ Tokenizer = FastTokenizer | SlowTokenizer
 
 def load_tokenizer(name: str | Path) -> Tokenizer:
     """Loads the tokenizer of a folder or of a name on the Hugging Face hub, for a parser that is saved later."""
-    names = (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)
-    paths = [Path(name, file) for file in names]
+    paths = [Path(name, file) for file in (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)]
     files = {path.name: path.read_bytes() for path in paths if path.is_file()}
     from_files = _load_from_files(files, Path(name))
-    encoder = _read_json(files, _ENCODER_FILE)
-    tokenizer, encoder = (from_files, encoder) if from_files else _load_with_transformers(name)
+    tokenizer, encoder = (from_files, _read_json(files, _ENCODER_FILE)) if from_files else _load_with_transformers(name)
     if isinstance(tokenizer, FastTokenizer):
-        try:
-            tokenizer.check(encoder)
+        try:  # as `load_saved_tokenizer` will
+            check_tokenizer(json.loads(tokenizer.backend.to_str()), encoder)
         except ValueError as error:
             raise ValueError(f"a parser with the tokenizer of '{name}' could not be loaded again: {error}") from None
     return tokenizer
