@@ -165,9 +165,7 @@ QWEN = (  # splits text into words, like GPT-4's expression, but each digit apar
 def test_a_tokenizer_that_a_saved_parser_may_not_have_is_refused_before_training(tmp_path, tokenizer_class):
     tokenizer = byte_pairs()
     split = pre_tokenizers.Split(Regex(QWEN), "isolated")
-    tokenizer.backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [split, pre_tokenizers.ByteLevel(False, use_regex=False)]
-    )
+    tokenizer.backend.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(False, use_regex=False)])
     tokenizer.save(tmp_path, max_length=50)
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": tokenizer_class}))
