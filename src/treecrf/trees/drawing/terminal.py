@@ -8,18 +8,8 @@ from treecrf.trees.drawing.text_metrics import escape_invisible, terminal_column
 from treecrf.trees.tree import Tree
 
 _GAP = 2
-# box-drawing characters by the directions of their lines: up, down, left, right
-_SHAPES = {
-    (1, 1, 0, 0): "│",
-    (1, 0, 1, 1): "┴",
-    (0, 1, 1, 1): "┬",
-    (1, 1, 1, 1): "┼",
-    (0, 1, 0, 1): "┌",
-    (0, 1, 1, 0): "┐",
-    (1, 1, 0, 1): "├",
-    (1, 1, 1, 0): "┤",
-    (0, 0, 1, 1): "─",
-}
+# box-drawing characters by the sum of the directions of their lines: up 8, down 4, left 2, right 1
+_SHAPES = " ╶╴─╷┌┐┬╵└┘┴│├┤┼"
 
 
 def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int = 100) -> str:
@@ -83,7 +73,7 @@ def _bar(above: int, below: list[int]) -> str:
     first, last = min(above, below[0]), max(above, below[-1])
     under = set(below)
     return "".join(
-        _SHAPES[(int(column == above), int(column in under), int(column > first), int(column < last))]
+        _SHAPES[8 * (column == above) + 4 * (column in under) + 2 * (column > first) + (column < last)]
         for column in range(first, last + 1)
     )
 
