@@ -38,7 +38,7 @@ def _heads(tree: Tree, rules: "HeadRules | None" = None) -> list[int]:
     >>> Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))").heads()
     [2, 1, 0, 1, 2, 2]
     """
-    from treecrf.trees.search.heads import head_positions
+    from treecrf.trees.search.forest import head_positions
 
     return head_positions(tree, rules)
 
@@ -57,10 +57,6 @@ def _repr_svg_(tree: Tree) -> str:
     return svg(tree)
 
 
-for _name, _method in {
-    "search": _search,
-    "heads": _heads,
-    "to_dependencies": _to_dependencies,
-    "_repr_svg_": _repr_svg_,
-}.items():
+_METHODS = {"search": _search, "heads": _heads, "to_dependencies": _to_dependencies, "_repr_svg_": _repr_svg_}
+for _name, _method in _METHODS.items():
     setattr(Tree, _name, _method)

@@ -150,6 +150,20 @@ def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRul
             yield Forest.from_columns(columns, head_rules)
 
 
+def head_positions(tree: Tree, rules: HeadRules | None = None) -> list[int]:
+    """The number of the head word of each node of `tree.walk()`.
+
+    >>> head_positions(Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"))
+    [2, 1, 0, 1, 2, 2]
+    """
+    heads = Forest(tree, head_rules=rules or COLLINS).heads
+    positions: list[int] = (np.cumsum(heads < 0) - 1).tolist()  # the numbers of words
+    for node, head in reversed(list(enumerate(heads.tolist()))):
+        if head >= 0:
+            positions[node] = positions[head]
+    return [position for position, head in zip(positions, heads.tolist(), strict=True) if head >= 0]
+
+
 def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:
     label_ids: list[int] = []
     ends: list[int] = []

@@ -21,7 +21,6 @@ import numpy.typing as npt
 
 from treecrf.trees.search import compiled
 from treecrf.trees.search.labels import basic_category
-from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.languages import LANGUAGES
 
 Direction = Literal["left", "right", "leftdis", "rightdis"]
@@ -82,31 +81,6 @@ def _first_match(direction: Direction, names: tuple[str, ...], categories: Seque
     if direction.endswith("dis"):
         return next((index for index in positions if categories[index] in names), None)
     return next((index for name in names for index in positions if categories[index] == name), None)
-
-
-def head_positions(tree: Tree, rules: "HeadRules | None" = None) -> list[int]:
-    """The number of the head word of each node of `tree.walk()`.
-
-    >>> head_positions(Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"))
-    [2, 1, 0, 1, 2, 2]
-    """
-    rules = rules or COLLINS
-    nodes = list(tree.walk())
-    positions = [0] * len(nodes)
-    word = sum(node.is_leaf for node in nodes)
-    finished: list[int] = []  # nodes whose parent is not finished, from right to left
-    for index in range(len(nodes) - 1, -1, -1):
-        node = nodes[index]
-        if node.is_leaf:
-            word -= 1
-            positions[index] = word
-        else:
-            children = [finished.pop() for _ in node.child_trees]
-            labels = [nodes[child].label for child in children]
-            head = rules.head_child(node.label, labels, [nodes[child].is_leaf for child in children])
-            positions[index] = positions[children[head]]
-        finished.append(index)
-    return positions
 
 
 def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules) -> Int32Array:

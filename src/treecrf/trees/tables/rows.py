@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from treecrf.trees.analysis import OutputSentence
-from treecrf.trees.search.heads import COLLINS, HeadRules, head_positions
+from treecrf.trees.search.forest import head_positions
+from treecrf.trees.search.heads import COLLINS, HeadRules
 
 RowKind = Literal["constituents", "sentences"]
 Value = str | int | float | None
