@@ -5,7 +5,7 @@ are part of its meaning: `/^NN|VB/` is a prefix NN or a prefix VB, and `/^.$/` i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -62,14 +62,6 @@ class LabelTest:
         if self.prefixes is not None:
             return value.startswith(self.prefixes)
         return self.regex is None or self.regex.search(value) is not None
-
-    def group(self, value: str, number: int) -> str | None:
-        """The text of a group in a string that matches."""
-        if self.regex is None:
-            return value
-        match = self.regex.search(value)
-        text: str | None = match[number] if match else None
-        return text
 
 
 @lru_cache(maxsize=1024)
@@ -148,7 +140,8 @@ def searched_string(label: Label, value: str) -> str:
     return basic_category(value) if label.is_basic else value
 
 
-def group_texts(label: Label, number: int) -> Callable[[str], str | None]:
-    """A function from a matching string to the text of one of its groups."""
-    test = label_test(label)
-    return lambda value: test.group(searched_string(label, value), number)
+def group_text(label: Label, number: int, value: str) -> str | None:
+    """The text of a group in a string that matches; without a regular expression, the whole string."""
+    regex, text = label_test(label).regex, searched_string(label, value)
+    match = regex.search(text) if regex else None
+    return (match and match[number]) if regex else text

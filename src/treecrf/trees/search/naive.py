@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treecrf.trees.search.forest import Forest
-from treecrf.trees.search.labels import Label, basic_category, group_texts, label_test, searched_string
+from treecrf.trees.search.labels import Label, basic_category, group_text, matching_labels
 from treecrf.trees.search.relations import RELATIONS, NodeArrays, Step
 from treecrf.trees.search.syntax import Expression, NodePattern
 
@@ -87,7 +87,8 @@ class _TreeMatcher:
             yield from self.conjunction_matches(children[1:], node, match)
 
     def node_matches(self, pattern: NodePattern, node: int, bindings: Bindings) -> Iterator[Bindings]:
-        step = Step(node, pattern.relation.number, self.path_test(pattern.relation.path))
+        path = pattern.relation.path
+        step = Step(node, pattern.relation.number, lambda node: path is not None and self.matches_label(path, node))
         for candidate in RELATIONS[pattern.relation.symbol](self.arrays, step):
             variables = self.match_label(pattern.label, candidate, bindings)
             if variables is None:
@@ -109,23 +110,18 @@ class _TreeMatcher:
             category: Callable[[str], str] = basic_category if label.is_basic else str
             is_same = other is not None and category(self.labels[other]) == category(value)
             return bindings.variables if is_same else None
-        is_match = node == self.arrays.start if label.kind == "root" else _matches_string(label, value)
-        if is_match == label.is_negated:
+        if not self.matches_label(label, node):
             return None
         variables = dict(bindings.variables) if label.groups else bindings.variables
         for number, name in label.groups:
-            text = group_texts(label, number)(value)
+            text = group_text(label, number, value)
             if name in variables and text != variables[name]:
                 return None
             if text is not None:
                 variables[name] = text
         return variables
 
-    def path_test(self, path: Label | None) -> Callable[[int], bool]:
-        if path is None:
-            return lambda node: False
-        return lambda node: _matches_string(path, self.labels[node]) != path.is_negated
-
-
-def _matches_string(label: Label, value: str) -> bool:
-    return label_test(label).matches(searched_string(label, value))
+    def matches_label(self, label: Label, node: int) -> bool:
+        if label.kind == "root":
+            return (node == self.arrays.start) != label.is_negated
+        return matching_labels(label, [self.labels[node]])[0]

@@ -16,7 +16,7 @@ import numpy as np
 from treecrf.trees.search import compiled
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
-from treecrf.trees.search.labels import Label, group_texts, label_test, matching_labels
+from treecrf.trees.search.labels import Label, group_text, label_test, matching_labels
 from treecrf.trees.search.naive import Bindings, NodeMatch
 from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
 from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
@@ -222,9 +222,8 @@ def _group_tables(program: Program, forest: Forest) -> tuple[bytes, list[str]]:
     ids: dict[str, int] = {}
     group_tables = np.full((len(program.groups), len(forest.labels)), -1, dtype=np.int32)
     for row, (label, number, _) in zip(group_tables, program.groups, strict=True):
-        capture = group_texts(label, number)
         is_match = None if label.kind == "root" else _label_table(label, forest)
         for index, value in enumerate(forest.labels):
-            if (is_match is None or is_match[index]) and (text := capture(value)) is not None:
+            if (is_match is None or is_match[index]) and (text := group_text(label, number, value)) is not None:
                 row[index] = ids.setdefault(text, len(ids))
     return group_tables.tobytes(), list(ids)
