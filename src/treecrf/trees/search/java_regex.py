@@ -227,27 +227,27 @@ class _Translator:
         self.offset += 1
         is_negated = self.text.startswith("^", self.offset)
         self.offset += is_negated
-        parts = [_ClassPart()]  # the operands of an intersection
+        parts = [[""]]  # the operands of an intersection: the members, and the nested classes
         is_first = True
         while not self.text.startswith("]", self.offset) or is_first:
             if self.offset >= len(self.text):
                 raise RegexError("a character class without its ']'", start)
             if self.text.startswith("&&", self.offset):
                 self.offset += 2
-                parts.append(_ClassPart())
+                parts.append([""])
             elif self.text[self.offset] == "[":
-                parts[-1].nested.append(self.character_class())
+                parts[-1].append(self.character_class())
             elif self.text[self.offset] == "\\":
-                parts[-1].members += self.class_escape()
+                parts[-1][0] += self.class_escape()
             else:
                 character = self.text[self.offset]
-                parts[-1].members += "\\" + character if character in "&~|[]" else character
+                parts[-1][0] += "\\" + character if character in "&~|[]" else character
                 self.offset += 1
             is_first = False
         self.offset += 1
-        if is_negated and (len(parts) > 1 or parts[0].nested):
+        if is_negated and (len(parts) > 1 or len(parts[0]) > 1):
             return f"(?:(?!{_intersection(parts)})(?s:.))"
-        return f"[^{parts[0].members}]" if is_negated else _intersection(parts)
+        return f"[^{parts[0][0]}]" if is_negated else _intersection(parts)
 
     def class_escape(self) -> str:
         if _PROPERTY.match(self.text, self.offset):
@@ -260,21 +260,14 @@ class _Translator:
         return escaped[1:-1] if escaped.startswith("[") else escaped
 
 
-class _ClassPart:
-    """One side of `&&` in a character class."""
-
-    def __init__(self) -> None:
-        self.members = ""
-        self.nested: list[str] = []
-
-    def expression(self) -> str:
-        classes = [f"[{self.members}]"] * bool(self.members) + self.nested
-        return classes[0] if len(classes) == 1 else f"(?:{'|'.join(classes)})"
-
-
-def _intersection(parts: list[_ClassPart]) -> str:
-    *others, last = [part.expression() for part in parts]
+def _intersection(parts: list[list[str]]) -> str:
+    *others, last = [_union(*part) for part in parts]
     return f"(?:{''.join(f'(?={other})' for other in others)}{last})" if others else last
+
+
+def _union(members: str, *nested: str) -> str:
+    classes = [f"[{members}]", *nested] if members else nested
+    return classes[0] if len(classes) == 1 else f"(?:{'|'.join(classes)})"
 
 
 @lru_cache(maxsize=1)
