@@ -9,8 +9,8 @@ from treecrf.trees.search.edit import EditNode
 from treecrf.trees.search.errors import SurgeryError
 
 _INDEX = re.compile(r".-([0-9]+)$")
-# $1, ={name}, %{variable}, an escaped character, or any other character of a replacement
-_REPLACEMENT = re.compile(r"\$([0-9]+)|=\{([^}]*)\}|%\{([^}]*)\}|\\(.)|(.)", re.DOTALL)
+# $1, ={name}, %{variable} or an escaped character in a replacement
+_REPLACEMENT = re.compile(r"\$([0-9]+)|=\{([^}]*)\}|%\{([^}]*)\}|\\(.)", re.DOTALL)
 
 
 @dataclass
@@ -120,21 +120,18 @@ def relabel(name: str, label: str, state: EditState) -> None:
 def replace_in_label(name: str, regex: re.Pattern[str], replacement: str, state: EditState) -> None:
     """Replaces every match of a regular expression in a node's label."""
     node = state.node(name)
-    node.label = regex.sub(lambda match: _replacement_text(replacement, match, state), node.label)
+    node.label = regex.sub(
+        lambda match: _REPLACEMENT.sub(lambda part: _replacement_text(part, match, state), replacement), node.label
+    )
 
 
-def _replacement_text(replacement: str, match: re.Match[str], state: EditState) -> str:
-    pieces = []
-    for number, name, variable, escaped, plain in _REPLACEMENT.findall(replacement):
-        if number:
-            pieces.append(match[int(number)] or "")
-        elif name:
-            pieces.append(state.node(name).label)
-        elif variable:
-            pieces.append(state.variables.get(variable, ""))
-        else:
-            pieces.append(escaped or plain)
-    return "".join(pieces)
+def _replacement_text(part: re.Match[str], match: re.Match[str], state: EditState) -> str:
+    number, name, variable, escaped = part.groups()
+    if number:
+        return match[int(number)] or ""
+    if name:
+        return state.node(name).label
+    return state.variables.get(variable, "") if variable else escaped or ""
 
 
 def insert(source: Source, location: Location, state: EditState) -> None:
