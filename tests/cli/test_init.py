@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import treecrf.cli
 from treecrf import __version__
 from treecrf.cli import COMMANDS, build_parsers, main
 
@@ -104,7 +105,11 @@ def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> 
     for name in COMMANDS:
         with pytest.raises(SystemExit):
             parser.parse_args([name, "--help"])
-    assert capsys.readouterr().out.count("usage: treecrf") == len(COMMANDS)
+    help_texts = capsys.readouterr().out
+    assert help_texts.count("usage: treecrf") == len(COMMANDS)
+    notes = list(Path(treecrf.cli.__file__).parent.glob("notes/*"))
+    assert notes and {path.stem for path in notes} <= set(COMMANDS)
+    assert all(path.read_text(encoding="utf-8") in help_texts for path in notes)
 
 
 def test_the_version_needs_no_other_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """The `treecrf` command. Each verb has its own module, which is imported only when the verb is used.
 
-The module of a verb has `add_arguments(parser)` and `run(args)`, which may return an exit status, and may have `NOTES`
-below its help. Here: arguments and one call of another wing. Not here: anything that a program may want to call.
+The module of a verb has `add_arguments(parser)` and `run(args)`, which may return an exit status. The text below its
+help, if any, is a file in `notes`. Here: arguments and one call of another wing. Not here: anything that a program may
+want to call.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import gc
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from treecrf.cli.options import OptionError, check_device
 from treecrf.cli.terminal import discard_stdout, one_line_warnings, open_standard_streams, paint
@@ -17,6 +19,7 @@ from treecrf.corpus.interrupts import exit_on_interrupt
 
 # Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000
+_NOTES = Path(__file__).with_name("notes")
 
 COMMANDS = {
     "bench": "measure how fast a model parses on this machine",
@@ -106,10 +109,11 @@ def build_parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, Mappin
         verb = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name in names:
             module = import_module(f"treecrf.cli.{name}")
+            if (notes := _NOTES / f"{name}.txt").is_file():
+                verb.epilog = notes.read_text(encoding="utf-8")
+                verb.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(verb)
             verb.set_defaults(run=module.run)
-            if hasattr(module, "NOTES"):
-                verb.epilog, verb.formatter_class = module.NOTES, argparse.RawDescriptionHelpFormatter
     return parser, verbs.choices
 
 

@@ -5,15 +5,6 @@ import time
 
 from treecrf.cli.options import check_positive
 
-NOTES = """\
-The sentences are random words of the model's vocabulary, with the word frequencies of real text: 24 words on average,
-and at most 100. They are parsed to brackets, once as a warm-up and then --repeats times; times are medians. The loading
-time is the time of Parser.load, without the start of Python.
-
-example:
-  treecrf bench --model en --device cpu
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from treecrf.training.calibration.predictions import Predictions
     from treecrf.trees.tree import Tree
 
-NOTES = """\
-There are four steps. Temperature scaling divides the scores of spans and of labels by a temperature each; the
-temperatures become part of the weights. The threshold of expected-F1 decoding is set to the value with the best F. Beta
-calibration corrects the probabilities of constituents with three parameters, and of whole trees with four.
-Threshold and parameters are saved in config.toml.
-The error is the expected calibration error: the mean difference between the probability and the share of correct
-predictions. The thresholds of the coverage are chosen on DEV.
-
-example:
-  treecrf calibrate runs/en data/masc/dev.mrg.gz data/mctb/dev.mrg.gz --test data/masc/test.mrg.gz -o runs/en-calibrated
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument

@@ -2,12 +2,6 @@
 
 import argparse
 
-NOTES = """\
-examples:
-  eval "$(treecrf completion bash)"                                    in ~/.bashrc
-  treecrf completion zsh > ~/.zfunc/_treecrf                           with fpath+=~/.zfunc in ~/.zshrc
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from treecrf.parser.inputs import Words
 
 _STDIO = "-"
-NOTES = """\
-The input is trees in brackets, or lines of `treecrf parse --format json` (with --probs, probabilities are drawn as
-colors), or with --model raw text, which is parsed first. Several trees become numbered files in SVG and PNG
-(tree-1.svg, tree-2.svg), one page each in PDF and LaTeX, one page for all in HTML, and one drawing after the other in
-text.
-
-examples:
-  treecrf draw trees.mrg
-  treecrf draw trees.mrg --number 3 -o tree.svg
-  echo 'The time for action is now.' | treecrf draw --model en -o tree.pdf
-  treecrf parse --format json --probs news.txt | treecrf draw -o news.html
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

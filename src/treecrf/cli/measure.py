@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
 _STDIO = "-"
 _warn = partial(print_message, "treecrf measure")
-NOTES = """\
-The table is CSV. Its columns are the 9 structures and 14 indices of L2SCA (Lu 2010), depth, Yngve and Frazier scores
-and node counts. Each has two 95 % intervals: _low and _high for the value that gold trees of the text would have, and
-_pop_low and _pop_high for the value of all sentences of the kind that the text's sentences are drawn from.
-
-A text is a whole file; sentences may break over lines, and an empty line ends a sentence. Files of trees (.mrg, .ptb,
-.psd, .fid, also with .gz) are measured without parsing, and have the second interval only.
-
-examples:
-  treecrf measure essay.txt
-  treecrf measure essays/ -o table.csv
-  treecrf measure essay.txt --words -o words.csv
-  treecrf measure gold.mrg -o gold.csv
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

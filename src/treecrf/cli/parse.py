@@ -10,21 +10,6 @@ from treecrf.corpus.interrupts import STATUS, defer_interrupts
 from treecrf.corpus.options import ClusterOptions, ParseOptions
 
 _STDIO = "-"
-NOTES = """\
-Each input line becomes one output line; an empty line stays empty (in JSON: null, or no sentences).
-The formats pretty, conllu, csv and parquet have any number of lines or rows for an input line.
-Without --tokens, a line is raw text and may have several sentences; their trees are on the same line.
-With --paragraphs, lines are joined (e-mail, Gutenberg, Markdown), and each paragraph becomes one output line.
-
-examples:
-  echo 'The time for action is now.' | treecrf parse
-  treecrf parse --format pretty            asks for sentences, one a line
-  treecrf parse --tokens news.txt.gz -o news.mrg.gz
-  treecrf parse texts/ -o trees/ --format json --probs --resume
-  treecrf parse news.txt -o news.csv --format csv --probs
-  treecrf parse news.txt --format conllu
-  treecrf parse corpus/*.parquet -o trees/ --engine ray --resume
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

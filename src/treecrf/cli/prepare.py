@@ -12,20 +12,16 @@ from treecrf.trees.treebank.releases import RELEASES, CleanTrees, prepare
 
 _STDOUT = "-"
 _WITHOUT_RELEASE = ("trees", "split")
-NOTES = f"""\
+_CORPORA = f"""\
 corpora:
 {chr(10).join(f"  {name:7} {release.title}" for name, release in RELEASES.items())}
   trees   any bracketed files, one or several lines per tree, plain or gzipped; "-" is standard input
   split   the same, split at random into train, dev and test; {MIN_FILES} or more files are documents, which are not cut
-
-examples:
-  treecrf prepare ptb treebank_3 data/ptb           writes data/ptb/train.mrg, dev.mrg and test.mrg
-  treecrf prepare trees a.mrg b.fid.gz -o all.mrg   writes one file
-  treecrf prepare split a.mrg b.fid.gz data/own     writes data/own/train.mrg, dev.mrg and test.mrg
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = f"{_CORPORA}\n{parser.epilog}"
     add = parser.add_argument
     add("corpus", metavar="CORPUS", choices=[*RELEASES, *_WITHOUT_RELEASE], help="the treebank; see below")
     add("paths", metavar="PATH", nargs="+", help="SOURCE OUT: the folder of a release, and the output folder")

@@ -8,24 +8,6 @@ from pathlib import Path
 
 from treecrf.cli.options import check_positive
 
-NOTES = """\
-FOLDER has train.mrg, dev.mrg and test.mrg, plain or gzipped. Files such as test.news.mrg and test.web.mrg are genres of
-the test set. Each run is a process and saves its parser in OUT/runs. If the command is stopped, the same command
-continues; finished runs are kept. The tables are in OUT/report.md and OUT/report.json.
-
-tables:
-  dev          one-stage max-margin, one-stage CRF, two-stage CRF, without MBR, minus features, vanilla dropout
-  remarks      remarks outside the tables: f_i + b_i at a boundary, gold tags, minus with vanilla dropout, margins
-  test         random vectors, pretrained vectors (--vectors), each with gold tags as input too, a frozen and a
-               fine-tuned encoder (--encoder)
-  speed        two-stage and one-stage, with and without MBR, per part, and other parsers if they are installed
-  calibration  reliability of probabilities before and after temperature scaling, selective prediction
-  analysis     F by length, label, width and genre; learning curve; binarization, masks, bf16
-
-example:
-  treecrf reproduce data/genia -o reports/genia --tables dev,test --seeds 1,2,3 --jobs 4 --vectors glove.6B.100d.txt
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument

@@ -27,25 +27,6 @@ from treecrf.trees.treebank import read_trees
 _STDIN = "-"
 _BATCH = 2000  # trees in memory
 _HEADS = {"collins": COLLINS, "chinese": CHINESE}
-NOTES = """\
-The files have trees in brackets, plain or gzipped; without a file, or for -, standard input is read. A line of the
-output has the file, the number of the tree and the constituent or word that matches. A node that matches in several
-ways has a line for each, as in Tregex; --nodes prints it once.
-
-With --expected, the files are texts. The model gives each sentence a distribution over trees. A line has the number of
-matches in the tree of `treecrf parse`, the expected number with a 95 % interval of this estimate, and the range of the
-counts of 95 % of the trees.
-
-With --surgery there is no pattern: SCRIPT has pairs of a pattern and its Tsurgeon operations, with an empty line after
-each, and the changed trees are printed.
-
-examples:
-  treecrf search 'NP < (SBAR < WHNP)' trees.mrg
-  treecrf search 'S < (@NP=subject $++ VP)' trees.mrg --show json
-  treecrf search 'VP < CC' train.mrg dev.mrg --show counts
-  treecrf search 'NP < PP' --model en --expected text.txt
-  treecrf search --surgery script.txt trees.mrg > changed.mrg
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
