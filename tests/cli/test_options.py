@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from treecrf.cli.options import OptionError, add_options, check_device, check_positive, read_options
+from treecrf.cli.options import OptionError, add_options, check_device, read_options
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,6 @@ def test_help_has_descriptions_and_defaults() -> None:
     assert "--name M a name (default: a)" in text and "--is-fast hurry --share" in text
     assert "--kind {x,y} a kind (default: x)" in text and "a share --kind" in text
     assert text.endswith("sizes: --size N a size")
-
-
-def test_numbers_are_positive() -> None:
-    check_positive(argparse.Namespace(jobs=1, epochs=None), "jobs", "epochs")
-    with pytest.raises(ValueError, match="--jobs is 0; expected 1 or more"):
-        check_positive(argparse.Namespace(jobs=0), "jobs")
 
 
 @pytest.mark.parametrize(("gpus", "device"), [(0, "cpu"), (1, "cuda"), (2, "cuda:1")])

@@ -1,7 +1,9 @@
+from argparse import Namespace
+
 import pytest
 
 from treecrf import __version__
-from treecrf.corpus.options import SUFFIXES, ClusterOptions, ParseOptions
+from treecrf.corpus.options import SUFFIXES, ClusterOptions, ParseOptions, check_minimum
 
 
 def test_the_record_of_an_output_has_every_option_and_the_model() -> None:
@@ -9,6 +11,12 @@ def test_the_record_of_an_output_has_every_option_and_the_model() -> None:
     assert (settings["format"], settings["rows"], settings["no_mbr"]) == ("csv", "sentences", True)
     assert settings["treecrf"] == __version__ and len(settings["model_sha256"]) == 64
     assert ParseOptions(format="json").output_settings()["rows"] is None  # other formats have no rows
+
+
+def test_numbers_have_minimums() -> None:
+    check_minimum(Namespace(jobs=1, epochs=None), jobs=1, epochs=1)
+    with pytest.raises(ValueError, match="--jobs is 0; expected 1 or more"):
+        check_minimum(Namespace(jobs=0), jobs=1)
 
 
 def test_every_format_has_a_suffix() -> None:

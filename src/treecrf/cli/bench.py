@@ -3,7 +3,7 @@
 import argparse
 import time
 
-from treecrf.cli.options import check_positive
+from treecrf.corpus.options import check_minimum
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.parser import Parser
     from treecrf.parser.benchmark import SHORT_WORDS, device_name, measure_speed
 
-    check_positive(args, "sentences", "repeats")
+    check_minimum(args, sentences=1, repeats=1)
     started = time.perf_counter()
     parser = Parser.load(args.model, args.device)
     load_seconds = time.perf_counter() - started

@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treecrf.cli.options import check_positive
+from treecrf.corpus.options import check_minimum
 
 if TYPE_CHECKING:
     from treecrf.parser import Parser
@@ -65,7 +65,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError(f"{args.output} is not a folder; name a folder for the calibrated model")
     if args.only_measure and (args.output or args.keep_weights or args.rules):
         raise ValueError("--only-measure calibrates nothing; leave out --output, --keep-weights and --rules")
-    check_positive(args, "limit")
+    check_minimum(args, limit=1)
     if not 0 < args.target_precision < 1:
         raise ValueError(
             f"--target-precision is {args.target_precision}; expected a number between 0 and 1, such as 0.97"

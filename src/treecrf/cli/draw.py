@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from treecrf.corpus.options import check_minimum
 from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import use_fonts
 from treecrf.trees.drawing.colors import THEMES
@@ -71,8 +72,7 @@ def _render_options(args: argparse.Namespace) -> RenderOptions:
             raise ValueError(f"--{name} needs the format {' or '.join(formats)}; this is {format_}")
     if args.tokens and not args.model:
         raise ValueError("--tokens needs a parser; add --model M")
-    if args.width is not None and args.width < 1:
-        raise ValueError(f"--width is {args.width}; expected 1 or more")
+    check_minimum(args, width=1)
     if args.output != _STDIO != args.input and real_path(args.output) == real_path(args.input):
         raise ValueError(f"{args.output} is the input and would be overwritten; choose another -o")
     return RenderOptions(

@@ -50,13 +50,6 @@ def read_options(args: argparse.Namespace, options: type[T], *, prefix: str = ""
     return options(**{field.name: getattr(args, prefix + field.name) for field in fields(options)})  # type: ignore[arg-type]
 
 
-def check_positive(args: argparse.Namespace, *names: str) -> None:
-    """Raises an error if one of these options is less than 1."""
-    for name in names:
-        if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise ValueError(f"--{name} is {getattr(args, name)}; expected 1 or more")
-
-
 def check_device(device: str, *, is_local: bool) -> None:
     """Raises an error if a device has another name, or if this machine does not have it (with `is_local`)."""
     match = re.fullmatch(r"cpu|cuda(?::(\d+))?", device)

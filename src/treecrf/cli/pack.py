@@ -5,6 +5,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treecrf.corpus.options import check_minimum
+
 if TYPE_CHECKING:
     from treecrf.parser.models.model_card import ModelCard, Purpose, TreebankInfo
 
@@ -61,8 +63,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--package-version is the version of a package; add --package")
     if args.package is None and args.out is not None and not is_run:
         raise FileNotFoundError(f"there is no training run in {args.run_folder}; expected a folder with {_RECIPE}")
-    if args.vectors is not None and args.vectors < 0:
-        raise ValueError(f"--vectors is {args.vectors}; expected 0 or more")
+    check_minimum(args, vectors=0)
     if args.weight_step is not None and not 0 <= args.weight_step <= _LARGEST_STEP:
         raise ValueError(f"--weight-step is {args.weight_step:g}; expected 0 to {_LARGEST_STEP:g}")
     if args.out is None and any(value is not None for value in (args.vectors, args.weight_step, args.commit)):

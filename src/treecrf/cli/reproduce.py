@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from treecrf.cli.options import check_positive
+from treecrf.corpus.options import check_minimum
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from treecrf.training.reproduce.report import JSON, MARKDOWN, write_report
     from treecrf.training.reproduce.runner import run_all
 
-    check_positive(args, "jobs", "epochs")
+    check_minimum(args, jobs=1, epochs=1)
     if args.vectors and not Path(args.vectors).is_file():
         raise FileNotFoundError(f"there is no file {args.vectors}; expected a file of word vectors for --vectors")
     plan = Plan(

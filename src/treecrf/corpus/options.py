@@ -25,7 +25,8 @@ def option(default: Any, description: str, metavar: str = "N") -> Any:
     return field(default=default, metadata={"description": description, "metavar": metavar})
 
 
-def _check_minimum(options: object, **minimums: int) -> None:
+def check_minimum(options: object, **minimums: int) -> None:
+    """Raises an error if an option is less than its minimum."""
     for name, minimum in minimums.items():
         value = getattr(options, name)
         if value is not None and value < minimum:
@@ -57,7 +58,7 @@ class ParseOptions:
             raise ValueError(f"--kbest needs --format json or pretty; {self.format} has one tree per sentence")
         if self.probs and self.format not in ("json", "pretty", *TABLES):
             raise ValueError(f"--probs needs --format json, pretty, csv or parquet; {self.format} has no probabilities")
-        _check_minimum(self, kbest=0, max_line_bytes=1, max_words=1)
+        check_minimum(self, kbest=0, max_line_bytes=1, max_words=1)
 
     @property
     def word_limit(self) -> int:
@@ -102,6 +103,6 @@ class ClusterOptions:
     retries: int = option(3, "how often a failed shard is tried again")
 
     def __post_init__(self) -> None:
-        _check_minimum(self, workers=1, cpus_per_worker=1, cpu_workers=0, retries=0)
+        check_minimum(self, workers=1, cpus_per_worker=1, cpu_workers=0, retries=0)
         if not 0 < self.gpus_per_worker <= 1:
             raise ValueError(f"--gpus-per-worker is {self.gpus_per_worker}; expected more than 0 and at most 1")
