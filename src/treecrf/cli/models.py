@@ -44,10 +44,13 @@ def _print_table() -> None:
         print("\n".join(_table([_HEADER, *map(_row, names)])))
     else:
         print("No models are installed; `treecrf train` makes a model.")
-    others = [package for package in models.MODEL_PACKAGES if package.model not in names]
+    others = [
+        (package.model, package.language, package.license, f"pip install {package.name}", package.summary)
+        for package in models.MODEL_PACKAGES
+        if package.model not in names
+    ]
     if others:
-        print()
-        print("\n".join(_table([_PACKAGE_HEADER, *map(_package_row, others)])))
+        print("", *_table([_PACKAGE_HEADER, *others]), sep="\n")
 
 
 def _printable(text: str) -> str:
@@ -101,15 +104,10 @@ def _row(name: str) -> tuple[str, ...]:
     """The row of an installed model; the package of the model may be broken."""
     try:
         card = ModelCard.load(models.installed_folder(name))
-        scores = [f"{score.name} {score.f1:.2f} ({_format_interval(score.interval)})" for score in card.scores]
-        return name, card.purpose.language, format_megabytes(card.size), card.purpose.license, ", ".join(scores)
+        scores = ", ".join(
+            f"{score.name} {score.f1:.2f} ({'-'.join(f'{bound:.1f}' for bound in score.interval)})"
+            for score in card.scores
+        )
+        return name, card.purpose.language, format_megabytes(card.size), card.purpose.license, scores
     except (ValueError, TypeError, OSError) as error:
         return name, "unknown", "unknown", "unknown", str(error)
-
-
-def _package_row(package: models.ModelPackage) -> tuple[str, ...]:
-    return package.model, package.language, package.license, f"pip install {package.name}", package.summary
-
-
-def _format_interval(bounds: tuple[float, float]) -> str:
-    return "-".join(f"{bound:.1f}" for bound in bounds)

@@ -10,6 +10,8 @@ from treecrf.corpus.options import check_minimum
 if TYPE_CHECKING:
     from treecrf.parser.models.model_card import ModelCard, Purpose, TreebankInfo
 
+    CardTexts = tuple[Purpose | None, dict[str, TreebankInfo] | None]
+
 _TREEBANKS, _RECIPE, _DATA = "treebanks.toml", "recipe.toml", Path("data")
 _PACKAGE_VERSION = "0.1.0"
 _LARGEST_STEP = 1.0
@@ -40,12 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from treecrf.training.export.card_files import to_markdown
 
-    purpose, treebanks = _read_texts(args)
+    purpose, treebanks = texts = _read_texts(args)
     _check(args)
     if args.package is not None:
-        _make_package(args, purpose, treebanks)
+        _make_package(args, texts)
     elif args.out is not None:
-        print(to_markdown(_pack(args, args.out, purpose, treebanks)), end="")
+        print(to_markdown(_pack(args, args.out, texts)), end="")
     elif purpose is None or treebanks is None:
         raise ValueError("there is no OUT and no --card; name the folder of the model, or a text for its card")
     else:
@@ -77,16 +79,13 @@ def _check(args: argparse.Namespace) -> None:
                 )
 
 
-def _pack(
-    args: argparse.Namespace, folder: Path, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
-) -> "ModelCard":
+def _pack(args: argparse.Namespace, folder: Path, texts: "CardTexts") -> "ModelCard":
     from treecrf.training.export.pack import pack_model
 
     return pack_model(
         args.run_folder,
         folder,
-        purpose,
-        treebanks,
+        *texts,
         data=_DATA if args.data is None and args.card is not None else args.data,
         vectors=args.vectors,
         weight_step=args.weight_step or 0.0,
@@ -95,9 +94,7 @@ def _pack(
     )
 
 
-def _make_package(
-    args: argparse.Namespace, purpose: "Purpose | None", treebanks: "dict[str, TreebankInfo] | None"
-) -> None:
+def _make_package(args: argparse.Namespace, texts: "CardTexts") -> None:
     from treecrf.training.export.package import PackageNames, copy_model, new_package
 
     name, version = args.package or args.out.resolve().name, args.package_version or _PACKAGE_VERSION
@@ -105,14 +102,14 @@ def _make_package(
     with new_package(args.out, names) as package:
         folder = names.model_folder(package)
         if (args.run_folder / _RECIPE).is_file():
-            _pack(args, folder, purpose, treebanks)
+            _pack(args, folder, texts)
         else:
-            copy_model(args.run_folder, folder, purpose, treebanks)
+            copy_model(args.run_folder, folder, *texts)
     path = shlex.quote(str(args.out.absolute()))  # pip reads a name without a slash as the name of a package
     print(f"The package {names.name} {names.version} is in {args.out}. To install it: pip install {path}")
 
 
-def _read_texts(args: argparse.Namespace) -> "tuple[Purpose | None, dict[str, TreebankInfo] | None]":
+def _read_texts(args: argparse.Namespace) -> "CardTexts":
     """The text of the card and the descriptions of treebanks; None without a file."""
     from treecrf.config import read_config
     from treecrf.parser.models.model_card import Purpose, read_treebanks

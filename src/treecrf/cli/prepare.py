@@ -74,13 +74,11 @@ def _write_trees(args: argparse.Namespace, sources: list[str], out: str) -> None
 
 
 def _split(args: argparse.Namespace, sources: list[str], out: str) -> None:
-    default = SplitShares()
+    shares = {name: getattr(args, name) for name in ("dev", "test") if getattr(args, name) is not None}
     split = split_files(
         sources,
         Path(out),
-        shares=SplitShares(
-            dev=default.dev if args.dev is None else args.dev, test=default.test if args.test is None else args.test
-        ),
+        shares=SplitShares(**shares),
         seed=1 if args.seed is None else args.seed,
         keep_labels=args.keep_labels,
         encoding=args.encoding,

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from treecrf.trees.search import (
     CHINESE,
     COLLINS,
-    Forest,
     Match,
     MatchCounts,
     Pattern,
@@ -53,7 +52,8 @@ def run(args: argparse.Namespace) -> None:
 
 def _search(args: argparse.Namespace) -> None:
     if args.surgery is not None:
-        _print_changed(read_surgeries(_read_script(args.surgery)), [args.pattern, *args.files])
+        script = sys.stdin.read() if args.surgery == _STDIN else Path(args.surgery).read_text(encoding="utf-8")
+        _print_changed(read_surgeries(script), [args.pattern, *args.files])
         return
     if args.pattern is None:
         raise ValueError("expected a pattern, such as 'NP < PP'")
@@ -61,14 +61,11 @@ def _search(args: argparse.Namespace) -> None:
     files = args.files or [_STDIN]
     if args.expected:
         _print_expected(pattern, files, args)
-        return
-    if args.show == "counts":
+    elif args.show == "counts":
         _print_counts(pattern, files, args)
-        return
-    for file in files:
-        for first_number, forest in _read_forests(file, args):
-            for match in _matches(pattern, forest, is_once=args.nodes):
-                print(_match_line(file, first_number + match.tree_number, match, args.show))
+    else:
+        for file in files:
+            _print_matches(pattern, file, args)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -94,10 +91,6 @@ def _print_expected(pattern: Pattern, files: Iterable[str], args: argparse.Names
             print(file, row.sentence, row.matches, *numbers, count.low, count.high, " ".join(row.words), sep="\t")
 
 
-def _read_script(path: str) -> str:
-    return sys.stdin.read() if path == _STDIN else Path(path).read_text(encoding="utf-8")
-
-
 def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) -> None:
     deleted = 0
     for file in [file for file in files if file is not None] or [_STDIN]:
@@ -114,26 +107,22 @@ def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) ->
         print(f"treecrf search: the surgery deleted {deleted} whole tree{'s' * (deleted > 1)}", file=sys.stderr)
 
 
-def _read_forests(file: str, args: argparse.Namespace) -> Iterator[tuple[int, Forest]]:
-    """Reads batches of trees, each with the number of its first tree, from 1."""
-    first_number = 1
+def _print_matches(pattern: Pattern, file: str, args: argparse.Namespace) -> None:
+    first_number = 1  # number of the first tree of a batch
     for forest in read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads]):
-        yield first_number, forest
+        last_position = -1
+        for match in pattern.find(forest):
+            if not args.nodes or match.position != last_position:
+                print(_match_line(file, first_number + match.tree_number, match, args.show))
+            last_position = match.position
         first_number += len(forest)
-
-
-def _matches(pattern: Pattern, forest: Forest, *, is_once: bool) -> Iterator[Match]:
-    last_position = -1
-    for match in pattern.find(forest):
-        if not is_once or match.position != last_position:
-            yield match
-        last_position = match.position
 
 
 def _print_counts(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
     print("file\tmatches\tnodes\ttrees")
     for file in files:
-        batches = [pattern.count(forest) for _, forest in _read_forests(file, args)]
+        forests = read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads])
+        batches = [pattern.count(forest) for forest in forests]
         counts = MatchCounts(*map(sum, zip(*batches, strict=True))) if batches else MatchCounts(0, 0, 0)
         print(file, *counts, sep="\t")
 

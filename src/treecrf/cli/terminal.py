@@ -69,17 +69,13 @@ def open_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
-            _replace_stream(number, name)
-
-
-def _replace_stream(number: int, name: str) -> None:
-    closed: IO[str] = _ClosedStream(name)  # type: ignore[assignment]  # has only the methods that commands call
-    if number == 0:
-        sys.stdin = closed
-    elif number == 1:
-        sys.stdout = closed
-    else:
-        sys.stderr = open(number, "w", closefd=False)  # noqa: SIM115  # open until the process ends
+            closed: IO[str] = _ClosedStream(name)  # type: ignore[assignment]  # has the methods that commands call
+            if number == 0:
+                sys.stdin = closed
+            elif number == 1:
+                sys.stdout = closed
+            else:
+                sys.stderr = open(number, "w", closefd=False)  # noqa: SIM115  # open until the process ends
 
 
 def discard_stdout() -> None:

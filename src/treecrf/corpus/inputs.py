@@ -97,8 +97,7 @@ class InputFile(NamedTuple):
 def total_size(files: Iterable[InputFile]) -> int | None:
     """The size of all files together in bytes; None if one of them cannot be known."""
     sizes = [file.size for file in files]
-    known = [size for size in sizes if size is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return None if None in sizes else sum(filter(None, sizes))
 
 
 def find_inputs(

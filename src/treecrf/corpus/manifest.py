@@ -101,19 +101,14 @@ class Manifest:
 
     def report(self) -> list[str]:
         """A summary line, and a line for each shard that was retried or failed."""
-        return [
-            self._summary(),
-            *(
-                f"retried: {output}: {'; '.join(shard.problems)}"
-                for output, shard in self.progress.items()
-                if shard.state == "done" and shard.problems
-            ),
-            *(
-                f"failed after {shard.attempts} attempts: {output} ({self.shards[output].name}): {shard.problems[-1]}"
-                for output, shard in self.progress.items()
-                if shard.state == "failed"
-            ),
-        ]
+        retried, failed = [], []
+        for output, shard in self.progress.items():
+            name, problems = self.shards[output].name, shard.problems
+            if shard.state == "done" and problems:
+                retried.append(f"retried: {output}: {'; '.join(problems)}")
+            elif shard.state == "failed":
+                failed.append(f"failed after {shard.attempts} attempts: {output} ({name}): {problems[-1]}")
+        return [self._summary(), *retried, *failed]
 
     def _summary(self) -> str:
         progress = self.progress.values()

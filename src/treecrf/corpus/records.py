@@ -40,7 +40,8 @@ def read_rows(
             for record in rows.to_pylist() if first < row else ():
                 line = _record_line(record, 0, fields)
                 size = len(line.text.encode())
-                yield line._replace(size=size) if size <= limit else _too_long(size, limit, line.id_json)
+                problem = f"a text of {size:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
+                yield line._replace(size=size) if size <= limit else Line("", problem, size, id_json=line.id_json)
             if row >= end:
                 break
 
@@ -100,11 +101,6 @@ def _read_content(content: Any, fields: RecordFields) -> tuple[str, Sequence[str
         if not isinstance(word, str) or not word:
             return "", (), f"'{fields.content}' has {_type_name(word)} at index {index}; expected a word"
     return " ".join(content), content, ""
-
-
-def _too_long(size: int, limit: int, id_json: str) -> Line:
-    problem = f"a text of {size:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
-    return Line("", problem, size, id_json=id_json)
 
 
 def _type_name(value: object) -> str:

@@ -73,7 +73,9 @@ def measure_counts(
     if sampled_totals is not None:
         errors = parser_errors(compute_measures(sampled_totals).std(axis=0), len(counts), factors)
     text_intervals = _intervals(values + errors.means, errors.deviations)
-    population_deviations = np.hypot(errors.deviations, _resampling_deviations(counts, seed))
+    # the deviations over texts whose sentences are drawn with replacement
+    resampled = compute_measures(resampled_totals(counts, RESAMPLES, seed=seed, multinomial=True)).std(axis=0)
+    population_deviations = np.hypot(errors.deviations, resampled)
     population_intervals = _intervals(values + errors.means, population_deviations)
     return [
         Measure(value, None if sampled_totals is None else text, population if len(counts) > 1 else None)
@@ -101,10 +103,3 @@ def _intervals(centers: Doubles, deviations: Doubles) -> list[Interval]:
         Interval(max(0.0, low), high)
         for low, high in zip((centers - halves).tolist(), (centers + halves).tolist(), strict=True)
     ]
-
-
-def _resampling_deviations(counts: Doubles, seed: int) -> Doubles:
-    """The standard deviations of the measures over texts whose sentences are drawn with replacement."""
-    totals = resampled_totals(counts, RESAMPLES, seed=seed, multinomial=True)
-    deviations: Doubles = compute_measures(totals).std(axis=0)
-    return deviations

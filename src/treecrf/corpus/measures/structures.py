@@ -31,23 +31,10 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         "S < (VP <# VBG|TO) $+ VP",
     ),
 }
-# each index is the ratio of two structures
-INDICES: dict[str, tuple[str, str]] = {
-    "MLS": ("W", "S"),
-    "MLT": ("W", "T"),
-    "MLC": ("W", "C"),
-    "C/S": ("C", "S"),
-    "VP/T": ("VP", "T"),
-    "C/T": ("C", "T"),
-    "DC/C": ("DC", "C"),
-    "DC/T": ("DC", "T"),
-    "T/S": ("T", "S"),
-    "CT/T": ("CT", "T"),
-    "CP/T": ("CP", "T"),
-    "CP/C": ("CP", "C"),
-    "CN/T": ("CN", "T"),
-    "CN/C": ("CN", "C"),
-}
+_RATIOS = ("C/S", "VP/T", "C/T", "DC/C", "DC/T", "T/S", "CT/T", "CP/T", "CP/C", "CN/T", "CN/C")
+# each index is the ratio of two structures; the first three are mean lengths in words
+INDICES: dict[str, tuple[str, str]] = {"MLS": ("W", "S"), "MLT": ("W", "T"), "MLC": ("W", "C")}
+INDICES |= {ratio: (ratio.partition("/")[0], ratio.partition("/")[2]) for ratio in _RATIOS}
 
 
 def count_structures(forest: Forest) -> dict[str, Doubles]:
