@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small import FIFTY, random_parser
+from treecrf.corpus.measures import measure_words
 from treecrf.corpus.measures.totals import MEASURES, compute_measures, count_trees
 from treecrf.corpus.measures.word_scores import WordScores, is_word_tag
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import read_trees
 
 COLORLESS = "(TOP (S (NP (NNP Colorless) (JJ green) (NNS ideas)) (VP (VBP sleep) (ADVP (RB furiously)))))"
 LABELS = ("S", "NP", "SBAR", "VP")
+TREES = list(read_trees(FIFTY))
 leaves = st.builds(lambda tag: Tree(tag, ("w",)), st.sampled_from(("NN", "PRP$", ".", ",")))
 nodes = st.recursive(
     leaves,
@@ -94,3 +98,27 @@ def test_given_tokens_are_words_whatever_their_tags_are():
     assert WordScores(forest).yngve.tolist() == [1, 0]
     assert WordScores(forest, np.array([True, True, False])).yngve.tolist() == [1, 0]
     assert WordScores(forest, np.array([True, True, True])).yngve.tolist() == [2, 1, 0]
+
+
+@pytest.fixture(scope="module")
+def parser():
+    return random_parser(TREES, tag_head=True)
+
+
+def test_intervals_of_words_contain_their_values(parser):
+    sentences = [tree.words for tree in TREES[:8]]
+    is_uncertain = False
+    for words, samples in zip(sentences, parser.sample_many(sentences, 40), strict=True):
+        rows = measure_words(samples)
+        tags = Tree.parse(samples.best).tags
+        assert [row.word for row in rows] == [word for word, tag in zip(words, tags, strict=True) if tag[0].isalpha()]
+        intervals = [(row.values[name], *interval) for row in rows for name, interval in row.intervals.items()]
+        assert all(low <= value <= high for value, low, high in intervals)
+        is_uncertain |= any(low < high for _, low, high in intervals)
+    assert is_uncertain
+
+
+def test_words_of_given_trees_have_no_intervals():
+    (row,) = measure_words(Tree.parse("(NP (NN x) (. .))"))
+    assert (row.number, row.word, row.tag, row.intervals) == (1, "x", "NN", {})
+    assert measure_words(Tree.parse("(S (-NONE- *))")) == []

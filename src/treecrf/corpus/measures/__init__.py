@@ -3,7 +3,7 @@
 from treecrf.corpus.measures.intervals import Measure, read_error_factors
 from treecrf.corpus.measures.text import measure_samples, measure_text, measure_trees
 from treecrf.corpus.measures.totals import MEASURES
-from treecrf.corpus.measures.word_table import WordMeasures, measure_words
+from treecrf.corpus.measures.word_scores import WordMeasures, measure_words
 from treecrf.trees.bootstrap import Interval
 
 __all__ = [

@@ -1,21 +1,30 @@
 """Scores of words by their place in the tree: depth, Yngve and Frazier scores, node counts, syntactic distance.
 
+`WordScores` has them for the trees of a forest, and `measure_words` for a sentence, with intervals from sampled trees.
+
 Punctuation is left out of the tree before words are scored: a full stop would otherwise raise the Yngve score of every
 word. The root and the part-of-speech tags are not constituents here.
 """
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask
+from treecrf.parser.tree_samples import TreeSamples
+from treecrf.trees.bootstrap import Interval
 from treecrf.trees.search import Forest
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank import clean
 
 # tags with letters that are punctuation: hyphens and other marks of OntoNotes, marks of Chinese treebanks
 _PUNCTUATION_TAGS = frozenset(("HYPH", "NFP", "PU", "PUNCT"))
 _PUNCTUATION_SUFFIX = "CATEGORY"  # Sinica's tags, such as COMMACATEGORY
 _CLAUSE_LABELS = frozenset(("S", "SBAR", "SBARQ", "SINV", "SQ"))
 _CLAUSE_WEIGHT = 1.5
+WORD_MEASURES = ("depth", "distance", "yngve", "frazier", "opened", "closed")
+_LEVELS = (0.025, 0.975)
 
 
 def is_word_tag(tag: str) -> bool:
@@ -131,3 +140,59 @@ class WordScores:
         ended = np.bincount(self._ends, values, minlength=len(values) + 1).cumsum()[: len(values)]
         sums: Ints = (np.cumsum(values) - ended).astype(np.int64)
         return sums
+
+
+class WordMeasures(NamedTuple):
+    """A word that is not punctuation, its number among the sentence's tokens from 1, its tag and its measures.
+
+    The intervals have the middle 95 % of the sampled trees, and contain the value; they are empty for given trees.
+    """
+
+    number: int
+    word: str
+    tag: str
+    values: dict[str, float]
+    intervals: dict[str, Interval]
+
+
+def measure_words(sentence: TreeSamples | Tree) -> list[WordMeasures]:
+    """The measures of the words of a sentence, given by samples of its trees or by one tree.
+
+    >>> tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")
+    >>> for row in measure_words(tree):
+    ...     print(row.number, row.word, row.values["depth"], row.values["distance"], row.values["yngve"])
+    1 the 2.0 1.0 2.0
+    2 cat 2.0 2.0 1.0
+    3 sleeps 2.0 0.0 0.0
+    """
+    tree = clean(sentence) if isinstance(sentence, Tree) else Tree.parse(sentence.best)
+    if tree is None:
+        return []
+    scores = WordScores(Forest(tree))
+    values = _columns(scores)
+    bounds: Doubles | None = None
+    if isinstance(sentence, TreeSamples):
+        # the same tokens are words in every sample, whatever their tags are
+        is_word = np.tile(np.isin(scores.tokens, scores.words), len(sentence.brackets))
+        shape = len(sentence.brackets), len(scores.words), len(WORD_MEASURES)
+        sampled = _columns(WordScores(sentence.forest, is_word)).reshape(shape)
+        bounds = np.quantile(sampled[sentence.draws], _LEVELS, axis=0, method="inverted_cdf")
+        bounds = np.stack([np.minimum(bounds[0], values), np.maximum(bounds[1], values)])
+    numbers = np.searchsorted(scores.tokens, scores.words)
+    leaves = tree.leaves()
+    rows = []
+    for index, number in enumerate(numbers.tolist()):
+        leaf = leaves[number]
+        row_values = dict(zip(WORD_MEASURES, values[index].tolist(), strict=True))
+        intervals = {}
+        if bounds is not None:
+            pairs = bounds[:, index].T.tolist()
+            intervals = {name: Interval(*pair) for name, pair in zip(WORD_MEASURES, pairs, strict=True)}
+        rows.append(WordMeasures(number + 1, str(leaf.children[0]), leaf.label, row_values, intervals))
+    return rows
+
+
+def _columns(scores: WordScores) -> Doubles:
+    """The measures of each word, (words, measures)."""
+    columns = (scores.depths, scores.distances, scores.yngve, scores.frazier, scores.opened, scores.closed)
+    return np.stack(columns, axis=1).astype(np.float64)
