@@ -19,6 +19,12 @@ from treecrf.corpus.interrupts import exit_on_interrupt
 
 # Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000
+_FILE_PROBLEMS: Mapping[type, str] = {
+    FileNotFoundError: "there is no file or folder {}; check the path, which is relative to the current folder",
+    PermissionError: "no permission to read or write {}",
+    IsADirectoryError: "{} is a folder; expected a file",
+    NotADirectoryError: "{} is inside a file; expected a path whose parts are folders",
+}
 _NOTES = Path(__file__).with_name("notes")
 
 COMMANDS = {
@@ -70,15 +76,7 @@ def _describe(error: Exception) -> str:
     path = getattr(error, "filename", None)
     if path is None or error.__class__.__module__ != "builtins":
         return str(error)
-    if isinstance(error, FileNotFoundError):
-        return f"there is no file or folder {path}; check the path, which is relative to the current folder"
-    if isinstance(error, PermissionError):
-        return f"no permission to read or write {path}"
-    if isinstance(error, IsADirectoryError):
-        return f"{path} is a folder; expected a file"
-    if isinstance(error, NotADirectoryError):
-        return f"{path} is inside a file; expected a path whose parts are folders"
-    return str(error)
+    return _FILE_PROBLEMS[type(error)].format(path) if type(error) in _FILE_PROBLEMS else str(error)
 
 
 def _run(argv: Sequence[str]) -> int | None:

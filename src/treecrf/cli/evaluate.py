@@ -64,11 +64,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _rules(args: argparse.Namespace) -> Rules:
-    rules = find_rules(args.rules)
-    if args.cutoff is not None:
-        rules = replace(rules, cutoff=args.cutoff)
-    if args.max_error is not None:
-        rules = replace(rules, max_error=args.max_error)
+    changes = {name: getattr(args, name) for name in ("cutoff", "max_error") if getattr(args, name) is not None}
+    rules = replace(find_rules(args.rules), **changes)
     # EVALB counts wrong tags of punctuation as errors, and a model makes more of them in a large file than EVALB allows
     keeps_going = args.keep_going or (args.model and args.max_error is None)
     return replace(rules, max_error=None) if keeps_going else rules

@@ -4,18 +4,16 @@ A path that is named itself is never skipped. A path that is skipped inside a fo
 """
 
 import glob
-import gzip
 import json
 import shlex
 import sys
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf.files import real_path
-from treecrf.trees.treebank.lines import open_stream, source_name
+from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 
 STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
@@ -206,7 +204,7 @@ def _compression_ratio(path: Path) -> float:
     with path.open("rb") as stream, open_stream(stream) as text:
         if text is stream:
             return 1.0
-        with suppress(EOFError, zlib.error, gzip.BadGzipFile):  # parsing reports damaged data
+        with suppress(*DECOMPRESSION_ERRORS):  # parsing reports damaged data
             size = len(text.read(_SAMPLE_BYTES))
             return size / max(stream.tell(), 1)
     return 1.0
@@ -232,7 +230,7 @@ def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, num
             number += 1
             line = _decode_line(raw, stream, number, limit)
             yield parse_json_line(line, fields) if has_records else line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DECOMPRESSION_ERRORS as error:
         raise ValueError(f"{source_name(path)}:{number + 1}: the compressed data is damaged: {error}") from error
 
 

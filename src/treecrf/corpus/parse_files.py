@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +36,8 @@ def parse_files(
     """
     jobs = _match_outputs(inputs, output, options, warn)
     options = options.with_absolute_model()
-    with _lock_output(output, jobs):
+    is_folder = output != STDOUT and any(target != Path(output) for _, target in jobs)
+    with lock_folder(Path(output)) if is_folder else nullcontext():  # an output file is locked while it is written
         line_parser = LineParser(options.load_parser(device), options, warn)
         line_parser.has_colors = has_colors
         if resume:
@@ -61,12 +62,6 @@ def _match_outputs(
     is_folder = len(files) > 1 or Path(output).is_dir() or output[-1] == os.sep or Path(arguments[0]).is_dir()
     targets = output_paths(files, output, SUFFIXES[options.format], is_folder=is_folder)
     return list(zip(files, targets, strict=True))
-
-
-def _lock_output(output: str, jobs: Sequence[Job]) -> AbstractContextManager[None]:
-    """Locks the output folder of a run that has one; an output file is locked while it is written."""
-    is_folder = output != STDOUT and any(target != Path(output) for _, target in jobs)
-    return lock_folder(Path(output)) if is_folder else nullcontext()
 
 
 def _is_unfinished(line_parser: LineParser, file: InputFile, target: Path | None) -> bool:

@@ -4,8 +4,6 @@ A shard has a whole number of the blocks in which one process would parse its fi
 batches as there. The outputs of a file's shards, concatenated, are the output of the file.
 """
 
-import gzip
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -17,7 +15,7 @@ from typing import Any, NamedTuple
 from treecrf.corpus.inputs import Line, RecordFields, is_parquet, read_stream
 from treecrf.corpus.records import open_parquet, read_rows
 from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.trees.treebank.lines import open_stream
+from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream
 
 # lines; the size of a shard is a multiple of it, and of the blocks of every device
 SHARD_STEP = lcm(*(batching.window for batching in DEFAULT_BATCHING.values()))
@@ -77,7 +75,7 @@ def _count_lines(source: str, step: int) -> tuple[int, list[int]]:
                 lines += chunk_lines
                 position += len(chunk)
                 last_byte = chunk[-1:]
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DECOMPRESSION_ERRORS as error:
             raise ValueError(f"{source}:{lines + 1}: the compressed data is damaged: {error}") from error
     return lines + (last_byte != b"\n"), offsets
 

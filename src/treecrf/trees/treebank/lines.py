@@ -6,6 +6,7 @@ import io
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -17,6 +18,7 @@ _SAMPLE = 1 << 20  # bytes for the detection of the encoding
 # Other two-byte characters are left out, because their bytes could be Latin-1 or Big5
 _GB18030_CHARACTER = re.compile(rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\xa1-\xf7][\xa1-\xfe]")
 _GZIP_MAGIC = b"\x1f\x8b"
+DECOMPRESSION_ERRORS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 Source = str | os.PathLike[str] | IO[bytes] | IO[str]
 

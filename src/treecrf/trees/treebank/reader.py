@@ -1,13 +1,11 @@
 """Reads trees from files as a stream, one tree in memory at a time."""
 
-import gzip
 import logging
-import zlib
 from collections.abc import Iterator
 from typing import Literal
 
 from treecrf.trees.tree import BracketError, Tree, parse_trees
-from treecrf.trees.treebank.lines import Line, Source, check_encoding, read_lines, source_name
+from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, Line, Source, check_encoding, read_lines, source_name
 from treecrf.trees.treebank.splitter import split_trees
 
 OnError = Literal["raise", "skip"]
@@ -70,7 +68,7 @@ class TreeReader(Iterator[Tree]):
             for line in lines:
                 yield line
                 number += 1
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except DECOMPRESSION_ERRORS as error:
             raise TreebankError(self.name, number + 1, f"the compressed data is damaged: {error}") from error
         except UnicodeDecodeError as error:
             raise TreebankError(self.name, number + 1, str(error)) from error
