@@ -70,7 +70,6 @@ class TreeCRFComponent:
         return self.parser.model_config.tag_size > 0
 
     def __call__(self, doc: Doc) -> Doc:
-        """Parses one document."""
         self._annotate([doc])
         return doc
 
@@ -80,23 +79,16 @@ class TreeCRFComponent:
         while batch := list(islice(documents, batch_size)):
             try:
                 self._annotate(batch)
-            except Exception:  # find the document that failed
-                yield from self._annotate_one_by_one(batch)
+            except Exception as error:
+                if len(batch) > 1:  # find the document that failed
+                    yield from self.pipe(batch, batch_size=1)
+                else:
+                    self._error_handler(self.name, self, batch, error)
             else:
                 yield from batch
 
     def set_error_handler(self, error_handler: Callable[..., Any]) -> None:
-        """Sets the function that the pipeline calls for documents that cannot be parsed."""
         self._error_handler = error_handler
-
-    def _annotate_one_by_one(self, batch: list[Doc]) -> Iterator[Doc]:
-        for doc in batch:
-            try:
-                self._annotate([doc])
-            except Exception as error:
-                self._error_handler(self.name, self, [doc], error)
-            else:
-                yield doc
 
     def _annotate(self, batch: Sequence[Doc]) -> None:
         from treecrf.integrations.spacy_extensions import remove_trees, store_tree
@@ -200,7 +192,6 @@ class SentenceComponent:
         sentences("", language=language)  # raises an error for an unknown language
 
     def __call__(self, doc: Doc) -> Doc:
-        """Sets the sentence starts of one document."""
         from treecrf.text import sentences_with_offsets
 
         if len(doc) and doc.has_annotation("DEP"):

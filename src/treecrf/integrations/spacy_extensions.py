@@ -38,7 +38,6 @@ class StoredTree(TypedDict):
 
 
 def store_tree(words: Sequence[Token], tree: Tree, probabilities: Iterable[float]) -> None:
-    """Stores a sentence's tree in the document of its words."""
     first = words[0].idx
     _data(words[0].doc)[_key(first)] = StoredTree(
         tree=str(tree),
@@ -48,7 +47,6 @@ def store_tree(words: Sequence[Token], tree: Tree, probabilities: Iterable[float
 
 
 def remove_trees(doc: Doc) -> None:
-    """Removes all trees from a document."""
     for first in _sentence_starts(doc):
         del _data(doc)[_key(first)]
 
@@ -137,13 +135,9 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
-def _span_value(span: Span, *, name: str) -> Any:
-    position = _find(span)
+def _value(text: Span | Token, *, name: str) -> Any:
+    position = _find(text)
     return _DEFAULTS[name] if position is None else getattr(position, name)()
-
-
-def _token_value(token: Token, *, name: str) -> Any:
-    return _span_value(token.doc[token.i : token.i + 1], name=name)
 
 
 def _trees(doc: Doc) -> tuple[Tree, ...]:
@@ -172,7 +166,7 @@ def _probabilities(stored: StoredTree) -> list[float]:
 
 
 def _data(doc: Doc) -> dict[Any, Any]:
-    return doc.user_data
+    return doc.user_data  # spaCy's type has only strings as keys, but its own keys are tuples
 
 
 def _key(first: int) -> tuple[str, str, int, None]:
@@ -184,27 +178,27 @@ def _sentence_starts(doc: Doc) -> list[int]:
     return sorted(key[2] for key in _data(doc) if isinstance(key, tuple) and key[:2] == _EXTENSION)
 
 
-def _no_tree_error(text: Doc | Span) -> ValueError:
+def _no_tree_error(text: Doc | Span | Token) -> ValueError:
     return ValueError(f"there is no tree of {text.text!r:.80}; parse it in a pipeline with the component 'treecrf'")
 
 
-def _find(span: Span) -> _SpanPosition | None:
-    """The position of a span; None for white space."""
-    words = [token for token in span if not token.is_space]
+def _find(text: Span | Token) -> _SpanPosition | None:
+    """The position of a span or token; None for white space."""
+    words = [token for token in ([text] if isinstance(text, Token) else text) if not token.is_space]
     if not words:
         return None
-    doc = span.doc
+    doc = text.doc
     preceding = (doc[index].idx for index in range(words[0].i, -1, -1))
     first = next((character for character in preceding if _key(character) in _data(doc)), None)
     if first is None:
-        raise _no_tree_error(span)
+        raise _no_tree_error(text)
     stored: StoredTree = _data(doc)[_key(first)]
     nodes = _nodes(stored["tree"])
     borders = [words[0].idx - first, words[-1].idx + len(words[-1]) - first]
     start, end = (bisect_left(stored["offsets"], border, key=itemgetter(side)) for side, border in enumerate(borders))
     node = nodes.get((start, end + 1))
     if node is None or [stored["offsets"][start][0], stored["offsets"][end][1]] != borders:
-        raise NonConstituentException(f"{span.text!r:.80} is not a constituent of {stored['tree']:.500}")
+        raise NonConstituentException(f"{text.text!r:.80} is not a constituent of {stored['tree']:.500}")
     return _SpanPosition(doc, first, stored, nodes, node)
 
 
@@ -246,8 +240,8 @@ def _register() -> None:
     _extend(Doc, "trees", _trees)
     _extend(Doc, "tree_probabilities", _tree_probabilities)
     for name in _DEFAULTS:
-        _extend(Span, name, partial(_span_value, name=name))
-        _extend(Token, name, partial(_token_value, name=name))
+        _extend(Span, name, partial(_value, name=name))
+        _extend(Token, name, partial(_value, name=name))
 
 
 _register()
