@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from treecrf.parser.formats import Formatter
 from treecrf.server.connections import client_name
-from treecrf.server.errors import ApiError, validation_error
+from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import PROPERTY_CHARACTERS, SEARCH_PROCESSES
 from treecrf.server.parse_routes import RequestRunner
-from treecrf.server.request_body import await_connected, parse_json, receive_body
+from treecrf.server.request_body import await_connected, decode, parse_json, receive_body
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.tregex import find_in_process
 from treecrf.server.work_queue import FairThreads
@@ -68,21 +68,15 @@ class Document:
         return bool({"pos", "parse"} & set(self.properties.annotator_names))
 
     def rows(self) -> Iterator[tuple[list[Token], Tree | None, Sequence[str | None]]]:
-        """The tokens, the tree and the tags of each sentence."""
         trees: Sequence[Tree | None] = self.trees or [None] * len(self.sentences)
         for tokens, tree in zip(self.sentences, trees, strict=True):
             yield tokens, tree, tree.tags if tree is not None else [None] * len(tokens)
 
 
 def read_properties(text: str) -> Properties:
-    """Reads and checks the properties of a request."""
     if len(text) > PROPERTY_CHARACTERS:
         raise ApiError(422, f"properties has {len(text):,} characters; expected at most {PROPERTY_CHARACTERS:,}")
-    value = _parse_properties(text) if text.strip() else {}
-    try:
-        properties = Properties.model_validate(value)
-    except ValidationError as error:
-        raise validation_error(error) from None
+    properties = validate(Properties, _parse_properties(text) if text.strip() else {})
     unknown = [name for name in properties.annotator_names if name not in _ANNOTATORS]
     if unknown:
         expected = f"expected some of {', '.join(_ANNOTATORS)}"
@@ -102,11 +96,7 @@ def _parse_properties(text: str) -> Any:
 
 def read_document(content: bytes, properties: Properties, language: str) -> Document:
     """Splits a text into sentences and tokens, as the properties say."""
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
-    return Document(properties, list(filter(None, _split(text, properties, language))))
+    return Document(properties, list(filter(None, _split(decode(content), properties, language))))
 
 
 def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
@@ -125,30 +115,24 @@ def _split_spaces(line: str) -> list[Token]:
 
 
 def to_json(document: Document) -> Iterator[dict[str, Any]]:
-    """CoreNLP's JSON of each sentence."""
     names = document.properties.annotator_names
     for index, (tokens, tree, tags) in enumerate(document.rows()):
         fields: dict[str, Any] = {"index": index}
         if tree is not None and "parse" in names:
             fields["parse"] = penn_brackets(str(tree))
         fields["tokens"] = [
-            _token_fields(number, token, tag if "pos" in names else None, has_lemma="lemma" in names)
+            {
+                "index": number,
+                "word": token.tree_word,
+                "originalText": token.text,
+                "characterOffsetBegin": token.start,
+                "characterOffsetEnd": token.end,
+                **({"lemma": token.tree_word.lower()} if "lemma" in names else {}),
+                **({"pos": tag} if tag is not None and "pos" in names else {}),
+            }
             for number, (token, tag) in enumerate(zip(tokens, tags, strict=True), 1)
         ]
         yield fields
-
-
-def _token_fields(number: int, token: Token, tag: str | None, *, has_lemma: bool) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "index": number,
-        "word": token.tree_word,
-        "originalText": token.text,
-        "characterOffsetBegin": token.start,
-        "characterOffsetEnd": token.end,
-    }
-    if has_lemma:
-        fields["lemma"] = token.tree_word.lower()
-    return fields if tag is None else {**fields, "pos": tag}
 
 
 def to_text(document: Document) -> str:
@@ -167,7 +151,6 @@ def to_text(document: Document) -> str:
 
 
 def with_root(tree: Tree) -> Tree:
-    """The tree with CoreNLP's root label."""
     return Tree(_ROOT, tree.children) if not tree.is_leaf else Tree(_ROOT, (tree,))
 
 
@@ -219,13 +202,11 @@ def corenlp_routes(runner: RequestRunner) -> APIRouter:
 
         return Response(await await_connected(request, find()), media_type="application/json")
 
-    for path, word in (("/ping", "pong"), ("/ready", "ready"), ("/live", "live")):
-        routes.add_api_route(path, _status(word))
+    @routes.get("/ping")
+    @routes.get("/ready")
+    @routes.get("/live")
+    async def status(request: Request) -> Response:
+        word = request.scope["path"].strip("/")
+        return Response("pong\n" if word == "ping" else f"{word}\n", media_type="text/plain")
+
     return routes
-
-
-def _status(word: str) -> Callable[[], Any]:
-    async def answer() -> Response:
-        return Response(f"{word}\n", media_type="text/plain")
-
-    return answer

@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from fastapi import Request, Response
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_MESSAGES = 5
 
@@ -24,15 +27,18 @@ def error_response(request_id: str, status: int, message: str, headers: Mapping[
 
 
 async def handle_http_error(request: Request, error: Exception) -> Response:
-    """Responds to an error that a handler or the router raised."""
     assert isinstance(error, HTTPException)
     return error_response(request.scope["request_id"], error.status_code, str(error.detail), error.headers)
 
 
-def validation_error(error: ValidationError) -> ApiError:
-    """The error for JSON that does not match the schema, which does not repeat the input."""
-    details = error.errors(include_url=False, include_input=False)[:_MAX_MESSAGES]
-    return ApiError(422, "; ".join(_format_message(detail["loc"], detail["msg"]) for detail in details))
+def validate(model: type[Model], value: Any) -> Model:
+    """Reads parsed JSON as a model. The error for other JSON does not repeat the input."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)[:_MAX_MESSAGES]
+        message = "; ".join(_format_message(detail["loc"], detail["msg"]) for detail in details)
+        raise ApiError(422, message) from None
 
 
 def _format_message(location: tuple[str | int, ...], message: str) -> str:

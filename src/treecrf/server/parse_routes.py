@@ -4,7 +4,7 @@
 2. `RequestReader` reads them as JSON, RequestOptions and SentenceInputs;
 3. `Batcher` queues the sentences with the sentences of other requests, fairly;
 4. `parse_sentences` calls the parser, and writes each sentence in the format of its request;
-5. `Answer` holds the sentences and the warnings of each input until they become the response.
+5. `write_response` joins the sentences and the warnings of each input.
 """
 
 import json
@@ -23,7 +23,7 @@ from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
 from treecrf.server.request_body import await_connected, receive_body
-from treecrf.server.request_parsing import RequestOptions, RequestReader, SentenceInput, input_prefix
+from treecrf.server.request_parsing import ParsedRequest, RequestOptions, RequestReader, SentenceInput, input_prefix
 from treecrf.server.work_queue import Batcher, FairThreads, Job, SentenceResult
 from treecrf.trees.analysis import OutputSentence
 
@@ -36,34 +36,20 @@ _CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than
 _GPU_BATCH_WORDS = 5000
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a request: for each input its parsed sentences, in the request's format, and its warnings.
+def write_response(request: ParsedRequest, sentences: Sequence[Sequence[str]]) -> Response:
+    """Writes the response to a request, whose sentences are already in its format.
 
     Sentences are written by the thread that parses them: as text they need much less memory than their trees.
     """
-
-    options: RequestOptions
-    sentences: list[list[str]]
-    warnings: list[list[str]]
-    is_batch: bool
-
-    @property
-    def size(self) -> int:
-        return sum(len(sentence) for group in self.sentences for sentence in group)
-
-    def response(self) -> Response:
-        """Writes the response."""
-        formatter = self.options.formatter
-        if formatter.format != "json":
-            lines = "".join(f"{formatter.join(group)}\n" for group in self.sentences)
-            return Response(lines, media_type="text/plain")
-        results = [
-            f'"sentences": [{", ".join(group)}], "warnings": {json.dumps(warnings)}'
-            for group, warnings in zip(self.sentences, self.warnings, strict=True)
-        ]
-        fields = f'"results": [{", ".join(f"{{{result}}}" for result in results)}]' if self.is_batch else results[0]
-        return Response(f'{{"model": {json.dumps(self.options.model)}, {fields}}}', media_type="application/json")
+    formatter = request.options.formatter
+    if formatter.format != "json":
+        return Response("".join(f"{formatter.join(group)}\n" for group in sentences), media_type="text/plain")
+    results = [
+        f'"sentences": [{", ".join(group)}], "warnings": {json.dumps(warnings)}'
+        for group, warnings in zip(sentences, request.warnings, strict=True)
+    ]
+    fields = f'"results": [{", ".join(f"{{{result}}}" for result in results)}]' if request.is_batch else results[0]
+    return Response(f'{{"model": {json.dumps(request.options.model)}, {fields}}}', media_type="application/json")
 
 
 @dataclass(frozen=True)
@@ -86,7 +72,6 @@ class RequestRunner:
     async def parse(
         self, request: Request, options: RequestOptions, groups: Sequence[Sequence[SentenceInput]]
     ) -> list[list[str]]:
-        """Parses the sentences of each input."""
         sentences = [sentence for group in groups for sentence in group]
         request.scope["log_fields"] = {
             "model": options.model,
@@ -104,15 +89,13 @@ class RequestRunner:
     async def answer(
         self, request: Request, body_type: type[schema.ParseRequest] | type[schema.BatchRequest]
     ) -> Response:
-        """Answers a request to parse."""
         content = await receive_body(request, self.reader.limits)
         parsed = await self.run(request, len(content), partial(self.reader.read, content, body_type))
         sentences = await self.parse(request, parsed.options, parsed.groups)
-        answer = Answer(parsed.options, sentences, parsed.warnings, body_type is schema.BatchRequest)
-        return await self.run(request, answer.size, answer.response, limit=LOOP_CHARACTERS)
+        characters = sum(len(sentence) for group in sentences for sentence in group)
+        return await self.run(request, characters, partial(write_response, parsed, sentences), limit=LOOP_CHARACTERS)
 
     async def split(self, request: Request) -> Response:
-        """Answers a request to split a text."""
         content = await receive_body(request, self.reader.limits)
 
         def split_text() -> Response:

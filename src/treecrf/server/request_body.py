@@ -76,20 +76,25 @@ def _check_size(size: int, limits: Limits) -> None:
         )
 
 
+def decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
+
+
 def parse_json(data: bytes) -> Any:
     """Parses UTF-8 JSON. Repeated names, NaN, infinity and lone surrogates are errors."""
     if not data:
         raise ApiError(400, "the body is empty; expected JSON")
+    text = decode(data)
     try:
-        text = data.decode()
         value = json.loads(text, object_pairs_hook=_ObjectReader(), parse_constant=_reject_constant)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
     except UnicodeEncodeError:
         raise ApiError(400, "the body is not valid JSON: a surrogate has no partner") from None
-    except UnicodeDecodeError as error:
-        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
     except json.JSONDecodeError as error:
         raise ApiError(400, f"the body is not valid JSON: {error.msg} (character {error.pos + 1})") from None
     except RecursionError:

@@ -2,30 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from itertools import accumulate, islice
+from typing import NamedTuple
 
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
-from treecrf.server.errors import ApiError, validation_error
+from treecrf.server import schema
+from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import CHECKED_SENTENCES, Limits, sentence_work
 from treecrf.server.models import language_warnings
 from treecrf.server.request_body import parse_json
-from treecrf.server.schema import (
-    BatchRequest,
-    ConstraintsIn,
-    Input,
-    OptionsIn,
-    ParseRequest,
-    SplitRequest,
-    SplitResponse,
-    SplitSentence,
-)
 from treecrf.text import Token, sentences
-
-Body = TypeVar("Body", bound=BaseModel)
 
 
 class SentenceInput(NamedTuple):
@@ -38,7 +26,6 @@ class SentenceInput(NamedTuple):
 
     @staticmethod
     def from_tokens(tokens: Sequence[Token]) -> "SentenceInput":
-        """A sentence of a text."""
         return SentenceInput(tokens, [(token.start, token.end) for token in tokens])
 
     @property
@@ -57,7 +44,6 @@ class RequestOptions:
     marginals: bool = False
 
     def work(self, sentence: SentenceInput) -> float:
-        """Estimates the work of parsing a sentence with these options."""
         return sentence_work(len(sentence.words), k=self.formatter.kbest, marginals=self.marginals)
 
 
@@ -68,6 +54,7 @@ class ParsedRequest:
     options: RequestOptions
     groups: list[list[SentenceInput]]
     warnings: list[list[str]]
+    is_batch: bool
 
 
 @dataclass(frozen=True)
@@ -77,28 +64,33 @@ class RequestReader:
     parsers: Mapping[str, Parser]
     limits: Limits
 
-    def read(self, content: bytes, body_type: type[ParseRequest] | type[BatchRequest]) -> ParsedRequest:
-        """Reads a request to parse."""
-        body: ParseRequest | BatchRequest = _read_body(content, body_type)
-        options = self._read_options(body)
-        inputs = [body] if isinstance(body, ParseRequest) else body.inputs
+    def read(self, content: bytes, body_type: type[schema.ParseRequest] | type[schema.BatchRequest]) -> ParsedRequest:
+        body: schema.ParseRequest | schema.BatchRequest = validate(body_type, parse_json(content))
+        model = self._model_name(body.model)
+        if body.k > self.limits.k:
+            raise ApiError(422, f"k: {body.k} alternatives; this server's limit is {self.limits.k}")
+        formatter = Formatter(format=body.format, probs=body.probabilities, kbest=body.k)
+        options = RequestOptions(model=model, formatter=formatter, mbr=body.mbr, marginals=body.marginals)
+        inputs = body.inputs if isinstance(body, schema.BatchRequest) else [body]
         groups = self._read_inputs(inputs, options)
         warnings = [
-            self._warnings(group, options.model, is_text=request_input.tokens is None)
+            self._warnings(group, model, is_text=request_input.tokens is None)
             for request_input, group in zip(inputs, groups, strict=True)
         ]
-        return ParsedRequest(options, groups, warnings)
+        return ParsedRequest(options, groups, warnings, is_batch=isinstance(body, schema.BatchRequest))
 
-    def split(self, content: bytes) -> SplitResponse:
+    def split(self, content: bytes) -> schema.SplitResponse:
         """Reads a request to split a text, and splits the text."""
-        body = _read_body(content, SplitRequest)
+        body = validate(schema.SplitRequest, parse_json(content))
         model = self._model_name(body.model)
         group = self._split_text(body.text, model)
         if len(group) > self.limits.sentences:
             raise self._too_many_sentences()
-        return SplitResponse(
+        return schema.SplitResponse(
             model=model,
-            sentences=[SplitSentence(words=sentence.word_texts, offsets=list(sentence.offsets)) for sentence in group],
+            sentences=[
+                schema.SplitSentence(words=sentence.word_texts, offsets=list(sentence.offsets)) for sentence in group
+            ],
             warnings=self._warnings(group, model, is_text=True),
         )
 
@@ -107,13 +99,6 @@ class RequestReader:
         self._check_group(group, len(group), options)
         self._check_work([group], options)
 
-    def _read_options(self, request: OptionsIn) -> RequestOptions:
-        model = self._model_name(request.model)
-        if request.k > self.limits.k:
-            raise ApiError(422, f"k: {request.k} alternatives; this server's limit is {self.limits.k}")
-        formatter = Formatter(format=request.format, probs=request.probabilities, kbest=request.k)
-        return RequestOptions(model=model, formatter=formatter, mbr=request.mbr, marginals=request.marginals)
-
     def _model_name(self, name: str | None) -> str:
         """The name of a model, by default of the first one."""
         names = list(self.parsers)
@@ -121,7 +106,7 @@ class RequestReader:
             raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(names)}")
         return names[0] if name is None else name
 
-    def _read_inputs(self, inputs: Sequence[Input], options: RequestOptions) -> list[list[SentenceInput]]:
+    def _read_inputs(self, inputs: Sequence[schema.Input], options: RequestOptions) -> list[list[SentenceInput]]:
         """Splits each input into sentences, and checks the limits."""
         groups: list[list[SentenceInput]] = []
         count = 0
@@ -138,12 +123,8 @@ class RequestReader:
         return groups
 
     def _split_text(self, text: str, model: str) -> list[SentenceInput]:
-        group: list[SentenceInput] = []
-        for tokens in sentences(text, language=self.parsers[model].language):
-            group.append(SentenceInput.from_tokens(tokens))
-            if len(group) > self.limits.sentences:
-                break  # the caller raises the error
-        return group
+        tokens = sentences(text, language=self.parsers[model].language)
+        return list(map(SentenceInput.from_tokens, islice(tokens, self.limits.sentences + 1)))
 
     def _warnings(self, group: Sequence[SentenceInput], model: str, *, is_text: bool) -> list[str]:
         words = (sentence.word_texts for sentence in group[:CHECKED_SENTENCES])
@@ -153,26 +134,24 @@ class RequestReader:
         self, group: Sequence[SentenceInput], count: int, options: RequestOptions, prefix: str = ""
     ) -> None:
         """Checks the sentences of an input; `count` is the number of sentences up to its end."""
-        if count > self.limits.sentences:
+        limits = self.limits
+        if count > limits.sentences:
             raise self._too_many_sentences(prefix)
         for number, sentence in enumerate(group):
-            self._check_sentence(sentence, f"{prefix}sentence {number}", options)
+            name, words = f"{prefix}sentence {number}", len(sentence.words)
+            if words > limits.words:
+                raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
+            if options.marginals and words > limits.marginal_words:
+                raise ApiError(
+                    422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
+                )
+            if sentence.tags is None and self.parsers[options.model].model_config.tag_size:
+                raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
     def _too_many_sentences(self, prefix: str = "") -> ApiError:
         return ApiError(
             422, f"{prefix}more than {self.limits.sentences} sentences, this server's limit; send several requests"
         )
-
-    def _check_sentence(self, sentence: SentenceInput, name: str, options: RequestOptions) -> None:
-        words, limits = len(sentence.words), self.limits
-        if words > limits.words:
-            raise ApiError(422, f"{name} has {words:,} words; this server's limit is {limits.words:,}")
-        if options.marginals and words > limits.marginal_words:
-            raise ApiError(
-                422, f"{name} has {words:,} words; this server's limit for marginals is {limits.marginal_words:,}"
-            )
-        if sentence.tags is None and self.parsers[options.model].model_config.tag_size:
-            raise ApiError(422, f"{name} has no tags, and the model needs them; expected tokens with tags")
 
     def _check_work(self, groups: Sequence[Sequence[SentenceInput]], options: RequestOptions) -> None:
         work = sum(options.work(sentence) for group in groups for sentence in group)
@@ -189,25 +168,17 @@ def input_prefix(index: int, inputs: int) -> str:
     return f"inputs.{index}: " if inputs > 1 else ""
 
 
-def _read_body(content: bytes, body_type: type[Body]) -> Body:
-    try:
-        return body_type.model_validate(parse_json(content))
-    except ValidationError as error:
-        raise validation_error(error) from None
-
-
 def _read_tokens(words: list[str], tags: list[str] | None) -> list[SentenceInput]:
     """The sentence of the words, if there are any. Offsets assume one space between words."""
-    offsets: list[tuple[int, int]] = []
-    start = 0
-    for word in words:
-        offsets.append((start, start + len(word)))
-        start += len(word) + 1
+    starts = accumulate((len(word) + 1 for word in words), initial=0)
+    offsets = [(start, start + len(word)) for start, word in zip(starts, words, strict=False)]
     return [SentenceInput(words, offsets, tags)] if words else []
 
 
 def _add_constraints(
-    group: list[SentenceInput], constraints: ConstraintsIn | list[ConstraintsIn | None] | None, prefix: str
+    group: list[SentenceInput],
+    constraints: schema.ConstraintsIn | list[schema.ConstraintsIn | None] | None,
+    prefix: str,
 ) -> list[SentenceInput]:
     if constraints is None:
         return group
@@ -224,10 +195,10 @@ def _add_constraints(
     ]
 
 
-def _to_constraints(constraints: ConstraintsIn | None) -> Constraints | None:
-    if constraints is None or not (constraints.require or constraints.forbid):
+def _to_constraints(constraints: schema.ConstraintsIn | None) -> Constraints | None:
+    if constraints is None:
         return None
     require, forbid = (
         [(span.start, span.end, span.label) for span in spans] for spans in (constraints.require, constraints.forbid)
     )
-    return Constraints(require=require, forbid=forbid)
+    return Constraints(require, forbid) or None
