@@ -1,13 +1,14 @@
 """The ASGI app: middleware, the routes that parse, the routes that inform, and the web page at `/`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
@@ -106,7 +107,7 @@ def _info_routes(parsers: Mapping[str, Parser], metrics: Metrics, limits: Limits
     )
     async def show_metrics() -> Response:
         """Metrics in the Prometheus text format."""
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @routes.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
@@ -118,15 +119,13 @@ def _info_routes(parsers: Mapping[str, Parser], metrics: Metrics, limits: Limits
 def _page_routes() -> APIRouter:
     """One route per file that the page's folder has at startup."""
     routes = APIRouter(include_in_schema=False)
-    for path in sorted(_PAGE_FOLDER.rglob("*")):
-        if path.suffix in _MEDIA_TYPES:
-            name = path.relative_to(_PAGE_FOLDER).as_posix()
-            routes.add_api_route("/" if name == "index.html" else f"/{name}", _file_handler(path))
-    return routes
+    files = {f"/{path.name}": path for path in sorted(_PAGE_FOLDER.iterdir()) if path.suffix in _MEDIA_TYPES}
+    files["/"] = files.pop("/index.html")
 
-
-def _file_handler(path: Path) -> Callable[[], Coroutine[None, None, Response]]:
-    async def send_file() -> Response:
+    async def send_file(request: Request) -> Response:
+        path = files[request.scope["path"]]
         return Response(path.read_bytes(), media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": "no-cache"})
 
-    return send_file
+    for url in files:
+        routes.add_api_route(url, send_file)
+    return routes

@@ -68,11 +68,9 @@ class Connections:
         """Notes that a connection begins to wait for its client now."""
         connections = self._clients.get(connection.client_name, {})
         if connection in connections:
-            del connections[connection]
-            connections[connection] = None
+            connections[connection] = connections.pop(connection)
 
     def discard(self, connection: Connection) -> None:
-        """Removes a connection, if it is there."""
         connections = self._clients.get(connection.client_name, {})
         if connection in connections:
             del connections[connection]

@@ -74,16 +74,12 @@ class Limits:
                 raise ValueError(
                     f"{limit.name} is {value}; expected at least {minimum} ({limit.metadata['description']})"
                 )
-        if self.sentences > self.queue:
-            raise ValueError(
-                f"a request may have {self.sentences} sentences, but the queue holds {self.queue}; "
-                "expected sentences <= queue"
-            )
-        if self.work > self.queue_work:
-            raise ValueError(
-                f"a request may have {self.work} units of work, but the queue holds {self.queue_work}; "
-                "expected work <= queue_work"
-            )
+        for name, queue_name, unit in (("sentences", "queue", "sentences"), ("work", "queue_work", "units of work")):
+            value, queued = getattr(self, name), getattr(self, queue_name)
+            if value > queued:
+                raise ValueError(
+                    f"a request may have {value} {unit}, but the queue holds {queued}; expected {name} <= {queue_name}"
+                )
 
 
 def sentence_work(words: int, *, k: int = 0, marginals: bool = False) -> float:

@@ -2,15 +2,7 @@
 
 from functools import partial
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 
 _SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _SECONDS_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
@@ -38,17 +30,11 @@ class Metrics:
         self.dropped = counter("treecrf_dropped_sentences", "Queued sentences whose client disconnected.")
 
     def record_request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Counts a request that has its response."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
     def record_batch(self, sentences: int, requests: int, seconds: float) -> None:
-        """Counts a parsed batch."""
         self._sentences.inc(sentences)
         self._batch_sentences.observe(sentences)
         self._batch_requests.observe(requests)
         self._batch_seconds.observe(seconds)
-
-    def text(self) -> bytes:
-        """All metrics in the Prometheus text format."""
-        return generate_latest(self.registry)

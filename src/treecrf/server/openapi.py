@@ -25,7 +25,6 @@ class DocumentedApp(FastAPI):
     """An app whose OpenAPI document has the schemas of request bodies, which the routes read themselves."""
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI document."""
         if self.openapi_schema is None:
             document = super().openapi()
             _, definitions = models_json_schema(

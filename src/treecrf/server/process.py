@@ -21,14 +21,7 @@ _BACKLOG = 2048  # connections that wait to be accepted
 _SWITCH_SECONDS = 0.001  # the event loop waits this long for a thread that runs Python code
 
 
-def serve(
-    app: FastAPI,
-    *,
-    host: str,
-    port: int,
-    log_format: str = "json",
-    opens_browser: bool = False,
-) -> None:
+def serve(app: FastAPI, *, host: str, port: int, log_format: str = "json", opens_browser: bool = False) -> None:
     """Runs an app until SIGTERM or SIGINT. With the log format `text`, a greeting has the server's address."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())

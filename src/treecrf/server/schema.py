@@ -8,10 +8,7 @@ from treecrf.server.limits import CONSTRAINT_SPANS
 
 _TEXT_OR_TOKENS: dict[str, Any] = {
     "oneOf": [
-        {
-            "required": [required],
-            "properties": {required: {"not": {"type": "null"}}, absent: {"type": "null"}},
-        }
+        {"required": [required], "properties": {required: {"not": {"type": "null"}}, absent: {"type": "null"}}}
         for required, absent in (("text", "tokens"), ("tokens", "text"))
     ]
 }

@@ -68,7 +68,6 @@ class ServerProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def abort(self) -> None:
-        """Closes the connection at once."""
         self.transport.abort()
 
     def _check_idle(self) -> None:
@@ -122,9 +121,9 @@ class ServerProtocol(HttpToolsProtocol):
                 self._check_framing()
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
-            self._reject(cause if isinstance(cause, ApiError) else _invalid_request())
+            self._reject(cause if isinstance(cause, ApiError) else ApiError(400, "the request is not valid HTTP"))
         except httptools.HttpParserError as error:
-            self._reject(_invalid_request(f": {error}"))
+            self._reject(ApiError(400, f"the request is not valid HTTP: {error}"))
         except ApiError as error:
             self._reject(error)
 
@@ -210,10 +209,6 @@ class ServerProtocol(HttpToolsProtocol):
         lengths = [value for name, value in self.headers if name == b"content-length"]
         if self.parser.should_upgrade() and (encodings or lengths not in ([], [b"0"])):
             raise ApiError(400, "the request has a body and asks for another protocol; remove its Upgrade header")
-
-
-def _invalid_request(reason: str = "") -> ApiError:
-    return ApiError(400, f"the request is not valid HTTP{reason}")
 
 
 class Server(uvicorn.Server):

@@ -61,7 +61,6 @@ class FairQueue(Generic[T]):
 
     @property
     def cost(self) -> float:
-        """The cost of all items."""
         return sum(queue.cost for queue in self._clients.values())
 
     def push(self, client: str, job: Iterable[tuple[T, float]]) -> None:
@@ -72,7 +71,6 @@ class FairQueue(Generic[T]):
         self._drop_if_empty(client)
 
     def pop(self) -> T:
-        """Removes and returns the next item."""
         client = min(self._clients, key=lambda name: self._clients[name].finish_time)
         queue = self._clients[client]
         self._virtual_time = queue.start_time = queue.finish_time
@@ -81,7 +79,6 @@ class FairQueue(Generic[T]):
         return item
 
     def remove(self, client: str, is_removed: Callable[[T], bool]) -> list[T]:
-        """Removes items of a client, and returns them."""
         removed = self._clients[client].remove(is_removed) if client in self._clients else []
         self._drop_if_empty(client)
         return removed
@@ -194,7 +191,6 @@ class Job:
         self.future: asyncio.Future[list[SentenceResult]] = self.loop.create_future()
 
     def resolve(self, error: Exception | None = None) -> None:
-        """Sets the results or the exception of the future, unless it is done."""
         if self.future.done():
             return
         if error is not None:
@@ -204,8 +200,6 @@ class Job:
 
 
 class QueuedSentence(NamedTuple):
-    """A sentence of a job."""
-
     job: Job
     number: int
     sentence: SentenceInput
@@ -233,7 +227,6 @@ class _Lane:
         self._last_batch_jobs = 0
 
     def push(self, job: Job, sentences: Batch) -> None:
-        """Queues sentences of a job."""
         if sentences:
             self.queue.push(job.client, [(sentence, sentence.work) for sentence in sentences])
             self._job_sentences[job] = len(sentences)
@@ -245,7 +238,6 @@ class _Lane:
         return len(self.queue.remove(job.client, lambda queued: queued.job is job))
 
     def record(self, batch: Batch, jobs: set[Job], seconds: float) -> None:
-        """Notes how long a batch took."""
         self.past_seconds = _DECAY * self.past_seconds + seconds
         self.past_work = _DECAY * self.past_work + sum(queued.work for queued in batch)
         self._last_batch_jobs = len(jobs)
@@ -295,13 +287,11 @@ class Batcher:
         metrics.queue_work.set_function(self._queued_work)
 
     def start(self) -> None:
-        """Starts the threads."""
         for thread in self._threads.values():
             thread.start()
 
     @property
     def is_running(self) -> bool:
-        """Whether a thread has not ended."""
         return any(thread.is_alive() for thread in self._threads.values())
 
     def close(self) -> None:
