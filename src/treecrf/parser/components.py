@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
@@ -29,27 +29,17 @@ from treecrf.trees.treebank.productions import Production
 if TYPE_CHECKING:
     from treecrf.network.nn import SpanModel
 
-T = TypeVar("T")
-
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
-class _Setting(Generic[T]):
-    """An attribute of a parser that is stored in its config."""
+def _setting(name: str) -> Any:
+    """A property of a parser that is stored in its config."""
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, parser: None, owner: type) -> "_Setting[T]": ...
-    @overload
-    def __get__(self, parser: "Components", owner: type) -> T: ...
-    def __get__(self, parser: "Components | None", owner: type) -> Any:
-        return self if parser is None else getattr(parser.config, self._name)
-
-    def __set__(self, parser: "Components", value: T) -> None:
-        parser.config = replace(parser.config, **{self._name: value})  # type: ignore[arg-type]
+    def assign(parser: "Components", value: Any) -> None:
+        parser.config = replace(parser.config, **{name: value})
         parser.__dict__.pop("expected_f1", None)
+
+    return property(lambda parser: getattr(parser.config, name), assign)
 
 
 class Components:
@@ -59,22 +49,22 @@ class Components:
     parser was loaded from.
     """
 
-    root = _Setting[str]()
-    language = _Setting[str]()
-    normalization = _Setting[Normalization]()
-    calibration = _Setting[BetaCalibration]()
-    tree_calibration = _Setting[TreeCalibration]()
-    f1_threshold = _Setting[float]()
+    root: str = _setting("root")
+    language: str = _setting("language")
+    normalization: Normalization = _setting("normalization")
+    calibration: BetaCalibration = _setting("calibration")
+    tree_calibration: TreeCalibration = _setting("tree_calibration")
+    f1_threshold: float = _setting("f1_threshold")
     """The threshold of expected-F1 decoding, which `mbr` selects; 0 selects the paper's MBR instead.
 
     The paper's MBR maximizes the expected number of correct spans, whether they are constituents or not.
     """
-    grammar_weight = _Setting[float]()
+    grammar_weight: float = _setting("grammar_weight")
     """The weight of the log-probability of a tree's productions in expected-F1 decoding.
 
     With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
     """
-    same_label_unaries = _Setting[bool]()
+    same_label_unaries: bool = _setting("same_label_unaries")
 
     def __init__(
         self,

@@ -53,12 +53,8 @@ class Formatter:
         fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
         if analysis is not None and self.probs:
             fields["spans"] = _spans_with_probabilities(analysis.constituents, offsets)
-            values = {
-                "log_prob": analysis.log_prob,
-                "calibrated": analysis.calibrated,
-                "entropy": analysis.entropy,
-            }
-            fields |= {name: round(value, _DIGITS) for name, value in values.items()}
+            names = ("log_prob", "calibrated", "entropy")
+            fields |= {name: round(getattr(analysis, name), _DIGITS) for name in names}
         if analysis is not None and self.kbest:
             fields["kbest"] = [self._alternative(alternative, offsets) for alternative in analysis.alternatives]
             fields["kbest_exact"] = analysis.alternatives_exact

@@ -17,6 +17,7 @@ from treecrf.arrays import Floats, Ints, Mask
 from treecrf.chart import inside
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.log_space import logsumexp
+from treecrf.parser.decoding.tree_probability import compatible_spans
 from treecrf.trees.treebank.binarize import LabelSet
 
 
@@ -79,7 +80,8 @@ def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str)
         mask = allowed.labels.get(bracket[:2], np.ones_like(containing))
         allowed.labels[bracket[:2]] = mask & (containing if verb == "require" else ~containing)
     _check_crossing(required)
-    _forbid_crossing_spans(allowed.spans, required)
+    is_compatible = compatible_spans([bracket[:2] for bracket in required], length + 1)
+    allowed.spans[np.triu(~is_compatible, 1)] = False
     _forbid_unlabeled_spans(allowed, rules, required, length)
     _check_satisfiable(allowed.spans, rules, length)
     return allowed
@@ -89,14 +91,6 @@ def _rules(constraints: Constraints) -> list[tuple[str, Bracket]]:
     """The constraints as ("require" or "forbid", bracket) pairs."""
     pairs = [("require", item) for item in constraints.require] + [("forbid", item) for item in constraints.forbid]
     return [(verb, Bracket(*item)) for verb, item in pairs]
-
-
-def _forbid_crossing_spans(spans: Mask, required: Sequence[Bracket]) -> None:
-    fenceposts = np.arange(len(spans))
-    for start, end, _ in required:
-        inside = (fenceposts > start) & (fenceposts < end)
-        outside = (fenceposts < start) | (fenceposts > end)
-        spans[inside[:, None] & outside | outside[:, None] & inside] = False
 
 
 def _forbid_unlabeled_spans(

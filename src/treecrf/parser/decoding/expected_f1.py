@@ -16,17 +16,11 @@ import numpy as np
 from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.constraints import ConstrainedScores
-from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar, available
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import LabelSet
 
-try:
-    from treecrf.parser.decoding import _decoding
-except ImportError:  # installed on a machine without a C compiler
-    _compiled = False
-else:
-    _compiled = True
 _THREAD_SPANS = 128  # spans per thread: they take a few times as long as waking the thread
 
 
@@ -93,7 +87,7 @@ class ExpectedF1:
 
     def rank_labels(self, label_scores: Reals, marginals: Reals, *, choices: int) -> RankedLabels:
         """The most probable labels of each span, for label scores (spans, labels) and marginals (spans,)."""
-        if _compiled and label_scores.dtype == marginals.dtype == np.float32:
+        if available and label_scores.dtype == marginals.dtype == np.float32:
             return self._compiled_rank_labels(label_scores, marginals, choices)
         probabilities = np.exp(log_softmax(label_scores))
         labels = np.argsort(-label_scores, -1, kind="stable")[:, :choices]
@@ -104,6 +98,8 @@ class ExpectedF1:
         return RankedLabels(labels, utility.astype(np.float32), label_probabilities.astype(np.float32))
 
     def _compiled_rank_labels(self, label_scores: Reals, marginals: Reals, choices: int) -> RankedLabels:
+        from treecrf.parser.decoding import _decoding
+
         spans = len(label_scores)
         first_entries, columns = self._sparse
         settings = (spans, *self.constituents.shape, len(columns), choices, self.threshold)

@@ -75,10 +75,10 @@ class Grammar:
         log_prob = 0.0
         label_state = state
         while (arc := self._arcs.get((state, symbol))) is None:
-            log_prob += self._left_over[state]
+            log_prob += float(self.log_left_over[state])
             if state == NO_CONTEXT:
                 return log_prob + self.log_uniform, label_state
-            label_state, state = state, self._shorter[state]
+            label_state, state = state, int(self.shorter[state])
         arc_log_prob, target = arc
         return log_prob + arc_log_prob, label_state if state == NO_CONTEXT else target
 
@@ -103,14 +103,6 @@ class Grammar:
         states = np.repeat(np.arange(len(self.shorter)), np.diff(self.first_arcs)).tolist()
         keys = zip(states, self.arc_symbols.tolist(), strict=True)
         return dict(zip(keys, zip(self.arc_log_probs.tolist(), self.arc_targets.tolist(), strict=True), strict=True))
-
-    @cached_property
-    def _left_over(self) -> list[float]:
-        return self.log_left_over.tolist()
-
-    @cached_property
-    def _shorter(self) -> list[int]:
-        return self.shorter.tolist()
 
     def _count_events(self, columns: "_Columns") -> list[_Events]:
         """The events of each order: with no context, the label, one child, and two children."""
@@ -187,10 +179,8 @@ class _Columns(NamedTuple):
 
 def _sum_counts(keys: Ints, counts: Doubles) -> tuple[Ints, Doubles]:
     """The different keys, ascending, with the sum of the counts of each."""
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return keys[first], np.add.reduceat(counts[order], first)
+    distinct_keys, places = np.unique(keys, return_inverse=True)
+    return distinct_keys, np.bincount(places, counts).astype(np.float64)
 
 
 def _smooth(keys: Ints, numbers: Doubles, base: int, order: int, shorter: _Events | None) -> _Events:

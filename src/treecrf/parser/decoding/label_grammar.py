@@ -9,7 +9,7 @@ candidates inside it. A point of a path is a position in the sentence and a stat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -215,25 +215,21 @@ class _Sentence:
         all_paths = [*by_state.values(), *([root] if root is not None and is_free_root else [])]
         last = length if is_free_root else max((choice.end for choice in choices), default=start + 1)
         for position in range(start + 1, last + 1):
-            for paths in all_paths:
-                for edge in self.edges.get(position, []):
-                    paths.extend(edge)
-            word = [_Edge(start, position, self.tags[start], 0.0)] if position == start + 1 else []
-            for edge in word:
-                for paths in all_paths:
-                    paths.extend(edge)
+            edges = self.edges.setdefault(position, [])
+            if position == start + 1:
+                edges.append(_Edge(start, position, self.tags[start], 0.0))
+            for paths, edge in product(all_paths, edges):
+                paths.extend(edge)
             subtrees = [
                 subtree
                 for choice in choices
                 if choice.end == position
                 if (subtree := self._subtree(choice, by_state[int(grammar.inner_states[choice.label])]))
             ]
-            for edge in subtrees:
-                for paths in all_paths:
-                    paths.extend(edge)
-                if root is not None and not is_free_root and position == length:
-                    root.extend(edge)
-            self.edges.setdefault(position, []).extend([*word, *subtrees])
+            root_paths = [root] if root is not None and not is_free_root and position == length else []
+            for paths, edge in product([*all_paths, *root_paths], subtrees):
+                paths.extend(edge)
+            edges += subtrees
 
     def _subtree(self, choice: _Choice, paths: _Paths) -> _Edge | None:
         end = paths.best_end(choice.end)

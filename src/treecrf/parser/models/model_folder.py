@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -90,8 +90,11 @@ def load_folder(folder: Path, max_bytes: Mapping[str, int] | None = None) -> dic
 
 
 def _read_file(folder: Path, name: str, manifest: _Manifest, max_bytes: int) -> bytes:
-    data = _read_first([_staged_name(name), name] if manifest.is_staged else [name], folder, max_bytes)
-    if data is None:
+    for file_name in [_staged_name(name), name] if manifest.is_staged else [name]:
+        with suppress(FileNotFoundError):
+            data = read_regular_file(folder / file_name, max_bytes)
+            break
+    else:
         raise DamagedFileError(f"{folder / name} is missing, but {MANIFEST} lists it; copy the folder again")
     digest = hashlib.sha256(data).hexdigest()
     if digest != manifest.digests[name]:
@@ -100,13 +103,6 @@ def _read_file(folder: Path, name: str, manifest: _Manifest, max_bytes: int) -> 
             f"expected {manifest.digests[name]:.12}...; copy the folder again from where it was saved"
         )
     return data
-
-
-def _read_first(names: Iterable[str], folder: Path, max_bytes: int) -> bytes | None:
-    for name in names:
-        with suppress(FileNotFoundError):
-            return read_regular_file(folder / name, max_bytes)
-    return None
 
 
 def manifest_digest(folder: Path) -> str:
