@@ -91,13 +91,15 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
         raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8' or None")
     warn_about_missing_parts()
     where = str(device or default_device())
-    reason = f"it runs on {where}" if where != "cpu" else _why_no_runtime(state)
+    has_known_encoder = state.encoder_json is None or state.bert is not None
+    reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
+    if where != "cpu":
+        reason = f"it runs on {where}"
     if precision == "int8" and reason is not None:
         raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
-    if precision == "int8" or (precision is None and reason is None and (is_fast() or not has_torch())):
-        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=True)
-    if where == "cpu" and precision is None and not has_torch() and _has_known_encoder(state):
-        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=False)
+    is_int8 = precision == "int8" or (precision is None and reason is None and (is_fast() or not has_torch()))
+    if is_int8 or (where == "cpu" and precision is None and not has_torch() and has_known_encoder):
+        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=is_int8)
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 
@@ -132,14 +134,3 @@ def _has_gpu_driver() -> bool:
             continue
         return True
     return _ROCM_DEVICE.exists()
-
-
-def _why_no_runtime(state: ParserState) -> str | None:
-    """The reason why the runtime cannot compute a model on 8-bit integers, or None if it can."""
-    if not _has_known_encoder(state):
-        return "its encoder is not a plain BERT"
-    return why_unsupported(state.bert)
-
-
-def _has_known_encoder(state: ParserState) -> bool:
-    return state.encoder_json is None or state.bert is not None

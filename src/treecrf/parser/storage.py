@@ -5,7 +5,8 @@ The header of the weights, a safetensors file, is checked before anything is bui
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,17 +190,23 @@ def load_parser_state(source: str | Path) -> ParserState:
         if name not in files:
             raise DamagedFileError(f"{folder} is not a parser: its manifest has no {name}")
     config = parse_config(ParserConfig, files[CONFIG], folder / CONFIG)
-    vocabulary = _read_vocabulary(folder / VOCABULARY, files[VOCABULARY])
+    vocabulary_fields = parse_json(files[VOCABULARY], folder / VOCABULARY)
+    with _damaged_file(f"{folder / VOCABULARY} is not a vocabulary"):
+        vocabulary = Vocabulary.from_dict(vocabulary_fields)
     bert = subwords = None
     if config.model.transformer:
         if ENCODER not in files:
             raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
         bert = _read_bert(folder / ENCODER, files[ENCODER])
         subwords = SubwordTokenizer.load_saved(files, folder)
+    shapes = None  # torch checks the weights of encoders that are not a plain BERT
+    if bert is not None or not config.model.transformer:
+        with _damaged_file(f"{folder} is not a parser"):
+            shapes = weight_shapes(config.model, vocabulary.sizes, bert)
     return ParserState(
         config=config,
         vocabulary=vocabulary,
-        weights=load_weights(files[WEIGHTS], _shapes(config.model, vocabulary, bert, folder), folder / WEIGHTS),
+        weights=load_weights(files[WEIGHTS], shapes, folder / WEIGHTS),
         subwords=subwords,
         encoder_json=files[ENCODER] if config.model.transformer else None,
         bert=bert,
@@ -213,14 +220,13 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return load_folder(folder, _MAX_BYTES)
 
 
-def _shapes(
-    config: ModelConfig, vocabulary: Vocabulary, bert: BertConfig | None, folder: Path
-) -> dict[str, tuple[int, ...]] | None:
-    """The shapes of the weights; None if the encoder is not a plain BERT: torch checks the weights of others."""
+@contextmanager
+def _damaged_file(problem: str) -> Iterator[None]:
+    """Raises a DamagedFileError for a value that is not valid."""
     try:
-        return None if config.transformer and bert is None else weight_shapes(config, vocabulary.sizes, bert)
-    except ValueError as error:
-        raise DamagedFileError(f"{folder} is not a parser: {error}") from None
+        yield
+    except (ValueError, TypeError) as error:
+        raise DamagedFileError(f"{problem}: {error!s:.300}") from None
 
 
 def save_parser_state(folder: str | Path, state: ParserState, *, weight_step: float | None = None) -> None:
@@ -251,21 +257,11 @@ def _encoder_files(state: ParserState) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in sorted(Path(temporary).iterdir())}
 
 
-def _read_vocabulary(path: Path, data: bytes) -> Vocabulary:
-    values = parse_json(data, path)
-    try:
-        return Vocabulary.from_dict(values)
-    except (ValueError, TypeError) as error:
-        raise DamagedFileError(f"{path} is not a vocabulary: {error!s:.300}") from None
-
-
 def _read_productions(path: Path, data: bytes | None) -> ProductionCounts:
     if data == b"":
         raise DamagedFileError(f"{path} is empty; expected the productions of the training trees")
-    try:
+    with _damaged_file(f"{path} does not contain productions"):
         return ProductionCounts((data or b"").decode())
-    except ValueError as error:
-        raise DamagedFileError(f"{path} does not contain productions: {error}") from None
 
 
 def _read_bert(path: Path, data: bytes) -> BertConfig | None:
@@ -273,10 +269,8 @@ def _read_bert(path: Path, data: bytes) -> BertConfig | None:
     values = parse_json(data, path)
     if not isinstance(values, dict):
         raise DamagedFileError(f"{path} is {values!r:.50}; expected the settings of an encoder")
-    try:
+    with _damaged_file(f"{path} does not describe an encoder"):
         bert = BertConfig.from_dict(values)
-    except ValueError as error:
-        raise DamagedFileError(f"{path} does not describe an encoder: {error}") from None
     if bert is None:
         _check_encoder_settings(path, values)
     return bert

@@ -20,6 +20,11 @@ TAGS = ("DT", "NN", "VB")
 LENGTHS = [7, 1, 12, 3, 2, 20]
 
 
+def productions_log_prob(grammar: Grammar, tree: Tree) -> float:
+    nodes = [node for node in tree.walk() if not node.is_leaf]
+    return sum(grammar.children_log_prob(node.label, [child.label for child in node.child_trees]) for node in nodes)
+
+
 def make_label_grammar(grammar: Grammar, weight: float) -> LabelGrammar:
     return LabelGrammar(grammar, LABELS, TAGS, root="TOP", empty_label=2, weight=weight)
 

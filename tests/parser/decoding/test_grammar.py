@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from parser.decoding.label_grammars import COUNTS, TREES
+from parser.decoding.label_grammars import COUNTS, TREES, productions_log_prob
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.productions import ProductionCounts, productions, productions_to_text
@@ -47,8 +47,8 @@ def test_probabilities_are_those_of_witten_and_bell(grammar: Grammar) -> None:
 def test_frequent_productions_are_more_probable_than_others(grammar: Grammar) -> None:
     assert grammar.children_log_prob("NP", ["DT", "NN"]) > grammar.children_log_prob("NP", ["NN", "DT"])
     good, bad = map(Tree.parse, (TREES[1], "(TOP (S (NP (NN cat)) (VB sat)))"))
-    assert grammar.log_prob(good) > grammar.log_prob(bad) > -math.inf
-    assert grammar.log_prob(Tree.parse("(TOP (XYZ (ABC cat) (NN dog)))")) > -math.inf
+    assert productions_log_prob(grammar, good) > productions_log_prob(grammar, bad) > -math.inf
+    assert productions_log_prob(grammar, Tree.parse("(TOP (XYZ (ABC cat) (NN dog)))")) > -math.inf
 
 
 def test_productions_can_be_read_back() -> None:

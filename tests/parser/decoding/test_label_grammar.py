@@ -8,7 +8,15 @@ from threading import Event
 import numpy as np
 import pytest
 
-from parser.decoding.label_grammars import COUNTS, LABELS, LENGTHS, TAGS, make_label_grammar, with_grammar
+from parser.decoding.label_grammars import (
+    COUNTS,
+    LABELS,
+    LENGTHS,
+    TAGS,
+    make_label_grammar,
+    productions_log_prob,
+    with_grammar,
+)
 from parser.decoding.random_scores import random_scores, select_sentence
 from treecrf import threads
 from treecrf.parser.decoding import decode, label_grammar
@@ -78,7 +86,7 @@ def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight:
         candidates = random_candidates(generator, length)
         leaves = [Tree(TAGS[tag], (f"w{place}",)) for place, tag in enumerate(candidates.tags)]
         utilities = {
-            from_spans(spans, leaves): utility + weight * grammar.log_prob(from_spans(spans, leaves))
+            from_spans(spans, leaves): utility + weight * productions_log_prob(grammar, from_spans(spans, leaves))
             for spans, utility in all_trees(candidates)
         }
         for spans in (label_grammar_.best_trees(candidates), label_grammar_.best_trees_in_python(candidates)):

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from parser.decoding.analyses import analyze
+from parser.decoding.analyses import analyze, constrain, few_derivations, few_scores, satisfies
 from parser.decoding.random_scores import (
     LABELS,
+    REPEATED,
     derivations,
     random_scores,
     tree_probabilities,
@@ -16,8 +17,10 @@ from parser.decoding.random_scores import (
 from treecrf.chart import inside
 from treecrf.parser.decoding import tree_search
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.decoding.label_chart import LabelChart
-from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.tree_search import LabelChart
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
 
 
 @pytest.mark.parametrize("labels", [("S NP", "(NP)"), ("NP NP", "NP"), ("S S", "")])
@@ -110,3 +113,29 @@ def test_the_limit_on_the_work_decreases_with_the_cube_of_the_length(
     monkeypatch.setattr(tree_search, "_Search", EndlessSearch)
     ranking = tree_search.rank_trees(SimpleNamespace(length=length), 1)  # type: ignore[arg-type]
     assert not ranking.is_exact and computed[0].computed == limit
+
+
+def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    constraint = Constraints(require=[(3, 7, "NP")], forbid=[(0, 1), (0, 2, "NP")])
+    scores = constrain(random_scores([12], labels=len(LABELS), seed=6), constraint)
+    whole = analyze(scores, k=8)
+    monkeypatch.setattr("treecrf.parser.decoding.tree_search._BLOCK", 5)
+    assert analyze(scores, k=8) == whole
+    assert all(satisfies(alternative.tree, constraint) for alternative in whole.alternatives)
+
+
+def test_excluded_labels_are_in_no_alternative() -> None:
+    labels = LabelSet(REPEATED)
+    scores = few_scores("two-stage", 3, REPEATED)
+    log_probs = tree_probabilities(few_derivations("two-stage", 3, REPEATED))
+    analysis = analyze(scores, labels=labels, k=40, excluded=repeating_labels(labels))
+    allowed = [tree for tree in log_probs if not is_repeating(tree)]
+    assert [alternative.tree for alternative in analysis.alternatives] == allowed[:40]
+    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(
+        [log_probs[tree] for tree in allowed[:40]], abs=1e-5
+    )
+
+
+def is_repeating(tree: Tree) -> bool:
+    nodes = [node for node in tree.walk() if len(node.child_trees) == 1]
+    return any(node.label == node.child_trees[0].label for node in nodes)

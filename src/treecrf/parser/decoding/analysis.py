@@ -16,10 +16,9 @@ import numpy as np
 
 from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.decoding.label_chart import Constituents, LabelChart
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import Position, tree_log_probs
-from treecrf.parser.decoding.tree_search import rank_trees
+from treecrf.parser.decoding.tree_search import Constituents, LabelChart, rank_trees
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints
-from treecrf.trees.tree import Tree, unescape
+from treecrf.trees.tree import unescape
 from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context
@@ -81,14 +81,6 @@ class Grammar:
             label_state, state = state, int(self.shorter[state])
         arc_log_prob, target = arc
         return log_prob + arc_log_prob, label_state if state == NO_CONTEXT else target
-
-    def log_prob(self, tree: Tree) -> float:
-        """The log-probability of a tree's productions."""
-        return sum(
-            self.children_log_prob(node.label, [child.label for child in node.child_trees])
-            for node in tree.walk()
-            if not node.is_leaf
-        )
 
     def children_log_prob(self, label: str, children: Sequence[str]) -> float:
         """The log-probability of the children of a constituent."""

@@ -15,17 +15,21 @@ order are exact, but other trees may be more probable.
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask
-from treecrf.chart import cky, inside_outside
-from treecrf.parser.decoding.label_chart import Constituents, LabelChart
+from treecrf.chart import cky, inside, inside_outside
+from treecrf.network.data.scores import Scores
+from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.parser.decoding.tree_probability import Position, compatible_spans
+from treecrf.trees.treebank.binarize import LabelSet
 
+_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed
 # the limit on the subsets whose charts a search computes: for any k, and in addition for each of the k trees
 _MAX_SUBSETS = 1000
 _MAX_SUBSETS_PER_TREE = 50
@@ -33,6 +37,62 @@ _LONG = 50  # words: the time of a chart grows with the cube of the length, so t
 _BATCH = 16  # charts that are computed at once
 _SLACK = 1e-6  # added to bounds that follow from marginals, which have rounding errors
 _MIN_MASS = 1e-14  # share of a part in its subset: smaller differences of marginals are rounding errors
+
+Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
+
+
+class LabelChart:
+    """The best labels of each span of a sentence.
+
+    A log-potential is the score of a span plus the log-probability of its label. `choices` is the number of labels
+    with constituents; those in `excluded` are left out.
+    """
+
+    def __init__(
+        self,
+        scores: Scores,
+        distribution: BracketDistribution,
+        sentence: int,
+        labels: LabelSet,
+        *,
+        choices: int,
+        excluded: Collection[int] = (),
+    ) -> None:
+        self.length = int(scores.lengths[sentence])
+        self.log_z = float(distribution.log_z[sentence])
+        size, fenceposts = scores.spans.shape[1], self.length + 1
+        free_labels = labels.free_labels(self.length)
+        tree_labels = np.array([label for label in labels.tree_labels(self.length) if label not in excluded], np.int64)
+        choices = min(choices, len(tree_labels))
+        # no constituent: all labels without constituents summed
+        self.free: Doubles = np.full((fenceposts, fenceposts), -np.inf)
+        self.values: Doubles = np.full((fenceposts, fenceposts, choices), -np.inf)  # in descending order
+        self.ids: Ints = np.zeros(self.values.shape, np.int64)
+        all_starts, all_ends = np.triu_indices(fenceposts, 1)
+        for first in range(0, len(all_starts), _BLOCK):
+            starts, ends = all_starts[first : first + _BLOCK], all_ends[first : first + _BLOCK]
+            potentials = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
+            potentials += distribution.scores[sentence, starts, ends, None]
+            if free_labels:
+                self.free[starts, ends] = logsumexp(potentials[:, free_labels])
+            values = potentials[:, tree_labels]
+            best = np.argsort(-values, -1, kind="stable")[:, :choices]
+            self.values[starts, ends] = np.take_along_axis(values, best, -1)
+            self.ids[starts, ends] = tree_labels[best]
+
+    def log_probs(self, trees: Iterable[Constituents]) -> list[float]:
+        """The exact log-probabilities of trees: see tree_probability.py."""
+        trees = list(trees)
+        chart = np.full((len(trees), *self.free.shape), -np.inf)
+        for number, constituents in enumerate(trees):
+            is_compatible = compatible_spans(dict(constituents), len(self.free))
+            chart[number, is_compatible] = self.free[is_compatible]
+            for (start, end), label in constituents:
+                choice = int((self.ids[start, end] == label).argmax())
+                chart[number, start, end] = self.values[start, end, choice]
+        _, log_sums = inside(chart, np.full(len(trees), self.length))
+        log_probs: list[float] = np.minimum(log_sums - self.log_z, 0.0).tolist()
+        return log_probs
 
 
 class TreeRanking(NamedTuple):
