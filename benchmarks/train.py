@@ -18,7 +18,7 @@ from torch import nn
 
 from treecrf.config import read_config
 from treecrf.network.data.bucketing import Budget
-from treecrf.parser.timer import PartTimer
+from treecrf.parser.timer import PartTimer, now
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision
@@ -34,11 +34,11 @@ class ModuleTimer(PartTimer):
     def time_module(self, module: nn.Module, part: str) -> None:
         """Adds the time of each forward pass of a module to a part."""
         starts: list[float] = []
-        module.register_forward_pre_hook(lambda *_: starts.append(self.now()))
+        module.register_forward_pre_hook(lambda *_: starts.append(now(self.device)))
         module.register_forward_hook(lambda *_: self._stop(part, starts.pop()))
 
     def _stop(self, part: str, started: float) -> None:
-        self.seconds[part] += self.now() - started
+        self.seconds[part] += now(self.device) - started
 
 
 def measure_epochs(recipe: Recipe, device: str, epochs: int) -> list[float]:

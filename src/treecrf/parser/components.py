@@ -43,11 +43,7 @@ def _setting(name: str) -> Any:
 
 
 class Components:
-    """The scorer of a parser with its vocabulary and settings.
-
-    `config` has the settings that `Parser.save` writes, and the parser has them as attributes. `folder` is where the
-    parser was loaded from.
-    """
+    """The scorer of a parser with its vocabulary and settings; see `Parser`."""
 
     root: str = _setting("root")
     language: str = _setting("language")

@@ -31,7 +31,9 @@ def evaluate_parser(
     otherwise.
     """
     trees = [cleaned for tree in gold if (cleaned := clean(tree, keep_labels=True))]
-    sentences = [_lowercase(tree.words) if lowercase else tree.words for tree in trees]
+    sentences: list[Sequence[str] | Sequence[Token]] = [tree.words for tree in trees]
+    if lowercase:  # the model reads lower case; the words appear in the tree unchanged
+        sentences = [[Token(word, 0, 0, word.lower()) for word in tree.words] for tree in trees]
     predicted = list(parser.parse_many(sentences, tags=evaluation_tags(parser, trees), mbr=mbr))
     return score_trees(trees, predicted, rules, known_productions=parser.productions or None)
 
@@ -63,8 +65,3 @@ def evaluation_tags(parser: Parser, trees: Sequence[Tree]) -> list[list[str]] | 
     None if the parser predicts tags and needs none as input, or else, as in the paper, the gold tags.
     """
     return None if has_own_tags(parser) else [tree.tags for tree in trees]
-
-
-def _lowercase(words: Sequence[str]) -> list[Token]:
-    """Words that the model reads in lower case and that appear in the tree unchanged."""
-    return [Token(word, 0, 0, word.lower()) for word in words]

@@ -25,7 +25,6 @@ class Formatter:
     is_text: bool = False
 
     def line(self, sentences: Sequence[OutputSentence]) -> str:
-        """The output of a line's sentences."""
         return self.join([self.sentence(sentence) for sentence in sentences])
 
     def join(self, sentences: Sequence[str]) -> str:
@@ -35,7 +34,6 @@ class Formatter:
         return f'{{"sentences": [{", ".join(sentences)}]}}' if self.is_text else next(iter(sentences), "null")
 
     def sentence(self, sentence: OutputSentence) -> str:
-        """The output of one sentence."""
         if self.format == "brackets":
             return self.brackets(sentence.tree)
         if self.format == "pretty":

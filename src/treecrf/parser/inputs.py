@@ -69,16 +69,13 @@ class Sentences:
 
     @property
     def has_constraints(self) -> bool:
-        """Whether a sentence has constraints."""
         return self.constraints is not None and any(self.constraints)
 
     def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
         """The indices of the sentences in each batch, for threads that take one batch after the other."""
-        lengths = list(map(len, self.words))
-        return sorted_batches(lengths, budget=budget, threads=threads)
+        return sorted_batches(list(map(len, self.words)), budget=budget, threads=threads)
 
     def select(self, indices: Sequence[int]) -> "Sentences":
-        """The sentences at some indices."""
         return Sentences(
             [self.numbers[index] for index in indices],
             [self.words[index] for index in indices],

@@ -7,6 +7,7 @@ import ctypes
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
@@ -116,7 +117,6 @@ def default_device() -> str:
 
 
 def has_torch() -> bool:
-    """Whether PyTorch is installed."""
     return find_spec("torch") is not None
 
 
@@ -128,9 +128,7 @@ def require_torch(feature: str) -> None:
 
 def _has_gpu_driver() -> bool:
     for name in _GPU_DRIVERS:
-        try:
+        with suppress(OSError):
             ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
+            return True
     return _ROCM_DEVICE.exists()

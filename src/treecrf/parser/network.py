@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 def build_network(state: ParserState) -> SpanModel:
-    """Builds the network of a saved parser."""
     source = state.folder or "the parser"  # for error messages
     encoder = None
     if state.encoder_json is not None:

@@ -53,7 +53,6 @@ class BatchDecoder:
     expected_f1: ExpectedF1 | None
 
     def __call__(self, sentences: Sentences) -> FlatTrees:
-        """The trees of a batch."""
         return decode(self.scorer(sentences), mbr=self.mbr, expected_f1=self.expected_f1)
 
 

@@ -38,7 +38,6 @@ class TreeSamples:
 
     @property
     def trees(self) -> list[Tree]:
-        """The tree of each sample."""
         trees = [Tree.parse(text) for text in self.brackets]
         return [trees[draw] for draw in self.draws.tolist()]
 
@@ -48,7 +47,6 @@ class TreeSamples:
         return Forest.parse("\n".join(self.brackets), head_rules=self.head_rules)
 
     def count(self, pattern: str | Pattern) -> ExpectedCount:
-        """The expected number of matches of a pattern."""
         compiled = Pattern(pattern) if isinstance(pattern, str) else pattern
         return ExpectedCount.of(compiled.count_by_tree(self.forest)[self.draws])
 

@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -43,9 +43,8 @@ def analyze_batch(
     Alternatives have none of the `excluded` labels. The search for alternatives ends when `should_stop` returns true.
     """
     starts, ends = decoded.starts.tolist(), decoded.ends.tolist()
-    all_spans = list(map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()]))
-    lasts = np.cumsum(2 * scores.lengths - 1).tolist()
-    spans = [all_spans[last - 2 * len(words) + 1 : last] for last, words in zip(lasts, leaves, strict=True)]
+    all_spans = map(Span, starts, ends, [labels.strings[label] for label in decoded.labels.tolist()])
+    spans = [list(islice(all_spans, 2 * len(words) - 1)) for words in leaves]
     trees = [from_spans(tree_spans, words, root) for tree_spans, words in zip(spans, leaves, strict=True)]
     log_probs = tree_log_probs(scores, distribution, trees, labels, root=root).tolist()
     for sentence, (tree, log_prob) in enumerate(zip(trees, log_probs, strict=True)):
@@ -101,7 +100,6 @@ class _SpanProbabilities:
     def of(
         scores: Scores, distribution: BracketDistribution, sentence: int, spans: Iterable[Span], labels: LabelSet
     ) -> "_SpanProbabilities":
-        """The probabilities of these spans."""
         positions = list(dict.fromkeys(span[:2] for span in spans))
         starts, ends = np.array(positions, np.int64).T
         size = scores.spans.shape[1]

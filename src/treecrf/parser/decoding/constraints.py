@@ -71,7 +71,7 @@ class _Allowed(NamedTuple):
 
 
 def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str) -> _Allowed:
-    rules = _rules(constraints)
+    rules = [(verb, Bracket(*item)) for verb in ("require", "forbid") for item in getattr(constraints, verb)]
     required = [bracket for verb, bracket in rules if verb == "require"]
     allowed = _Allowed(np.ones((length + 1, length + 1), dtype=np.bool_), {})
     for verb, bracket in rules:
@@ -85,12 +85,6 @@ def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str)
     _forbid_unlabeled_spans(allowed, rules, required, length)
     _check_satisfiable(allowed.spans, rules, length)
     return allowed
-
-
-def _rules(constraints: Constraints) -> list[tuple[str, Bracket]]:
-    """The constraints as ("require" or "forbid", bracket) pairs."""
-    pairs = [("require", item) for item in constraints.require] + [("forbid", item) for item in constraints.forbid]
-    return [(verb, Bracket(*item)) for verb, item in pairs]
 
 
 def _forbid_unlabeled_spans(

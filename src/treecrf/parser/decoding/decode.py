@@ -31,7 +31,6 @@ class TreeBuilder:
     predicts_tags: bool
 
     def trees(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[Tree]:
-        """The trees of a batch."""
         starts, ends = flat_trees.starts.tolist(), flat_trees.ends.tolist()
         spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in flat_trees.labels.tolist()])
         for leaves in self.leaves(words, tags, flat_trees):

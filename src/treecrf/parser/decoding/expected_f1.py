@@ -50,7 +50,6 @@ class ExpectedF1:
 
     @staticmethod
     def for_labels(labels: LabelSet, threshold: float, grammar: LabelGrammar | None = None) -> "ExpectedF1":
-        """The utility of these labels."""
         return ExpectedF1(
             threshold=threshold,
             constituents=labels.contains[:, :-1].astype(np.float64),

@@ -192,7 +192,6 @@ class _Sentence:
     edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
 
     def best_spans(self) -> list[tuple[int, int, int]]:
-        """The spans of the best tree."""
         length = len(self.tags)
         by_start: dict[int, list[_Choice]] = {}
         for choice in self.choices:

@@ -112,7 +112,6 @@ class _Subset(NamedTuple):
 
     @staticmethod
     def all_trees(chart: LabelChart) -> "_Subset":
-        """The set of all trees."""
         labeled = chart.values[..., 0] if chart.values.shape[-1] else np.full_like(chart.free, -np.inf)
         return _Subset(labeled, chart.free, np.zeros(labeled.shape, np.int64), np.zeros(labeled.shape, np.bool_))
 
@@ -147,7 +146,6 @@ class _Division(NamedTuple):
     bounds: Doubles  # (spans,) on the log-probabilities of the trees of each part
 
     def part(self, chart: LabelChart, place: int) -> _Subset:
-        """The subset of one part."""
         subset = _Subset(*(array.copy() for array in self.subset))
         is_agreed = self.is_constituent[:place]
         subset.labeled[self.starts[:place][~is_agreed], self.ends[:place][~is_agreed]] = -np.inf

@@ -30,7 +30,6 @@ __all__ = [
 
 
 def embedded_names() -> list[str]:
-    """The names of the embedded models."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{MANIFEST}"))
 
 
@@ -40,7 +39,6 @@ def names() -> list[str]:
 
 
 def is_embedded(name: str) -> bool:
-    """Whether a model is embedded in this package."""
     return NAME.fullmatch(name) is not None and (FOLDER / name / MANIFEST).is_file()
 
 

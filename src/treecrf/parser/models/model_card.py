@@ -137,7 +137,6 @@ class ModelCard:
 
     @staticmethod
     def load(folder: Path) -> "ModelCard":
-        """Reads the card of a model's folder."""
         path = folder / CARD_JSON
         fields = parse_json(read_regular_file(path), path)
         try:

@@ -20,7 +20,6 @@ class ModelPackage(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the package."""
         return PREFIX + self.model
 
 
