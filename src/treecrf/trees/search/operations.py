@@ -77,18 +77,19 @@ class Location(NamedTuple):
     number: int
     name: str
 
-    def find(self, state: EditState) -> tuple[EditNode, int]:
-        """Returns the parent and the number of the new child."""
+    def insert(self, new: EditNode, state: EditState) -> None:
+        """Inserts a node at the place."""
         node = state.node(self.name)
         if self.relation == ">":
             count = len(node.children)
             index = self.number - 1 if self.number > 0 else count + self.number + 1
             if not 0 <= index <= count:
                 raise SurgeryError(f"{node.label!r} has {count} children; a new one cannot have number {self.number}")
-            return node, index
-        if node.parent is None:
+            node.insert(index, new)
+        elif node.parent is None:
             raise SurgeryError(f"{self.name} is the root {node.label!r}, which cannot have a sister")
-        return node.parent, node.index() + (self.relation == "$-")
+        else:
+            node.parent.insert(node.index() + (self.relation == "$-"), new)
 
 
 def delete(names: list[str], state: EditState, *, prunes: bool = False) -> None:
@@ -136,9 +137,7 @@ def _replacement_text(part: re.Match[str], match: re.Match[str], state: EditStat
 
 def insert(source: Source, location: Location, state: EditState) -> None:
     """Inserts a tree, or a copy of a node, at a place."""
-    node = copy_source(source, state)
-    parent, index = location.find(state)
-    parent.insert(index, node)
+    location.insert(copy_source(source, state), state)
 
 
 def move(name: str, location: Location, state: EditState, *, prunes: bool = False) -> None:
@@ -147,8 +146,7 @@ def move(name: str, location: Location, state: EditState, *, prunes: bool = Fals
     if any(ancestor is node for ancestor in state.node(location.name).ancestors()):
         raise SurgeryError(f"move: {location.name} is {name} or is inside of it")
     old_parent = state.remove(node)
-    parent, index = location.find(state)
-    parent.insert(index, node)
+    location.insert(node, state)
     if prunes:
         prune(old_parent, state)
 
