@@ -68,16 +68,11 @@ class EditNode:
 
 def to_edit_nodes(tree: Tree) -> list[EditNode]:
     """Copies a tree into mutable nodes, and returns them in pre-order."""
-    root = EditNode(tree.label, [])
-    stack: list[tuple[Tree, EditNode]] = [(tree, root)]
-    while stack:
-        node, copy = stack.pop()
-        if node.is_leaf:
-            copy.set_children([EditNode(cast(str, node.children[0]), [], is_word=True)])
-        else:
-            copy.set_children([EditNode(child.label, []) for child in node.child_trees])
-            stack += zip(node.child_trees, copy.children, strict=True)
-    return list(root.walk())
+    copies: list[EditNode] = []  # copies whose parent is not copied, from right to left
+    for node in reversed(list(tree.walk())):
+        children = [EditNode(word, [], is_word=True) for word in node.children if isinstance(word, str)]
+        copies.append(EditNode(node.label, children or [copies.pop() for _ in node.children]))
+    return list(copies[0].walk())
 
 
 def to_tree(root: EditNode) -> Tree:
