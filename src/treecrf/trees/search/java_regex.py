@@ -172,8 +172,8 @@ class _Translator:
             return f"(?P={reference[1]})"
         if digits := _DIGITS.match(self.text, self.offset):
             return self.back_reference(digits[1])
-        if _PROPERTY.match(self.text, self.offset):
-            return f"[{self.property_()}]"
+        if match := self.take(_PROPERTY):
+            return f"[{self.property_(match)}]"
         return self.character_escape()
 
     def back_reference(self, digits: str) -> str:
@@ -206,10 +206,8 @@ class _Translator:
         is_repeated = self.offset < len(self.text) and self.text[self.offset] in "*+?{"
         return f"(?:{text})" if is_repeated else text
 
-    def property_(self) -> str:
-        r"""Reads `\p{...}` and returns the inside of a character class."""
-        match = _PROPERTY.match(self.text, self.offset)
-        assert match
+    def property_(self, match: re.Match[str]) -> str:
+        r"""The inside of a character class for `\p{...}`."""
         name = match[3] or match[4]
         is_negated = (match[1] == "P") != bool(match[2])
         if name in _ASCII_CLASSES:
@@ -217,8 +215,7 @@ class _Translator:
         else:
             ranges = _unicode_ranges(_UNICODE_NAMES.get(name, name.removeprefix("Is")), is_negated)
         if not ranges:
-            raise RegexError(f"the property {match[0]} is not known", self.offset)
-        self.offset = match.end()
+            raise RegexError(f"the property {match[0]} is not known", match.start())
         return ranges
 
     def character_class(self) -> str:
@@ -250,8 +247,8 @@ class _Translator:
         return f"[^{parts[0][0]}]" if is_negated else _intersection(parts)
 
     def class_escape(self) -> str:
-        if _PROPERTY.match(self.text, self.offset):
-            return self.property_()
+        if match := self.take(_PROPERTY):
+            return self.property_(match)
         if self.text.startswith(_NO_MEMBERS, self.offset):
             raise RegexError("an escape that is no character", self.offset)
         escaped = self.escape()
