@@ -120,13 +120,10 @@ def _attachments(words: Sequence[str], position: Position, old: _Phrases, new: _
     labels = [phrases.labels[parent][-1] for phrases, parent in parents]
     if labels[0] != labels[1]:
         return labels
-    return [f"{labels[0]} {_quote_rest(words, parent, position)}" for _, parent in parents]
-
-
-def _quote_rest(words: Sequence[str], parent: Position, child: Position) -> str:
-    """The words of a phrase before one of its children, or after it."""
-    is_first = parent[0] == child[0]
-    return _quote(words, child[1], parent[1]) if is_first else _quote(words, parent[0], child[0])
+    start, end = position
+    # the words of the parent after the phrase, if the phrase is first in it, or before the phrase
+    rests = [(end, parent[1]) if parent[0] == start else (parent[0], start) for _, parent in parents]
+    return [f"{labels[0]} {_quote(words, *rest)}" for rest in rests]
 
 
 def _quote(words: Sequence[str], start: int, end: int) -> str:

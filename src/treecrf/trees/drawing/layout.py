@@ -154,9 +154,7 @@ def _positions(outlines: list[_Outline], gap: float) -> list[float]:
 
 
 def _join(outlines: list[_Outline], positions: list[float]) -> _Outline:
-    if not outlines:
-        return _Outline(_OutlineEdge([]), _OutlineEdge([]))
-    row = outlines[0]
+    row = outlines[0] if outlines else _Outline(_OutlineEdge([]), _OutlineEdge([]))
     for outline, position in zip(outlines[1:], positions[1:], strict=True):
         row = row.join(outline, position)
     return row
