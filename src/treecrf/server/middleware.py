@@ -102,22 +102,13 @@ def _basic_password(credentials: str) -> bytes:
 
 
 class HeadMethod:
-    """Middleware that lets every route for GET answer HEAD, with the same headers and without the body."""
+    """Middleware that lets every route for GET answer HEAD, with the same headers; Uvicorn leaves the body out."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_without_body(message: Message) -> None:
-            if message["type"] == "http.response.body":
-                message = {**message, "body": b""}
-            await send(message)
-
-        await self.app({**scope, "method": "GET"}, receive, send_without_body)
+        await self.app({**scope, "method": "GET"} if scope.get("method") == "HEAD" else scope, receive, send)
 
 
 class DrainUnreadBody:
@@ -144,18 +135,14 @@ class DrainUnreadBody:
             return message
 
         async def send_then_drain(message: Message) -> None:
-            if is_complete:
-                await send(message)
-            elif message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and not is_complete:
                 MutableHeaders(scope=message)["connection"] = "close"
-                await send(message)
-            elif message.get("more_body", False):
-                await send(message)
-            else:
+            elif not (is_complete or message.get("more_body", False)):
                 await send({**message, "more_body": True})
                 with contextlib.suppress(asyncio.TimeoutError):
                     await asyncio.wait_for(self._discard(receive), self._limits.body_seconds)
-                await send({"type": "http.response.body", "body": b""})
+                message = {"type": "http.response.body", "body": b""}
+            await send(message)
 
         await self.app(scope, receive_counted, send_then_drain)
 
