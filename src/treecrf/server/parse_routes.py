@@ -80,10 +80,9 @@ class RequestRunner:
         }
         job = Job(options, sentences, client=client_name(request.scope))
         results = iter(await await_connected(request, self.batcher.run(job)))
-        prefixes = [input_prefix(index, len(groups)) for index in range(len(groups))]
         return [
-            list(_raise_errors(islice(results, len(group)), prefix))
-            for group, prefix in zip(groups, prefixes, strict=True)
+            list(_raise_errors(islice(results, len(group)), input_prefix(index, len(groups))))
+            for index, group in enumerate(groups)
         ]
 
     async def answer(

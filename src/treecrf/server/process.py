@@ -26,11 +26,10 @@ def serve(app: FastAPI, *, host: str, port: int, log_format: str = "json", opens
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    if log_format == "text":
-        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # the greeting says the same
     listener = listen(host, port)
     url = _url(host, listener.getsockname()[1])
     if log_format == "text":
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # the greeting says the same
         print(f"treecrf is at {url} (Ctrl-C stops it)", file=sys.stderr, flush=True)
     else:
         logging.getLogger(__name__).info("running on %s", url)

@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Iterator
+from functools import partial
+from itertools import count
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -89,7 +91,8 @@ def parse_json(data: bytes) -> Any:
         raise ApiError(400, "the body is empty; expected JSON")
     text = decode(data)
     try:
-        value = json.loads(text, object_pairs_hook=_ObjectReader(), parse_constant=_reject_constant)
+        read_object = partial(_read_object, count(1))
+        value = json.loads(text, object_pairs_hook=read_object, parse_constant=_reject_constant)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -103,23 +106,17 @@ def parse_json(data: bytes) -> Any:
         raise ApiError(400, f"the body is not valid JSON: {error}") from None
 
 
-class _ObjectReader:
-    """Checks the names of each object, and the number of objects."""
-
-    def __init__(self) -> None:
-        self._objects = 0
-
-    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            ((repeated, _),) = Counter(name for name, _ in pairs).most_common(1)
-            raise ValueError(f"an object has the name {repeated!r:.80} twice")
-        if len(value) > JSON_NAMES:
-            raise ApiError(422, f"an object has {len(value):,} names; expected at most {JSON_NAMES}")
-        self._objects += 1
-        if self._objects > JSON_OBJECTS:
-            raise ApiError(422, f"the body has more than {JSON_OBJECTS:,} objects; send several requests")
-        return value
+def _read_object(numbers: Iterator[int], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Checks the names of an object, and its number among the objects of the body."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        ((repeated, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"an object has the name {repeated!r:.80} twice")
+    if len(value) > JSON_NAMES:
+        raise ApiError(422, f"an object has {len(value):,} names; expected at most {JSON_NAMES}")
+    if next(numbers) > JSON_OBJECTS:
+        raise ApiError(422, f"the body has more than {JSON_OBJECTS:,} objects; send several requests")
+    return value
 
 
 def _reject_constant(constant: str) -> None:

@@ -110,7 +110,9 @@ class ServerProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_rejected:
-            self._discard(data)
+            self._framing_bytes += len(data)
+            if self._framing_bytes > self._limits.body_bytes:
+                self.transport.abort()
             return
         self._unset_keepalive_if_required()
         try:
@@ -134,11 +136,6 @@ class ServerProtocol(HttpToolsProtocol):
                 return
             except httptools.HttpParserUpgrade as upgrade:
                 piece = piece[upgrade.args[0] :]  # there is no other protocol here: the request is answered as usual
-
-    def _discard(self, data: bytes) -> None:
-        self._framing_bytes += len(data)
-        if self._framing_bytes > self._limits.body_bytes:
-            self.transport.abort()
 
     def _check_framing(self) -> None:
         allowance = self._limits.head_bytes + limits.PIECE_BYTES + limits.CHUNK_OVERHEAD * self._body_bytes

@@ -65,9 +65,7 @@ class FairQueue(Generic[T]):
 
     def push(self, client: str, job: Iterable[tuple[T, float]]) -> None:
         """Adds the items of one job, each with its cost, in their order."""
-        if client not in self._clients:
-            self._clients[client] = _ClientQueue(self._virtual_time)
-        self._clients[client].push(job)
+        self._clients.setdefault(client, _ClientQueue(self._virtual_time)).push(job)
         self._drop_if_empty(client)
 
     def pop(self) -> T:
