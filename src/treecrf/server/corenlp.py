@@ -63,10 +63,6 @@ class Document:
     sentences: list[list[Token]]
     trees: Sequence[Tree] = ()
 
-    @property
-    def needs_trees(self) -> bool:
-        return bool({"pos", "parse"} & set(self.properties.annotator_names))
-
     def rows(self) -> Iterator[tuple[list[Token], Tree | None, Sequence[str | None]]]:
         trees: Sequence[Tree | None] = self.trees or [None] * len(self.sentences)
         for tokens, tree in zip(self.sentences, trees, strict=True):
@@ -180,7 +176,8 @@ def corenlp_routes(runner: RequestRunner) -> APIRouter:
         """Reads a request, parses its sentences if the properties ask for trees, and writes the document."""
         content = await receive_body(request, reader.limits, media_types=_MEDIA_TYPES)
         document, inputs = await runner.run(request, len(content), partial(read, content, properties))
-        brackets = (await runner.parse(request, options, [inputs]))[0] if document.needs_trees else []
+        needs_trees = not {"pos", "parse"}.isdisjoint(properties.annotator_names)
+        brackets = (await runner.parse(request, options, [inputs]))[0] if needs_trees else []
 
         def write_document() -> T:
             return write(replace(document, trees=[with_root(Tree.parse(line)) for line in brackets]))

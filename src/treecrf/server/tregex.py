@@ -77,12 +77,10 @@ def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
 
 
 def _match_fields(match: Match) -> dict[str, Any]:
-    named_nodes = [{name: _node_text(node)} for name, node in match.names.items()]
-    start, end = match.span
     return {
         "match": _node_text(match.node),
-        "namedNodes": named_nodes,
-        "spanString": " ".join(match.tree.words[start:end]),
+        "namedNodes": [{name: _node_text(node)} for name, node in match.names.items()],
+        "spanString": " ".join(match.tree.words[slice(*match.span)]),
     }
 
 
