@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from strategies import trees
 from treecrf.trees.dependencies import Dependencies, to_dependencies
+from treecrf.trees.dependencies.dependencies import universal_tag
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
@@ -92,3 +93,29 @@ def test_heads_follow_the_chosen_rules():
 
     tree = Tree.parse("(NP (NP (NN a)) (NP (NN b)))")
     assert (tree.heads()[0], tree.heads(CHINESE)[0]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "tag", "relation", "upos"),
+    [
+        ("cats", "NNS", "nsubj", "NOUN"),
+        ("is", "VBZ", "cop", "AUX"),
+        ("been", "VBN", "aux:pass", "AUX"),
+        ("can", "MD", "root", "AUX"),
+        ("is", "VBZ", "root", "VERB"),
+        ("to", "TO", "cop", "PART"),
+        ("that", "IN", "mark", "SCONJ"),
+        ("in", "IN", "case", "ADP"),
+        ("to", "TO", "case", "ADP"),
+        ("to", "TO", "mark", "PART"),
+        ("this", "DT", "nsubj", "PRON"),
+        ("which", "WDT", "det", "DET"),
+        ("all", "DT", "det:predet", "DET"),
+        ("Not", "RB", "advmod", "PART"),
+        ("very", "RB", "advmod", "ADV"),
+        ("%", "NN", "obj", "SYM"),
+        ("x", "ZZ", "dep", "X"),
+    ],
+)
+def test_tags_depend_on_the_relation_and_the_word(word, tag, relation, upos):
+    assert universal_tag(word, tag, relation) == upos

@@ -1,7 +1,7 @@
 """Attachment of punctuation marks."""
 
-from treecrf.trees.dependencies.arcs import Arcs
 from treecrf.trees.dependencies.punctuation import PunctuationAttacher
+from treecrf.trees.dependencies.units import Arcs
 from trees.dependencies.constructions import arcs_text, constructions
 
 

@@ -1,4 +1,4 @@
-from treecrf.trees.dependencies.units import Unit, build_units, first_word, in_postorder, positions
+from treecrf.trees.dependencies.units import Arcs, Unit, build_units, first_word, in_postorder, positions
 from treecrf.trees.tree import Tree
 from trees.dependencies.constructions import unit
 
@@ -45,3 +45,20 @@ def test_an_empty_word_is_a_leaf():
 def test_positions_are_found_by_label():
     children = unit("(NP (NN a) (CC and) (NN b) (NNS c))").children
     assert positions(children, ("NN", "NNS")) == [0, 2, 3] and positions(children, ("DT",)) == []
+
+
+def test_a_word_is_attached_once_and_never_to_itself():
+    arcs = Arcs(3)
+    arcs.attach(0, 1, "det")
+    arcs.attach(1, 1, "obj")
+    assert arcs.heads == [1, -1, -1] and arcs.relations == ["det", "dep", "dep"]
+    arcs.attach(0, 2, "amod")
+    assert arcs.heads == [2, -1, -1] and arcs.dependents(2) == [0] and arcs.dependents(1) == []
+
+
+def test_a_promoted_word_takes_over_the_dependents_of_its_head():
+    arcs = Arcs(4)
+    arcs.attach(0, 2, "nsubj")
+    arcs.attach(3, 2, "obj")
+    arcs.promote(3, 2, "cop")
+    assert arcs.heads == [3, -1, 3, -1] and arcs.relations[:3] == ["nsubj", "dep", "cop"]

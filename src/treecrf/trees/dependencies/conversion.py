@@ -2,14 +2,13 @@
 
 from itertools import pairwise
 
-from treecrf.trees.dependencies.arcs import Arcs
 from treecrf.trees.dependencies.clauses import CLAUSES, VERBS, clause_head, is_wh, verb_phrase_head
 from treecrf.trees.dependencies.fixed import merge_fixed_expressions
 from treecrf.trees.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children
 from treecrf.trees.dependencies.lexicon import BE, GET
 from treecrf.trees.dependencies.nominals import head_index, name_arcs
 from treecrf.trees.dependencies.relations import first_word_with, relation
-from treecrf.trees.dependencies.units import NOUN_TAGS, VERB_TAGS, Unit, build_units, first_word, in_postorder
+from treecrf.trees.dependencies.units import NOUN_TAGS, VERB_TAGS, Arcs, Unit, build_units, first_word, in_postorder
 from treecrf.trees.dependencies.wh_clauses import attach_wh, is_free_relative, make_free_relative
 from treecrf.trees.tree import Tree
 

@@ -1,16 +1,17 @@
-"""Basic Universal Dependencies of a sentence, and their CoNLL-U text."""
+"""Basic Universal Dependencies of a sentence with universal part-of-speech tags, and their CoNLL-U text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecrf.trees.dependencies.conversion import convert_words
+from treecrf.trees.dependencies.lexicon import UNIVERSAL_TAGS
 from treecrf.trees.dependencies.punctuation import PunctuationAttacher
 from treecrf.trees.dependencies.units import PUNCTUATION_TAGS
-from treecrf.trees.dependencies.upos import universal_tag
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import unescape_brackets
 
+_NEGATIONS = frozenset(("not", "n't", "n’t", "nt"))
 _UNSAFE = str.maketrans({character: " " for character in "\t\n\r\x0b\x0c\x85\u2028\u2029"})
 
 
@@ -75,6 +76,28 @@ def _constituents(tree: Tree) -> list[int]:
         stack += [(child, count) for child in reversed(node.child_trees)]
         count += 1
     return numbers
+
+
+def universal_tag(word: str, tag: str, relation: str) -> str:
+    """The universal tag of a word; X for a tag that is not one of the Penn Treebank.
+
+    >>> universal_tag("that", "IN", "mark"), universal_tag("that", "DT", "nsubj"), universal_tag("is", "VBZ", "cop")
+    ('SCONJ', 'PRON', 'AUX')
+    """
+    text = word.lower()
+    if relation in ("aux", "aux:pass", "cop") and tag[:2] in ("VB", "MD"):
+        return "AUX"
+    if tag == "IN" and relation == "mark":
+        return "SCONJ"
+    if tag == "TO" and relation == "case":
+        return "ADP"
+    if tag in ("DT", "WDT") and not relation.startswith("det"):
+        return "PRON"
+    if tag == "RB" and text in _NEGATIONS:
+        return "PART"
+    if text == "%":
+        return "SYM"
+    return UNIVERSAL_TAGS.get(tag, "X")
 
 
 def to_dependencies(tree: Tree) -> Dependencies:

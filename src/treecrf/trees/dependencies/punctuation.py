@@ -10,7 +10,7 @@
 
 from collections.abc import Sequence
 
-from treecrf.trees.dependencies.arcs import Arcs
+from treecrf.trees.dependencies.units import Arcs
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", '"': '"', "“": "”", "‘": "’", "``": "''", "«": "»", "'": "'", "`": "'"}
 _FINAL = frozenset(".?!") | {"...", "…"}

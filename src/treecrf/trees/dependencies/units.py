@@ -1,14 +1,13 @@
-"""Units of a sentence: the words and constituents of a tree, which conversion to dependencies regroups."""
+"""Units of a sentence, which conversion to dependencies regroups: words and constituents; and the arcs of words."""
 
 from collections.abc import Collection, Iterator, Sequence
 
+from treecrf.trees.dependencies.lexicon import UNIVERSAL_TAGS
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import unescape_brackets
 
-PUNCTUATION_TAGS = frozenset(
-    [",", ".", ":", "``", "''", "-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-", "HYPH", "NFP"]
-)
+PUNCTUATION_TAGS = frozenset(tag for tag, universal in UNIVERSAL_TAGS.items() if universal == "PUNCT")
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))
 NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS", "ADD", "NML", "NX", "NAC"))
 _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
@@ -123,3 +122,28 @@ def in_postorder(root: Unit) -> list[Unit]:
     for unit in units:
         units += unit.children
     return units[::-1]
+
+
+class Arcs:
+    """The head and the relation of each word; the head of a word that is not attached is -1."""
+
+    def __init__(self, words: int) -> None:
+        self.heads = [-1] * words
+        self.relations = ["dep"] * words
+
+    def attach(self, word: int, head: int, relation: str) -> None:
+        """Makes `head` the head of a word; a word is not attached to itself."""
+        if word != head:
+            self.heads[word] = head
+            self.relations[word] = relation
+
+    def dependents(self, head: int) -> list[int]:
+        """The words whose head is `head`."""
+        return [word for word, word_head in enumerate(self.heads) if word_head == head]
+
+    def promote(self, word: int, head: int, relation: str) -> None:
+        """Makes a word the head of `head` and of its dependents; `head` gets the relation to the word."""
+        for dependent in self.dependents(head):
+            self.attach(dependent, word, self.relations[dependent])
+        self.heads[word] = -1
+        self.attach(head, word, relation)

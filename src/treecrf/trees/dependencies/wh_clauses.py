@@ -1,10 +1,9 @@
 """Wh-phrases: their role in questions, relative clauses and free relatives."""
 
-from treecrf.trees.dependencies.arcs import Arcs
 from treecrf.trees.dependencies.clauses import is_wh
 from treecrf.trees.dependencies.lexicon import BE, QUESTION_PREDICATES, QUESTION_PREPOSITIONS
 from treecrf.trees.dependencies.relations import is_clausal, subject_relation
-from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word
+from treecrf.trees.dependencies.units import VERB_TAGS, Arcs, Unit, first_word
 
 
 def attach_wh(arcs: Arcs, parent: Unit, clause: Unit, phrase: Unit) -> None:
