@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
@@ -76,13 +77,7 @@ def setting_names(kind: type) -> list[str]:
 
 def differences(old: Any, new: Any) -> list[str]:
     """The dotted names of the settings whose values differ."""
-    return [name for name in setting_names(type(new)) if _get(old, name) != _get(new, name)]
-
-
-def _get(config: Any, name: str) -> Any:
-    for key in name.split("."):
-        config = getattr(config, key)
-    return config
+    return [name for name in setting_names(type(new)) if attrgetter(name)(old) != attrgetter(name)(new)]
 
 
 def _read(path: Path, parents: tuple[Path, ...]) -> dict[str, _Setting]:
