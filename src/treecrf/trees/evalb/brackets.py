@@ -82,7 +82,7 @@ def read_brackets(line: str) -> Brackets:
                 # EVALB reads below its stack, finds a zero there, and closes the first bracket again
                 ends[:1] = surplus[-1:] if ends else []
     if ends[:1] == [UNCLOSED] and surplus:
-        ends[0] = surplus[-1]  # closed before it open_brackets
+        ends[0] = surplus[-1]  # closed before it opens
     if len(open_brackets) != len(surplus):
         result.faults.append("Bracketing is unbalanced (too many open bracket)")
     return result
