@@ -18,7 +18,7 @@ from treecrf.server.app import create_app
 from treecrf.server.corenlp import with_root
 from treecrf.text import sentences, tokenize
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.penn_format import penn_format
+from treecrf.trees.treebank.writer import penn_format
 
 TEXT = "The old cat sees a garden. Does she (often) sing?"
 PARSE = {"annotators": "tokenize,ssplit,pos,parse", "outputFormat": "json"}

@@ -26,7 +26,7 @@ from treecrf.server.work_queue import FairThreads
 from treecrf.text import Token, sentences, tokenize
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import penn_brackets
-from treecrf.trees.treebank.penn_format import penn_format
+from treecrf.trees.treebank.writer import penn_format
 
 T = TypeVar("T")
 

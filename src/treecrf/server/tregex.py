@@ -15,7 +15,7 @@ from treecrf.server import limits
 from treecrf.server.errors import ApiError
 from treecrf.trees.search import Match, Pattern, PatternError
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.penn_format import penn_format
+from treecrf.trees.treebank.writer import penn_format
 
 
 async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Tests of `write_trees`."""
+"""Tests of `write_trees` and `penn_format`."""
 
 import gzip
 import os
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import trees
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
+from treecrf.trees.treebank.writer import penn_format
 
 CAT = Tree.parse("(TOP (NN cat))")
 
@@ -78,3 +79,36 @@ def test_trees_are_written_to_a_pipe(tmp_path: Path) -> None:
 def test_writing_to_a_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"directory|denied"):
         write_trees(tmp_path, [CAT])
+
+
+def test_trees_have_the_lines_of_stanford_s_programs():
+    tree = Tree.parse(
+        "(ROOT (S (NP (NP (DT The) (NN cat)) (CC and) (NP (NNS dogs))) (ADVP (RB often))"
+        " (VP (VBP see) (NN x) (CC or) (NN y) (PP (IN of) (NP (-LRB- -LRB-) (NN it)))) (. .) (. .)))"
+    )
+    assert penn_format(tree).split("\n") == [
+        "(ROOT",
+        "  (S",
+        "    (NP",
+        "      (NP (DT The) (NN cat))",
+        "      (CC and)",
+        "      (NP (NNS dogs)))",
+        "    (ADVP (RB often))",
+        "    (VP (VBP see) (NN x)",
+        "      (CC or)",
+        "      (NN y)",
+        "      (PP (IN of)",
+        "        (NP (-LRB- -LRB-) (NN it))))",
+        "    (. .) (. .)))",
+    ]
+
+
+def test_a_word_and_a_deep_tree_have_a_format():
+    assert penn_format(Tree.parse("(NN cat)")) == "(NN cat)"
+    depth = 3000
+    tree = Tree("NN", ("cat",))
+    for _ in range(depth):
+        tree = Tree("NP", (tree,))
+    lines = penn_format(tree).split("\n")
+    assert len(lines) == depth and lines[-1].endswith("(NP (NN cat)" + ")" * depth)
+    assert penn_format(Tree("A(B", (Tree("NN", ("c)d",)),))) == "(A-LRB-B (NN c-RRB-d))"
