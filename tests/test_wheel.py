@@ -158,7 +158,8 @@ def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) 
     names = zipfile.ZipFile(wheel).namelist()
     data = ["parser/models/en/model.safetensors", "trees/treebank/samples/fifty.mrg", "training/settings/hundreds.toml"]
     data += ["trees/treebank/glossaries/en.tsv", "trees/search/head_rules/en.txt", "text/words/en.toml"]
-    for name in [*data, "cli/notes/parse.txt", "training/reproduce/rows.toml", "server/page/index.html", "py.typed"]:
+    data += ["training/reproduce/rows.toml", "training/export/package_files/README.md.template"]
+    for name in [*data, "cli/notes/parse.txt", "server/page/index.html", "py.typed"]:
         assert f"treecrf/{name}" in names
     assert any(name.endswith(".so") for name in names) == HAS_COMPILED_PARTS
     assert wheel.name.endswith("-py3-none-any.whl") != HAS_COMPILED_PARTS

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from string import Template
 from tempfile import TemporaryDirectory
 
 from treecrf.config import toml_literal
@@ -27,8 +28,9 @@ from treecrf.training.export.card_files import save_card, unstated_purpose
 from treecrf.trees.treebank.binarize import constituent_labels
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
-_LICENSE, _PAGE = "LICENSE.txt", "README.md"
-_PRIVATE = "Private :: Do Not Upload"  # registries refuse a package with this classifier
+_TEMPLATES = Path(__file__).parent / "package_files"
+# registries refuse a package with this classifier
+_PRIVATE = 'classifiers = ["Private :: Do Not Upload"] # until the license is stated\n'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,10 +131,27 @@ def _unscored_card(folder: Path, state: ParserState) -> ModelCard:
 
 def package_files(names: PackageNames, card: ModelCard, state: ParserState) -> dict[str, str]:
     """Returns the texts of all files except the model, by their paths in the package."""
+    purpose = card.purpose
+    values = {
+        "name": names.name,
+        "version": names.version,
+        "model": names.model,
+        "module": names.module,
+        "group": GROUP,
+        "card": (names.model_folder(Path()) / CARD_MARKDOWN).as_posix(),
+        "description": toml_literal(summary_line(card)),
+        "requirement": _requirement(card, state),
+        "license_line": f"license = {toml_literal(purpose.license_id)}\n" if purpose.license_id else "",
+        "classifier_line": _PRIVATE if purpose.license == NOT_STATED else "",
+        "summary": purpose.summary,
+        "license": f"{purpose.license}; {purpose.license_reason}",
+    }
+    templates = {
+        name: (_TEMPLATES / f"{name}.template").read_text(encoding="utf-8") for name in ("pyproject.toml", "README.md")
+    }
     return {
-        "pyproject.toml": "\n".join(_pyproject_lines(names, card, _requirement(card, state))) + "\n",
-        _PAGE: "\n".join(_page_lines(names, card)) + "\n",
-        _LICENSE: _license_text(card),
+        **{name: Template(text).substitute(values) for name, text in templates.items()},
+        "LICENSE.txt": _license_text(card),
         f"src/{names.module}/__init__.py": f'"""The model {names.model} of treecrf: data without code."""\n',
     }
 
@@ -154,35 +173,6 @@ def _requirement(card: ModelCard, state: ParserState) -> str:
     if state.config.model.transformer and state.bert is None:
         extras.append("transformers")
     return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={card.version}"
-
-
-def _pyproject_lines(names: PackageNames, card: ModelCard, requirement: str) -> Iterator[str]:
-    yield from ("[build-system]", 'requires = ["setuptools>=77"]', 'build-backend = "setuptools.build_meta"', "")
-    yield from ("[project]", f'name = "{names.name}"', f'version = "{names.version}"', 'dynamic = ["readme"]')
-    yield f"description = {toml_literal(summary_line(card))}"
-    if card.purpose.license_id:
-        yield f"license = {toml_literal(card.purpose.license_id)}"
-    yield f'license-files = ["{_LICENSE}"]'
-    if card.purpose.license == NOT_STATED:
-        yield f'classifiers = ["{_PRIVATE}"] # until the license is stated'
-    yield from (f'dependencies = ["{requirement}"]', "")
-    yield from (f'[project.entry-points."{GROUP}"]', f'{names.model} = "{names.module}"', "")
-    yield from ("[tool.setuptools]", f'packages = ["{names.module}"]', 'package-dir = { "" = "src" }')
-    yield from ("include-package-data = false", "")
-    yield from ("[tool.setuptools.package-data]", f'{names.module} = ["{names.model}/*"]', "")
-    card_page = names.model_folder(Path()).joinpath(CARD_MARKDOWN).as_posix()
-    yield from (
-        "[tool.setuptools.dynamic]",
-        f'readme = {{ file = ["{_PAGE}", "{card_page}"], content-type = "text/markdown" }}',
-    )
-
-
-def _page_lines(names: PackageNames, card: ModelCard) -> Iterator[str]:
-    yield from (f"# {names.name}", "", card.purpose.summary, "")
-    yield from (f"This package has the model `{names.model}` of the constituency parser treecrf.", "")
-    yield from ("```console", f"$ pip install {names.name}", f"$ treecrf parse --model {names.model} FILE", "```", "")
-    yield f"The license of the model: {card.purpose.license}; {card.purpose.license_reason}."
-    yield f"`treecrf models {names.model}` prints the model card."
 
 
 def _license_text(card: ModelCard) -> str:
