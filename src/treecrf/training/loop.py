@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -28,7 +28,7 @@ from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_c
 from treecrf.training.config import Recipe
 from treecrf.training.cuda_graphs import CapturedStep
 from treecrf.training.data_loader import StepBatch, mix_seed
-from treecrf.training.distributed import Processes, join_processes
+from treecrf.training.distributed import join_processes
 from treecrf.training.metrics_log import NAME, MetricsLog, Progress, ProgressCallback
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
 from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
@@ -75,7 +75,8 @@ def fit(
         join_processes(device) as processes,
         lock_folder(folder) if processes.is_first else nullcontext(),
         matmul_precision(recipe.train.precision),
-        _fork_rng(processes),
+        # the caller's random number generators are restored at the end
+        torch.random.fork_rng([processes.device] if processes.device.type == "cuda" else []),
     ):
         if processes.is_first:
             check_recipe(folder, recipe, resume=resume)
@@ -88,11 +89,6 @@ def fit(
             trainer.train_epoch()
             trainer.end_epoch()
         return trainer.finish()
-
-
-def _fork_rng(processes: Processes) -> AbstractContextManager[None]:
-    """Restores the caller's random number generators at the end of the context."""
-    return torch.random.fork_rng([processes.device] if processes.device.type == "cuda" else [])
 
 
 class Trainer:

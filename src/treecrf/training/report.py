@@ -72,7 +72,9 @@ def write_report(
     sections = {
         "Scores": _score_lines(parts),
         "Dev F by epoch": ["```text", *curve_lines(epochs), "```"],
-        "Learning curve": _learning_curve_lines(learning_curve),
+        "Learning curve": markdown_table(
+            ["trees", "dev F"], ([f"{trees:,}", f"{dev_f:.2f}"] for trees, dev_f in sorted(learning_curve.items()))
+        ),
         "Labels with the most errors on dev": _label_lines(parts[0].main),
         "Examples of errors on dev": _example_lines(parts[0]),
         "What to try next": (f"- {sentence}" for sentence in advice),
@@ -156,11 +158,6 @@ def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         record = epochs[number]
         bar = "█" * round(_BAR_WIDTH * record["dev_f"] / max(best["dev_f"], 1.0))
         yield f"{record['epoch']:5}  {record['dev_f']:6.2f}  {bar}{' best' if record is best else ''}"
-
-
-def _learning_curve_lines(learning_curve: Mapping[int, float]) -> Iterator[str]:
-    points = sorted(learning_curve.items())
-    return markdown_table(["trees", "dev F"], ([f"{trees:,}", f"{dev_f:.2f}"] for trees, dev_f in points))
 
 
 def _label_lines(score: Score) -> Iterator[str]:

@@ -125,16 +125,13 @@ def _calibration_lines(entries: Sequence[TreebankCalibration]) -> Iterator[str]:
     yield "correct predictions, in 15 bins. The calibration was fitted on development sets."
     yield ""
     head = ("test set", "sentences", "constituents", "error, labeled constituents", "error, whole trees")
-    rows = [
-        [
-            entry.name,
-            str(entry.sentences),
-            str(entry.constituents),
-            f"{entry.constituent_error:.4f}",
-            f"{entry.tree_error:.4f}",
-        ]
+    rows = (
+        (
+            *(entry.name, str(entry.sentences), str(entry.constituents)),
+            *(f"{entry.constituent_error:.4f}", f"{entry.tree_error:.4f}"),
+        )
         for entry in entries
-    ]
+    )
     yield from markdown_table(head, rows)
 
 

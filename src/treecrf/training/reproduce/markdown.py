@@ -16,7 +16,7 @@ def to_markdown(report: dict[str, Any]) -> str:
     for name, content in report["tables"].items():
         if content:
             section = _SECTIONS[name](content) if name in _SECTIONS else _scores(content, _CLAIMS.get(name, ""))
-            lines += ["", f"## {_TITLES[name]}", "", *section]
+            lines += ["", f"## {_TITLES.get(name, name.capitalize())}", "", *section]
     if report["left_out"]:
         lines += ["", "## Left out", "", *(f"- {reason}" for reason in report["left_out"])]
     return "\n".join(lines) + "\n"
@@ -161,13 +161,6 @@ def _group_table(name: str, groups: Sequence[dict[str, Any]]) -> Iterator[str]:
     return markdown_table([name, *(titles.get(key, key) for key in keys)], rows)
 
 
-_TITLES = {
-    "dev": "Dev",
-    "remarks": "Remarks of the paper outside its tables, on dev",
-    "test": "Test",
-    "speed": "Speed",
-    "calibration": "Calibration",
-    "analysis": "Analysis",
-}
+_TITLES = {"remarks": "Remarks of the paper outside its tables, on dev"}
 _CLAIMS = {"dev": "The paper's claims about its dev table", "remarks": "Remarks of the paper"}
 _SECTIONS = {"speed": _speed, "calibration": _calibration, "analysis": _analysis}

@@ -121,23 +121,24 @@ class Plan:
     def run(self, row: Row, seed: int) -> Run:
         """Returns the run of a row, or of the row with which it shares its runs."""
         row = BY_NAME[row.trained_name]
-        settings = _last_of_each((*self._shared_settings(row), *self._row_settings(row), f"train.seed={seed}"))
-        return Run(row=row, seed=seed, folder=self.out / "runs" / f"{row.name}-{seed}", settings=settings)
+        values = {"vectors": self.vectors, "unknown": self.unknown_vector, "encoder": self.encoder}
+        settings = (
+            *paper.SETTINGS.get(self.paper_corpus, ()),
+            *(setting for setting in self.settings if ":" not in setting.partition("=")[0]),
+            *([f"data.train={json.dumps([str(self.train_share_path(row))])}"] if row.train_share != 1 else ()),
+            *(setting.format(**values) for setting in row.settings),
+            *(setting.partition(":")[2] for setting in self.settings if setting.startswith(f"{row.name}:")),
+            f"train.seed={seed}",
+        )
+        # one setting of each name, the last: `read_config` would join the values of a repeated list setting
+        last = {setting.partition("=")[0]: setting for setting in settings}
+        folder = self.out / "runs" / f"{row.name}-{seed}"
+        return Run(row=row, seed=seed, folder=folder, settings=tuple(last.values()))
 
     def recipe(self, run: Run) -> Recipe:
         recipe = read_config(Recipe, self.out / TREEBANK, run.settings)
         epochs = min(recipe.train.epochs, self.epochs or recipe.train.epochs)
         return replace(recipe, train=replace(recipe.train, epochs=epochs))
-
-    def _shared_settings(self, row: Row) -> tuple[str, ...]:
-        shared = [setting for setting in self.settings if ":" not in setting.partition("=")[0]]
-        train = () if row.train_share == 1 else (f"data.train={json.dumps([str(self.train_share_path(row))])}",)
-        return (*paper.SETTINGS.get(self.paper_corpus, ()), *shared, *train)
-
-    def _row_settings(self, row: Row) -> tuple[str, ...]:
-        values = {"vectors": self.vectors, "unknown": self.unknown_vector, "encoder": self.encoder}
-        overrides = [setting.partition(":")[2] for setting in self.settings if setting.startswith(f"{row.name}:")]
-        return (*(setting.format(**values) for setting in row.settings), *overrides)
 
     def train_share_path(self, row: Row) -> Path:
         """Returns the file with a row's share of the training trees."""
@@ -160,8 +161,3 @@ def sample_share(trees: Sequence[Tree], share: float) -> list[Tree]:
     shuffled = sorted(range(len(trees)), key=lambda index: mix_seed("share", index))
     indices = sorted(shuffled[: max(1, round(share * len(trees)))])
     return [trees[index] for index in indices]
-
-
-def _last_of_each(settings: Sequence[str]) -> tuple[str, ...]:
-    """Returns the last setting of each name; `read_config` would join the values of a repeated list setting."""
-    return tuple({setting.partition("=")[0]: setting for setting in settings}.values())
