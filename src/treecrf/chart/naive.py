@@ -39,27 +39,25 @@ def tree_scores(scores: Tensor, length: int) -> tuple[Tensor, Tensor]:
     return all_trees[order], totals[order]
 
 
+def _by_sentence(scores: Tensor, lengths: Tensor) -> list[tuple[Tensor, Tensor]]:
+    return [tree_scores(chart, length) for chart, length in zip(scores, lengths.tolist(), strict=True)]
+
+
 def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
     """log Z: the log of the sum over trees of their exponentiated scores, (b,)."""
-    return torch.stack([tree_scores(s, n)[1].logsumexp(0) for s, n in zip(scores, lengths.tolist(), strict=True)])
+    return torch.stack([totals.logsumexp(0) for _, totals in _by_sentence(scores, lengths)])
 
 
 def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """The probability of each span: the sum over the trees that contain it, (b, n + 1, n + 1)."""
-    charts = []
-    for chart, length in zip(scores, lengths.tolist(), strict=True):
-        all_trees, totals = tree_scores(chart, length)
-        charts.append(torch.einsum("t,tij->ij", totals.softmax(0), all_trees.to(totals)))
-    return torch.stack(charts)
+    pairs = _by_sentence(scores, lengths)
+    return torch.stack([torch.einsum("t,tij->ij", totals.softmax(0), charts.to(totals)) for charts, totals in pairs])
 
 
 def entropy(scores: Tensor, lengths: Tensor) -> Tensor:
     """The entropy of the distribution over trees, in nats, (b,)."""
-    entropies = []
-    for chart, length in zip(scores, lengths.tolist(), strict=True):
-        log_probs = tree_scores(chart, length)[1].log_softmax(0)
-        entropies.append(-(log_probs.exp() * log_probs).sum())
-    return torch.stack(entropies)
+    log_probs = [totals.log_softmax(0) for _, totals in _by_sentence(scores, lengths)]
+    return torch.stack([-(values.exp() * values).sum() for values in log_probs])
 
 
 def labeled_trees(length: int, size: int, labels: Sequence[int]) -> Tensor:

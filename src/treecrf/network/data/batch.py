@@ -6,13 +6,13 @@ searches. Batches hold NumPy arrays; `nn.batch` copies them to torch tensors.
 """
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from treecrf.arrays import Ints
 
-Array = TypeVar("Array")  # a NumPy array, or a torch tensor on a device
+Array = TypeVar("Array", bound=Any)  # a NumPy array, or a torch tensor on a device
 
 IGNORED = -100  # the class id of an item whose gold class is not in the vocabulary; every loss skips it
 
@@ -87,6 +87,11 @@ class ArrayBatch(Generic[Array]):
         return arrays
 
     @property
+    def longest(self) -> int:
+        """n, the number of words of the longest sentence."""
+        return int(self.words.shape[1]) - 2
+
+    @property
     def total_labels(self) -> int:
         """The number of gold spans in the label loss."""
         return 2 * self.total_words - self.size - self.unseen_labels
@@ -99,11 +104,4 @@ def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:
     return {"chars": chars, "char_lengths": lengths, "char_final_states": final_states}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Batch(ArrayBatch[Ints]):
-    """A batch of NumPy arrays."""
-
-    @property
-    def longest(self) -> int:
-        """n, the number of words of the longest sentence."""
-        return int(self.words.shape[1]) - 2
+Batch = ArrayBatch[Ints]  # a batch of NumPy arrays

@@ -80,8 +80,6 @@ class Numericalizer:
         self._normalize = normalizer(normalization)
         self._lock = threading.Lock()
         first_id = len(SPECIAL)
-        words = (*vocabulary.words, *(vocabulary.vectors or ()))
-        self._word_ids = {word: id_ for id_, word in enumerate(words, first_id)}
         self._char_ids = {char: id_ for id_, char in enumerate(vocabulary.chars, first_id)}
         self._tag_ids = {tag: id_ for id_, tag in enumerate(vocabulary.tags, first_id)}
         self._clear_cache()
@@ -159,7 +157,7 @@ class Numericalizer:
 
     def _add_to_cache(self, words: list[str]) -> None:
         normalized = list(map(self._normalize, words))
-        ids = np.array([self._word_ids.get(word.lower(), UNK) for word in normalized], dtype=np.int64)
+        ids = np.array([self.vocabulary.word_ids.get(word.lower(), UNK) for word in normalized], dtype=np.int64)
         features = {"words": np.where(ids < self.vocabulary.sizes.words, ids, UNK), "vectors": ids}
         if self._capitals:
             features["capitals"] = np.array(list(map(word_class, normalized)), dtype=np.int64)

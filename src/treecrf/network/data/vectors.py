@@ -2,9 +2,11 @@
 
 import gzip
 import zlib
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,22 +43,18 @@ class _Line(NamedTuple):
 def read_vectors(path: str | Path) -> Vectors:
     """Reads a text file with a word and its numbers on each line, with or without a header line of counts."""
     path = Path(path)
-    words: dict[str, None] = {}
-    blocks = [np.zeros((0, 0), np.float32)]
-    lines: list[_Line] = []
-    duplicates = 0
-    for line in _read_lines(path):
-        if line.word in words:
-            duplicates += 1
-            continue
-        words[line.word] = None
-        lines.append(line)
-        if len(lines) == _LINES_PER_BLOCK:
-            blocks.append(_parse_block(path, lines))
-            lines = []
-    if lines:
-        blocks.append(_parse_block(path, lines))
-    return Vectors(list(words), np.concatenate(blocks[1:] or blocks), duplicates)
+    counts = Counter[str]()  # lines of each word
+
+    def is_first(line: _Line) -> bool:
+        counts[line.word] += 1
+        return counts[line.word] == 1
+
+    lines = filter(is_first, _read_lines(path))
+    blocks = []
+    while block := list(islice(lines, _LINES_PER_BLOCK)):
+        blocks.append(_parse_block(path, block))
+    matrix = np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float32)
+    return Vectors(list(counts), matrix, duplicates=counts.total() - len(counts))
 
 
 def _read_lines(path: Path) -> Iterator[_Line]:
@@ -104,23 +102,17 @@ def _split_line(path: Path, number: int, text: str, size: int) -> _Line:
 
 
 def _parse_block(path: Path, lines: list[_Line]) -> Floats:
-    try:
+    with suppress(ValueError):
         block = np.loadtxt([line.values for line in lines], dtype=np.float32, ndmin=2, comments=None)
-    except ValueError:
-        raise _find_error(path, lines) from None
-    if not np.isfinite(block).all():
-        raise _find_error(path, lines)
-    return block
-
-
-def _find_error(path: Path, lines: list[_Line]) -> VectorError:
+        if np.isfinite(block).all():
+            return block
     for line in lines:
         for field in line.values.split(" "):
             if not _is_number(field) or not abs(float(field)) < float(np.finfo(np.float32).max):
-                return VectorError(
+                raise VectorError(
                     f"{path}, line {line.number}: {field!r:.40} in the vector of {line.word!r:.40} is not a number"
                 )
-    return VectorError(f"{path}, lines {lines[0].number} to {lines[-1].number}: not all values are numbers")
+    raise VectorError(f"{path}, lines {lines[0].number} to {lines[-1].number}: not all values are numbers")
 
 
 def _is_number(text: str) -> bool:

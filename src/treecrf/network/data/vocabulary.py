@@ -108,13 +108,15 @@ class Vocabulary:
     def vector_table(self, vectors: Vectors, *, unknown: str = "") -> Floats:
         """The pretrained vectors in the order of word ids; zero for words without a vector."""
         table = np.zeros((self.sizes.vectors, vectors.size), dtype=np.float32)
-        ids = {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}
-        if unknown:
-            ids[unknown] = UNK
+        ids = self.word_ids | ({unknown: UNK} if unknown else {})
         pairs = [(ids[word], row) for row, word in enumerate(vectors.words) if word in ids]
         target_rows, source_rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         table[target_rows] = vectors.matrix[source_rows]
         return table
+
+    @cached_property
+    def word_ids(self) -> dict[str, int]:
+        return {word: id_ for id_, word in enumerate((*self.words, *(self.vectors or ())), len(SPECIAL))}
 
     @cached_property
     def label_ids(self) -> dict[str, int]:

@@ -107,11 +107,6 @@ class TensorBatch(ArrayBatch[Tensor]):
         return replace(self, flat=flat, **_views(flat, shapes))  # type: ignore[arg-type]  # every value is a tensor
 
     @property
-    def longest(self) -> int:
-        """n, the number of words of the longest sentence."""
-        return self.words.shape[1] - 2
-
-    @property
     def device(self) -> torch.device:
         return self.flat.device
 

@@ -31,7 +31,7 @@ class Transformer(nn.Module):
         self.encoder = encoder
         self.frozen = frozen
         self.mix = ScalarMix(layers)
-        width = hidden_size(encoder)
+        width = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]  # every config of Hugging Face has it
         self.entry = nn.Linear(word_input_size, width, bias=False) if word_input_size else None
         if self.entry is not None:
             nn.init.zeros_(self.entry.weight)
@@ -145,11 +145,6 @@ def build_encoder(folder: str | Path) -> nn.Module:
 def save_encoder_config(encoder: nn.Module, folder: str | Path) -> None:
     """Writes the config.json from which `build_encoder` builds the same encoder."""
     cast(Any, encoder.config).save_pretrained(str(folder))
-
-
-def hidden_size(encoder: nn.Module) -> int:
-    """The size of the hidden states of an encoder."""
-    return int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]  # every config of Hugging Face has it
 
 
 def _drop_unused_parts(encoder: Any) -> nn.Module:
