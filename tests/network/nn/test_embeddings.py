@@ -8,18 +8,14 @@ from treecrf.network.nn import TensorBatch
 from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors, drop_features
 
 
-def char_vectors(model, batch):
-    return model(batch.distinct_words)[batch.char_rows]
-
-
 def test_a_word_has_the_same_character_vector_in_every_sentence():
     model = CharLSTM(VOCABULARY.sizes.chars, 4, 6).eval()
     batch = batch_of(TREES)
-    vectors = char_vectors(model, batch)
+    vectors = model(batch)
     for number, tree in enumerate(TREES):
         for place, word in enumerate(tree.words, 1):
             alone = TensorBatch.from_host(NUMERICALIZER.collate([[word]]))
-            torch.testing.assert_close(vectors[number, place], char_vectors(model, alone)[0, 1])
+            torch.testing.assert_close(vectors[number, place], model(alone)[0, 1])
 
 
 def test_the_character_vector_is_the_final_state_of_each_direction():
@@ -31,7 +27,7 @@ def test_the_character_vector_is_the_final_state_of_each_direction():
     for place, (name, _) in enumerate(reference.named_parameters()):
         setattr(reference, name, torch.nn.Parameter(weights[place % 4 * 2 + place // 4]))
     _, (last, _) = reference(model.embedding(ids).transpose(0, 1))
-    torch.testing.assert_close(char_vectors(model, batch)[0, 1], torch.cat([last[0, 0], last[1, 0]]))
+    torch.testing.assert_close(model(batch)[0, 1], torch.cat([last[0, 0], last[1, 0]]))
 
 
 def test_pretrained_vectors_are_scaled_and_frozen_and_trained_vectors_start_at_zero():

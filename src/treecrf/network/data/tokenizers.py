@@ -180,13 +180,10 @@ def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FastTokenizer 
         tokens = _BERT_TOKENS | tokens
     try:
         backend = _load_backend(files, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
-    except Exception as error:  # the class that tokenizers raises
-        raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
-    if backend is None or any(backend.token_to_id(token) is None for token in tokens.values()):
-        return None
-    try:
+        if backend is None or any(backend.token_to_id(token) is None for token in tokens.values()):
+            return None
         longest = max_length(settings, config)
-    except (TypeError, ValueError) as error:
+    except Exception as error:  # the class that tokenizers raises
         raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
     return FastTokenizer(backend, tokens, max_length=longest)
 

@@ -47,14 +47,6 @@ class SequenceLengths:
         )
 
 
-class DistinctWords(NamedTuple):
-    """The characters of u distinct words."""
-
-    chars: Tensor  # (u, c)
-    lengths: SequenceLengths
-    final_states: Tensor  # (u, 2); see `char_final_states` of ArrayBatch
-
-
 class Spans(NamedTuple):
     """Indices of m spans in a batch whose charts are (b, n + 1, n + 1); (m,) each."""
 
@@ -122,11 +114,11 @@ class TensorBatch(ArrayBatch[Tensor]):
         return SequenceLengths(self.lengths + 2, self.host.lengths + 2, self.words.shape[1])
 
     @property
-    def distinct_words(self) -> DistinctWords:
-        """The characters of the distinct words."""
-        chars, lengths, final_states = self.require("chars", "char_lengths", "char_final_states")
+    def char_sequences(self) -> SequenceLengths:
+        """The number of characters of each distinct word."""
+        chars, lengths = self.require("chars", "char_lengths")
         _, host_lengths = self.host.require("chars", "char_lengths")
-        return DistinctWords(chars, SequenceLengths(lengths, host_lengths, chars.shape[1]), final_states)
+        return SequenceLengths(lengths, host_lengths, chars.shape[1])
 
     @property
     def spans(self) -> Spans:

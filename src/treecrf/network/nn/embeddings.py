@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from treecrf.network.data.model_config import DropoutKind
-from treecrf.network.nn.batch import DistinctWords, TensorBatch
+from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.lstm import BiLSTMLayer
 
 
@@ -29,8 +29,10 @@ class WordVectors(nn.Module):
             self.pretrained.weight.copy_(pretrained / pretrained.std())
 
     def forward(self, batch: TensorBatch) -> Tensor:
-        vectors = _embed(self.trained, batch.words)
-        return vectors if self.pretrained is None else vectors + _embed(self.pretrained, *batch.require("vectors"))
+        vectors = _select(self.trained.weight, batch.words)
+        if self.pretrained is None:
+            return vectors
+        return vectors + _select(self.pretrained.weight, *batch.require("vectors"))
 
 
 def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
@@ -44,26 +46,21 @@ def _check_pretrained(pretrained: Tensor, rows: int, size: int) -> None:
 
 
 class CharLSTM(nn.Module):
-    """A vector for each distinct word: the final states of a bidirectional LSTM over its characters."""
+    """Vectors of words, (b, n + 2, size): the final states of a bidirectional LSTM over the characters of each."""
 
     def __init__(self, rows: int, embedding_size: int, size: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(rows, embedding_size)
         self.lstm = BiLSTMLayer(embedding_size, size // 2)
 
-    def forward(self, words: DistinctWords) -> Tensor:
-        """Vectors of u distinct words, (u, size)."""
-        states = self.lstm(_embed(self.embedding, words.chars), words.lengths)  # (u, c, 2, h)
-        final_states = states.flatten(0, 2).index_select(0, words.final_states.flatten())
-        return final_states.view(len(words.chars), -1)  # type: ignore[no-any-return]
-
-
-def _embed(table: nn.Embedding, ids: Tensor) -> Tensor:
-    """The vectors of ids; the backward pass of `nn.Embedding` itself would sort the ids, in ten kernel launches."""
-    return _select(table.weight, ids)
+    def forward(self, batch: TensorBatch) -> Tensor:
+        chars, final_states, rows = batch.require("chars", "char_final_states", "char_rows")
+        states = self.lstm(_select(self.embedding.weight, chars), batch.char_sequences)  # (u, c, 2, h)
+        return _select(_select(states.flatten(0, 2), final_states).flatten(1), rows)
 
 
 def _select(rows: Tensor, ids: Tensor) -> Tensor:
+    """The rows of ids; the backward pass of `nn.Embedding` itself would sort the ids, in ten kernel launches."""
     return rows.index_select(0, ids.flatten()).view(*ids.shape, -1)
 
 
@@ -93,8 +90,7 @@ class WordInputs(nn.Module):
         """`extra` (b, n + 2, d) is one more feature."""
         features = [self.words(batch)]
         if self.chars is not None:
-            _, char_rows = batch.require("chars", "char_rows")
-            features.append(_select(self.chars(batch.distinct_words), char_rows))
+            features.append(self.chars(batch))
         if extra is not None:
             features.append(extra)
         if self.tags is not None:
