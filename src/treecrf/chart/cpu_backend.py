@@ -46,13 +46,7 @@ def cky(scores: Reals, lengths: Ints) -> Mask:
 
 
 def _run(
-    kernel: Callable[..., None],
-    scores: Reals,
-    lengths: Ints,
-    chart: Doubles | None,
-    out: AnyArray,
-    *,
-    thread_work: int,
+    kernel: Callable[..., None], scores: Reals, lengths: Ints, chart: Doubles | None, out: AnyArray, *, thread_work: int
 ) -> None:
     """Runs a kernel on several threads, which divide the sentences, and the spans of long sentences, among them."""
     batch, size, _ = scores.shape

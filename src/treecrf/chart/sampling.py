@@ -7,11 +7,7 @@ from treecrf.chart import torch_backend
 
 
 def sample_trees(
-    scores: Tensor,
-    lengths: Tensor,
-    count: int,
-    generator: torch.Generator | None,
-    right_scores: Tensor | None = None,
+    scores: Tensor, lengths: Tensor, count: int, generator: torch.Generator | None, right_scores: Tensor | None = None
 ) -> Tensor:
     """`count` random trees of each sentence, (count, b, n + 1, n + 1).
 
