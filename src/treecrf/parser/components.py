@@ -163,17 +163,14 @@ class Components:
 
     @property
     def batch_scorer(self) -> BatchScorer:
-        """Scores a batch of sentences, constraints included."""
         return BatchScorer(numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root)
 
     @property
     def tree_builder(self) -> TreeBuilder:
-        """Builds trees from decoded batches."""
         return TreeBuilder(vocabulary=self.vocabulary, root=self.root, predicts_tags=self.model_config.tag_head)
 
     @property
     def reader(self) -> SentenceReader:
-        """Reads and checks what callers pass as sentences."""
         max_words = MAX_WORDS
         if self.model_config.one_stage:
             max_words = min(max_words, math.isqrt(_LABEL_SCORES // len(self.vocabulary.labels)))

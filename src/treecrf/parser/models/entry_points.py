@@ -44,16 +44,14 @@ class PackagedModel(NamedTuple):
 
 def packaged_models() -> Iterator[PackagedModel]:
     """The models that installed packages declare. If a package is on the path twice, the first one counts."""
-    packages: set[str] = set()
+    packages: set[str | None] = set()
     for distribution in distributions():
         if GROUP not in _entry_point_text(distribution):
             continue
         package = _package_name(distribution)
-        if package is None:
-            yield from _declared_models(distribution, "without a name")
-        elif package not in packages:
+        if package is None or package not in packages:
             packages.add(package)
-            yield from _declared_models(distribution, package)
+            yield from _declared_models(distribution, package or "without a name")
 
 
 def _declared_models(distribution: Distribution, package: str) -> Iterator[PackagedModel]:
