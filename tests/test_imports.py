@@ -87,6 +87,7 @@ EDGES: dict[str, set[str]] = {
         "arrays",
         "trees/tree",
         "trees/bootstrap",
+        "trees/tables",
         "trees/treebank",
         "trees/search",
         "text",

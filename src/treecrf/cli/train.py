@@ -43,7 +43,6 @@ def run(args: argparse.Namespace) -> None:
 
     logging.basicConfig(format="treecrf train: %(message)s")
     recipe = _read_recipe(args)
-    is_first = os.environ.get("RANK", "0") == "0"
     if args.learning_curve and "RANK" in os.environ:
         raise ValueError("--learning-curve needs one process; start `treecrf train` without torchrun")
     learning_curve: dict[int, float] = {}
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
             raise
         number, total = int(os.environ["RANK"]) + 1, os.environ["WORLD_SIZE"]
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
-    if is_first:
+    if os.environ.get("RANK", "0") == "0":
         _print_result(result, recipe, args, learning_curve)
 
 

@@ -12,8 +12,6 @@ from treecrf.trees.analysis import OutputSentence
 
 
 class LineFormatter:
-    """Formats the sentences of a line."""
-
     def __init__(self, options: ParseOptions, language: str) -> None:
         if options.format == "conllu" and language != "en":
             raise ValueError(

@@ -83,7 +83,6 @@ class LineParser:
 
     @property
     def output_file(self) -> OutputFile:
-        """The properties of output files."""
         return OutputFile(self.block_lines, self.options.rows if self.options.format == "parquet" else None)
 
     def write_header(self, sink: Sink) -> None:

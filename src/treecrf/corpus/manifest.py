@@ -24,8 +24,6 @@ _SHOWN_CHANGES = 5
 
 @dataclass
 class ShardProgress:
-    """The progress of a shard."""
-
     state: Literal["waiting", "done", "failed"] = "waiting"
     attempts: int = 0
     problems: list[str] = field(default_factory=list)  # one for each failed attempt

@@ -73,7 +73,6 @@ class ParseOptions:
         return replace(self, model=str(Path(self.model).resolve())) if is_folder else self
 
     def load_parser(self, device: str | None) -> "Parser":
-        """Loads the parser of these options on a device."""
         from treecrf.parser import Parser
 
         return Parser.load(self.model, device, precision=self.precision)

@@ -76,7 +76,6 @@ class OutputRecord(NamedTuple):
             return None
 
     def write(self, output: Path) -> None:
-        """Writes the record of an output."""
         content = {"settings": self.settings, "source": self.source, "input": self.stamp}
         write_file(self.path_of(output), json.dumps(content, indent=1).encode())
 

@@ -70,7 +70,6 @@ class Sink:
         self.lines_written = lines_written
 
     def write(self, lines: Sequence[str]) -> None:
-        """Writes lines."""
         self._is_block_open = True
         self._write("\n".join([*lines, ""]).encode())
 
@@ -79,7 +78,6 @@ class Sink:
         self._stream.flush()
 
     def end_block(self) -> None:
-        """Marks the end of a block of lines."""
         if self._index is not None and self._is_block_open:
             self._index.write(b"%d\n" % self._stream.tell())
             self._index.flush()

@@ -47,7 +47,6 @@ def read_rows(
 
 
 def open_parquet(path: str) -> Any:
-    """Opens a Parquet file."""
     from treecrf.trees.tables.frame import import_arrow
 
     return import_arrow("pyarrow.parquet", "reading Parquet").ParquetFile(path)

@@ -7,7 +7,7 @@ batches as there. The outputs of a file's shards, concatenated, are the output o
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
+from itertools import islice, repeat
 from math import lcm
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,7 +39,12 @@ class Shard(NamedTuple):
 
 def cut_shards(source: str, target: Path, shard_lines: int) -> list[Shard]:
     """Cuts an input into shards of `shard_lines` lines; the last may have fewer. An empty input is one shard."""
-    total, offsets = _count_rows(source, shard_lines) if is_parquet(source) else _count_lines(source, shard_lines)
+    offsets: Iterable[int] = repeat(0)
+    if is_parquet(source):
+        with open_parquet(source) as file:
+            total = file.metadata.num_rows
+    else:
+        total, offsets = _count_lines(source, shard_lines)
     firsts = range(0, max(total, 1), shard_lines)
     return [
         Shard(source, first, min(shard_lines, total - first), offset, str(_number_path(target, number)))
@@ -51,12 +56,6 @@ def _number_path(target: Path, number: int) -> Path:
     """`a.mrg.gz` becomes `a-000007.mrg.gz`."""
     suffix = "".join(target.suffixes[-2:]) if target.suffix == ".gz" else target.suffix
     return target.with_name(f"{target.name.removesuffix(suffix)}-{number:06}{suffix}")
-
-
-def _count_rows(source: str, step: int) -> tuple[int, list[int]]:
-    with open_parquet(source) as file:
-        total = int(file.metadata.num_rows)
-    return total, [0] * (total // step + 1)
 
 
 def _count_lines(source: str, step: int) -> tuple[int, list[int]]:
@@ -105,7 +104,6 @@ class ShardQueue:
         return shard
 
     def put_back(self, shard: Shard) -> None:
-        """Returns a shard to the queue."""
         self._started.setdefault(shard.source, deque()).appendleft(shard)
 
 
@@ -120,7 +118,6 @@ class ShardReader:
         self._stream: Any = None
 
     def close(self) -> None:
-        """Closes the last file."""
         self._file.close()
         self._path = ""
 

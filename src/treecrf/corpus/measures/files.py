@@ -1,7 +1,5 @@
 """Tables of the measures of files: one row per text, or one row per word."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -16,6 +14,7 @@ from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
 from treecrf.text import language_warning
 from treecrf.trees.bootstrap import Interval
+from treecrf.trees.tables import csv_text
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import read_text
@@ -41,7 +40,6 @@ class TableWriter:
     progress: ProgressBar
 
     def write_texts(self, files: Sequence[InputFile]) -> None:
-        """Writes a row for each file."""
         names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)
         bounds = [f"{name}_{bound}" for name in names for bound in ("low", "high", "pop_low", "pop_high")]
         self._write_row(["file", *names, *bounds])
@@ -55,7 +53,6 @@ class TableWriter:
             self._write_row([file.name, *(_format(measure.value) for measure in measures), *_bounds(intervals)])
 
     def write_words(self, files: Sequence[InputFile]) -> None:
-        """Writes a row for each word of each file."""
         bounds = [f"{name}_{bound}" for name in WORD_MEASURES for bound in ("low", "high")]
         self._write_row(["file", "sentence", "number", "word", "tag", *WORD_MEASURES, *bounds])
         for file in files:
@@ -93,9 +90,7 @@ class TableWriter:
             raise ValueError(f"{file.name}: {error}") from error
 
     def _write_row(self, cells: Sequence[str]) -> None:
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(cells)
-        self.stream.write(line.getvalue().encode("utf-8", "surrogateescape"))
+        self.stream.write(f"{csv_text([cells])}\n".encode("utf-8", "surrogateescape"))
 
 
 def _bounds(intervals: Iterable[Interval | None]) -> Iterator[str]:
