@@ -33,7 +33,10 @@ def _print_model(folder: Path, *, is_labels: bool) -> None:
     if not (folder / CARD_JSON).is_file():
         print("\n".join(_folder_lines(folder, is_labels=is_labels)))
     elif is_labels:
-        print("\n".join(_label_lines(ModelCard.load(folder))))
+        card = ModelCard.load(folder)
+        stated = str(card.purpose.language)
+        language = "en" if stated == NOT_STATED else CODES.get(stated, stated)
+        print("\n".join(_explained(card.labels, card.tags, language)))
     else:
         print(_printable(read_regular_file(folder / CARD_MARKDOWN).decode("utf-8")), end="")
 
@@ -75,11 +78,6 @@ def _folder_lines(folder: Path, *, is_labels: bool) -> Iterator[str]:
     yield f"size    {format_megabytes(size)}"
     yield f"labels  {' '.join(labels)}"
     yield f"tags    {' '.join(tags)}"
-
-
-def _label_lines(card: ModelCard) -> Iterator[str]:
-    language = str(card.purpose.language)
-    return _explained(card.labels, card.tags, "en" if language == NOT_STATED else CODES.get(language, language))
 
 
 def _explained(labels: Sequence[str], tags: Sequence[str], language: str) -> Iterator[str]:

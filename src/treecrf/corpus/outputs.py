@@ -87,18 +87,15 @@ class Sink:
 class GzipSink(Sink):
     """Writes compressed lines. Each block of lines is a member of the gzip file."""
 
-    def __init__(self, stream: IO[bytes], *, lines_written: int = 0, index: IO[bytes] | None = None) -> None:
-        super().__init__(stream, lines_written=lines_written, index=index)
-        self._block: list[bytes] = []
+    _block = b""
 
     def _write(self, data: bytes) -> None:
-        self._block.append(data)
+        self._block += data
 
     def end_block(self) -> None:
-        if any(self._block):
-            # without a name and a date, the same lines make the same file
-            super()._write(gzip.compress(b"".join(self._block), mtime=0))
-        self._block.clear()
+        if self._block:  # without a name and a date, the same lines make the same file
+            super()._write(gzip.compress(self._block, mtime=0))
+        self._block = b""
         super().end_block()
 
 
