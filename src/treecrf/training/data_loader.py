@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 import numpy as np
 import torch
 
+from treecrf.network.data.batch import Batch
 from treecrf.network.data.bucketing import Budget, Indices, buckets, shuffled_batches
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.padding import pad_to, padded_shape
@@ -54,6 +55,14 @@ class Corpus:
             gold=[vocabulary.encode_tree(tree, side=side) for tree in trees],
             lengths=[len(sentence) for sentence in words],
         )
+
+    def collate(
+        self, words: Sequence[list[str]], indices: list[int], numericalizer: Numericalizer, *, read_tags: bool
+    ) -> Batch:
+        """Returns the batch of the sentences with these indices, whose words may be lower-cased."""
+        tags = [self.tags[index] for index in indices] if read_tags else None
+        batch = numericalizer.collate(words, tags=tags, gold=[self.gold[index] for index in indices])
+        return replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +145,7 @@ class DataLoader:
             [word.lower() for word in corpus.words[index]] if lower else corpus.words[index]
             for index, lower in zip(indices, is_lowercase, strict=True)
         ]
-        batch = self.numericalizer.collate(
-            sentences,
-            tags=[corpus.tags[index] for index in indices] if self.read_tags else None,
-            gold=[corpus.gold[index] for index in indices],
-        )
-        batch = replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
+        batch = corpus.collate(sentences, indices, self.numericalizer, read_tags=self.read_tags)
         if self.fixed_shapes:
             bucket = self._bucket_of_sentence[indices[0]]
             shape = padded_shape(

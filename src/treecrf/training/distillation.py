@@ -1,9 +1,7 @@
 """Distillation: trained parsers as teachers, whose probabilities another parser learns beside the gold trees."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
 import torch
 
 from treecrf.network.data.bucketing import Budget, sorted_batches
@@ -74,19 +72,10 @@ def _score_chunk(
 ) -> None:
     all_scores = []
     for teacher in teachers:
-        batch = _collate(teacher, corpus, indices)
+        words, reads_tags = [corpus.words[index] for index in indices], teacher.model_config.tag_size > 0
+        host_batch = corpus.collate(words, indices, teacher.numericalizer, read_tags=reads_tags)
+        is_gpu = teacher.device.startswith("cuda")
+        batch = TensorBatch.from_host(host_batch, pin_memory=is_gpu).to(teacher.device)
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             all_scores.append(teacher.model(batch))
     store.write(batch, SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight))
-
-
-def _collate(teacher: Parser, corpus: Corpus, indices: list[int]) -> TensorBatch:
-    """Returns the batch of these sentences in a teacher's ids, with the gold trees of the corpus."""
-    reads_tags = teacher.model_config.tag_size > 0
-    batch = teacher.numericalizer.collate(
-        [corpus.words[index] for index in indices],
-        tags=[corpus.tags[index] for index in indices] if reads_tags else None,
-        gold=[corpus.gold[index] for index in indices],
-    )
-    batch = replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
-    return TensorBatch.from_host(batch, pin_memory=teacher.device.startswith("cuda")).to(teacher.device)

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from treecrf.parser.models.model_card import (
     CARD_JSON,
@@ -18,13 +20,28 @@ from treecrf.parser.models.model_card import (
     TreebankScore,
     TreebankWellFormedness,
     format_megabytes,
+    model_bytes,
 )
 from treecrf.training.markdown import markdown_table
+from treecrf.trees.treebank.binarize import constituent_labels
 
 _CITATION = """\
 If you use this model, please name treecrf and its version, the treebanks above, and the paper that describes the
 method: Yu Zhang, Houquan Zhou and Zhenghua Li (2020), *Fast and Accurate Neural CRF Constituency Parsing*, IJCAI.
 """
+
+
+def new_card(folder: Path, purpose: Purpose, labels: Iterable[str], tags: Iterable[str], **fields: Any) -> ModelCard:
+    """Returns the card of a folder's model; `fields` are the commit, the data, the recipe and the measurements."""
+    return ModelCard(
+        name=folder.name,
+        purpose=purpose,
+        version=version("treecrf"),
+        size=model_bytes(folder),
+        labels=constituent_labels(labels),
+        tags=tuple(sorted(tags)),
+        **fields,
+    )
 
 
 def save_card(card: ModelCard, folder: Path) -> None:

@@ -3,7 +3,6 @@
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from treecrf.parser.models.model_card import CARD_JSON, ModelCard, Purpose, Tree
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
-from treecrf.training.export.card_files import save_card, unstated_purpose, unstated_treebank
+from treecrf.training.export.card_files import new_card, save_card, unstated_purpose, unstated_treebank
 from treecrf.training.export.measurements import data_files, measure_model, recipe_files, treebank_name
 from treecrf.trees.evalb import COLLINS, Rules, find_rules
-from treecrf.trees.treebank.binarize import constituent_labels
 
 _TRAINED, _PRETRAINED = "inputs.words.trained.weight", "inputs.words.pretrained.weight"  # tables of word vectors
 
@@ -49,18 +47,8 @@ def pack_model(
     save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=read_rules(run, run_recipe))
-    card = ModelCard(
-        name=folder.name,
-        purpose=purpose,
-        version=version("treecrf"),
-        commit=source_commit() if commit is None else commit,
-        size=model_bytes(folder),
-        data=described,
-        **measurements,
-        labels=constituent_labels(parser.vocabulary.labels),
-        tags=tuple(sorted(parser.vocabulary.tags)),
-        recipe=to_toml(recipe),
-    )
+    fields = {"commit": source_commit() if commit is None else commit, "data": described, "recipe": to_toml(recipe)}
+    card = new_card(folder, purpose, parser.vocabulary.labels, parser.vocabulary.tags, **fields, **measurements)
     save_card(card, folder)
     return card
 

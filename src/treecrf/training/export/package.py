@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
@@ -20,12 +19,10 @@ from treecrf.parser.models.model_card import (
     ModelCard,
     Purpose,
     TreebankInfo,
-    model_bytes,
 )
 from treecrf.parser.models.registry import NAME, PREFIX
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.training.export.card_files import save_card, unstated_purpose
-from treecrf.trees.treebank.binarize import constituent_labels
+from treecrf.training.export.card_files import new_card, save_card, unstated_purpose
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
 _TEMPLATES = Path(__file__).parent / "package_files"
@@ -105,28 +102,13 @@ def copy_model(
         card = replace(ModelCard.load(source), name=folder.name)
     else:
         save_parser_state(folder, state, weight_step=0.0)
-        card = _unscored_card(folder, state)
+        fields = {"commit": "", "data": (), "scores": (), "recipe": ""}
+        card = new_card(folder, unstated_purpose(()), state.vocabulary.labels, state.vocabulary.tags, **fields)
     if purpose is not None:
         card = replace(card, purpose=purpose)
     if treebanks is not None:
         card = replace(card, data=tuple(treebanks.get(entry.name, entry) for entry in card.data))
     save_card(card, folder)
-
-
-def _unscored_card(folder: Path, state: ParserState) -> ModelCard:
-    """Builds the card of a model about which nothing but its files is known."""
-    return ModelCard(
-        name=folder.name,
-        purpose=unstated_purpose(()),
-        version=version("treecrf"),
-        commit="",
-        size=model_bytes(folder),
-        data=(),
-        scores=(),
-        labels=constituent_labels(state.vocabulary.labels),
-        tags=tuple(sorted(state.vocabulary.tags)),
-        recipe="",
-    )
 
 
 def package_files(names: PackageNames, card: ModelCard, state: ParserState) -> dict[str, str]:
