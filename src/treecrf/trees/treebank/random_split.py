@@ -6,6 +6,7 @@ short runs of consecutive trees are.
 """
 
 import random
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -62,7 +63,7 @@ def split_files(
             raise FileExistsError(f"{path} exists; name a new folder, so that no part of another split remains")
     trees = CleanTrees(files=files, keep_labels=keep_labels, encoding=encoding, on_error=on_error)
     has_file_documents = len(files) >= MIN_FILES
-    documents = list(trees.by_file()) if has_file_documents else list(_runs(list(trees)))
+    documents = [list(file) for file in trees.by_file()] if has_file_documents else list(_runs(list(trees)))
     split_of_document = assign_documents([len(document) for document in documents], shares=shares, seed=seed)
     pairs = list(zip(documents, split_of_document, strict=True))
     parts = {split: list(chain(*(document for document, name in pairs if name == split))) for split in SPLITS}
@@ -112,8 +113,7 @@ def _runs(trees: Sequence[Tree]) -> Iterator[Sequence[Tree]]:
 def _count(path: Path) -> CleanTrees:
     """The counts of the trees in a file."""
     trees = CleanTrees(files=[path], keep_labels=True)
-    for _ in trees:
-        pass
+    deque(trees, maxlen=0)
     return trees
 
 

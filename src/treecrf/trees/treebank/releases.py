@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,15 +64,14 @@ class CleanTrees:
     binarized_labels: set[str] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[Tree]:
-        for file in self.files:
-            yield from self._read(file)
-        self._check_that_there_are_trees()
+        return chain.from_iterable(self.by_file())
 
-    def by_file(self) -> Iterator[list[Tree]]:
-        """Yields the trees of each file."""
-        for file in self.files:
-            yield list(self._read(file))
-        self._check_that_there_are_trees()
+    def by_file(self) -> Iterator[Iterator[Tree]]:
+        """Yields the trees of each file; an error if there are no trees in any of them."""
+        yield from map(self._read, self.files)
+        if not self.sentences:
+            more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+            raise ValueError(f"no trees in {self.files[0]}{more}")
 
     def _read(self, file: Source) -> Iterator[Tree]:
         reader = read_trees(file, encoding=self.encoding, on_error=self.on_error)
@@ -84,11 +83,6 @@ class CleanTrees:
                 self._count(tree)
                 yield tree
         self.skipped += reader.skipped
-
-    def _check_that_there_are_trees(self) -> None:
-        if not self.sentences:
-            more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-            raise ValueError(f"no trees in {self.files[0]}{more}")
 
     def _count(self, tree: Tree) -> None:
         spans = to_spans(tree)
