@@ -41,18 +41,18 @@ def span_mask(lengths: Tensor, size: int) -> Tensor:
     return (fence[:, None] < fence) & (fence <= lengths[:, None, None])
 
 
-def _logsumexp(terms: Tensor) -> Tensor:
-    """The logsumexp over dim 1, with finite gradients where all terms are -inf."""
-    maximum = terms.detach().amax(1, keepdim=True)
+def logsumexp(terms: Tensor, dim: int = 1) -> Tensor:
+    """The logsumexp over a dimension, with finite gradients where all terms are -inf."""
+    maximum = terms.detach().amax(dim, keepdim=True)
     maximum = maximum.masked_fill(maximum == -torch.inf, 0.0)
-    total = (terms - maximum).exp().sum(1)
+    total = (terms - maximum).exp().sum(dim)
     is_zero = total == 0
-    return total.masked_fill(is_zero, 1.0).log().masked_fill(is_zero, -torch.inf) + maximum[:, 0]
+    return total.masked_fill(is_zero, 1.0).log().masked_fill(is_zero, -torch.inf) + maximum.squeeze(dim)
 
 
 def inside(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """beta by width and start, and log Z of every sentence; a right child has its `right_scores` in addition."""
-    beta = _combine_splits(scores, lengths, right_scores, _logsumexp)
+    beta = _combine_splits(scores, lengths, right_scores, logsumexp)
     return beta, beta[torch.arange(len(scores), device=scores.device), lengths, 0]
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from treecrf.chart import torch_backend
 from treecrf.chart.sampling import sample_trees
+from treecrf.chart.torch_backend import logsumexp
 from treecrf.chart.tree_kbest import best_trees
 
 
@@ -57,16 +58,16 @@ class TreeCRF:
     @cached_property
     def _constituents(self) -> Tensor:
         """a: the log-sum of the potentials of constituents."""
-        return _masked_logsumexp(self.potentials, self.is_constituent)
+        return logsumexp(self.potentials.masked_fill(~self.is_constituent, -torch.inf), -1)
 
     @cached_property
     def _free(self) -> Tensor:
         """f: the log-sum of the potentials of free labels."""
-        return _masked_logsumexp(self.potentials, ~self.is_constituent)
+        return logsumexp(self.potentials.masked_fill(self.is_constituent, -torch.inf), -1)
 
     @cached_property
     def _scores(self) -> tuple[Tensor, Tensor]:
-        either = _masked_logsumexp(torch.stack((self._constituents, self._free), -1))
+        either = logsumexp(torch.stack((self._constituents, self._free)), 0)
         return either, _right_scores(self._constituents, either)
 
     @cached_property
@@ -195,17 +196,6 @@ def derivation(is_constituent: Tensor, lengths: Tensor) -> Tensor:
     ends_after = (nodes.sum(-1, keepdim=True) - nodes.cumsum(-1)) * (end > start)  # [p, j]: nodes (p, q) with q > j
     crossings = starts_before.cumsum(-1) - starts_before + ends_after.flip(-2).cumsum(-2).flip(-2) - ends_after
     return is_span & (nodes.bool() | (end == start + 1) | ((crossings == 0) & (ends_after > 0)))
-
-
-def _masked_logsumexp(values: Tensor, mask: Tensor | None = None) -> Tensor:
-    """The logsumexp over the last dimension, with finite gradients where all values are -inf."""
-    if mask is not None:
-        values = values.masked_fill(~mask, -torch.inf)
-    maximum = values.detach().amax(-1, keepdim=True)
-    maximum = maximum.masked_fill(maximum == -torch.inf, 0.0)
-    total = (values - maximum).exp().sum(-1)
-    is_zero = total == 0
-    return total.masked_fill(is_zero, 1.0).log().masked_fill(is_zero, -torch.inf) + maximum[..., 0]
 
 
 def _right_scores(constituents: Tensor, either: Tensor) -> Tensor:
