@@ -19,17 +19,6 @@ TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
 
 
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return random_parser(TREES)
-
-
-@pytest.fixture
-def folder(parser: Parser, tmp_path: Path) -> Path:
-    parser.save(tmp_path / "model")
-    return tmp_path / "model"
-
-
 def test_a_tree_has_the_words_of_its_sentence(parser: Parser) -> None:
     tree = parser.parse(["every", "unheard-of", "(", "cat"])
     assert tree.label == "TOP"

@@ -19,17 +19,6 @@ TREES = toy_trees(40, seed=3)
 SENTENCES = [tree.words for tree in TREES]
 
 
-@pytest.fixture(scope="module")
-def parser() -> Parser:
-    return random_parser(TREES)
-
-
-@pytest.fixture
-def folder(parser: Parser, tmp_path: Path) -> Path:
-    parser.save(tmp_path / "model")
-    return tmp_path / "model"
-
-
 @pytest.mark.parametrize(
     "model", [{}, {"scorer": "minus", "loss": "one-stage-crf"}, {"tag_head": True, "char_size": 0}]
 )
