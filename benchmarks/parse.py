@@ -26,7 +26,7 @@ import torch
 
 from treecrf.cli import main as treecrf
 from treecrf.corpus.inputs import InputFile, read_lines
-from treecrf.corpus.lines import split_words
+from treecrf.corpus.line_parser import split_words
 from treecrf.parser import Parser
 from treecrf.parser.inputs import DEFAULT_BATCHING
 from treecrf.parser.timer import PartTimer, time_runs

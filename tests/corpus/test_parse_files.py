@@ -26,7 +26,7 @@ def parse(model: Path, *inputs: object, output: object = "-", resume: bool = Fal
     warnings: list[str] = []
     settings = ParseOptions(model=str(model), tokens=True, **options)
     arguments = [str(path) for path in inputs]
-    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append, has_colors=False)
+    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append)
     return warnings
 
 

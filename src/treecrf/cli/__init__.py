@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from treecrf.cli.options import OptionError, check_device
-from treecrf.cli.terminal import discard_stdout, one_line_warnings, open_standard_streams, paint
-from treecrf.corpus.interrupts import exit_on_interrupt
+from treecrf.corpus.options import OptionError, check_device
+from treecrf.corpus.terminal import discard_stdout, exit_on_interrupt, one_line_warnings, open_standard_streams, paint
 
 # Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000

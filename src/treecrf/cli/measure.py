@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treecrf.cli.terminal import print_message
+from treecrf.corpus.terminal import print_message
 
 if TYPE_CHECKING:
     from treecrf.corpus.inputs import InputFile
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     from treecrf.corpus.inputs import total_size
     from treecrf.corpus.measures.files import TableWriter, has_trees
-    from treecrf.corpus.progress import ProgressBar
+    from treecrf.corpus.terminal import ProgressBar
     from treecrf.files import open_atomic
     from treecrf.parser import Parser
 

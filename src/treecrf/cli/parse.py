@@ -1,13 +1,10 @@
 """`treecrf parse`: parses text or words, line by line."""
 
 import argparse
-import sys
 from functools import partial
 
-from treecrf.cli.options import add_options, read_options
-from treecrf.cli.terminal import has_colors, print_message
-from treecrf.corpus.interrupts import STATUS, defer_interrupts
-from treecrf.corpus.options import ClusterOptions, ParseOptions
+from treecrf.corpus.options import ClusterOptions, ParseOptions, add_options, read_options
+from treecrf.corpus.terminal import INTERRUPTED, defer_interrupts, print_message
 
 _STDIO = "-"
 
@@ -33,12 +30,11 @@ def run(args: argparse.Namespace) -> int | None:
         return _run_on_cluster(args, options)
     from treecrf.corpus.parse_files import parse_files
 
-    inputs, colors = args.input or [_STDIO], has_colors(sys.stdout)
     try:
-        parse_files(inputs, args.output, options, device=args.device, resume=args.resume, warn=warn, has_colors=colors)
+        parse_files(args.input or [_STDIO], args.output, options, device=args.device, resume=args.resume, warn=warn)
     except KeyboardInterrupt:
         warn("interrupted" + ("" if args.output == _STDIO else "; --resume continues the run"))
-        return STATUS
+        return INTERRUPTED
     return None
 
 

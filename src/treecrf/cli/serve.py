@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from treecrf.cli.options import OptionError, add_options, read_options
+from treecrf.corpus.options import OptionError, add_options, read_options
 from treecrf.server.limits import Limits
 from treecrf.server.memory import restart_with_system_allocator
 

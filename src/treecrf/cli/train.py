@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treecrf.config import read_config
-from treecrf.corpus.progress import TerminalBar
+from treecrf.corpus.terminal import TerminalBar
 
 if TYPE_CHECKING:
     from treecrf.training import Progress, Recipe, TrainingResult

@@ -1,13 +1,19 @@
-"""Options of `treecrf parse`. The fields of a class are the command line, the record of an output and its parser."""
+"""Options of commands, declared by the fields of dataclasses, and the options of `treecrf parse`."""
 
-from dataclasses import asdict, dataclass, field, replace
+import argparse
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
 from treecrf import __version__
 
 if TYPE_CHECKING:
     from treecrf.parser import Parser
+
+T = TypeVar("T")
 
 SUFFIXES = {
     "brackets": ".mrg",
@@ -18,6 +24,10 @@ SUFFIXES = {
     "parquet": ".parquet",
 }
 TABLES = ("csv", "parquet")
+
+
+class OptionError(ValueError):
+    """An option with a value that it cannot have. The command ends with status 2, as for an unknown option."""
 
 
 def option(default: Any, description: str, metavar: str = "N") -> Any:
@@ -31,6 +41,58 @@ def check_minimum(options: object, **minimums: int) -> None:
         value = getattr(options, name)
         if value is not None and value < minimum:
             raise ValueError(f"--{name.replace('_', '-')} is {value}; expected {minimum} or more")
+
+
+def add_options(
+    parser: "argparse._ActionsContainer",
+    options: type,
+    *,
+    prefix: str = "",
+    groups: "Mapping[str, argparse._ActionsContainer] | None" = None,
+) -> None:
+    """Declares an option for each field of a dataclass, with the description and metavar in the field's metadata.
+
+    `groups` has the groups of some fields by name.
+    """
+    for declared in fields(options):
+        kind, description = _kind(declared.type), declared.metadata["description"]
+        details: dict[str, Any] = {"type": kind, "metavar": declared.metadata.get("metavar", "N")}
+        if kind is bool:
+            details = {"action": "store_true"}
+        elif get_origin(kind) is Literal:
+            details = {"choices": get_args(kind)}
+        if declared.default:
+            description += " (default: %(default)s)"
+        name = f"--{prefix}{declared.name}".replace("_", "-")
+        container = (groups or {}).get(declared.name, parser)
+        container.add_argument(name, default=declared.default, help=description, **details)
+
+
+def _kind(hint: Any) -> Any:
+    """The type of an option's value: `int` for `int | None`."""
+    is_optional = NoneType in get_args(hint)
+    return next(kind for kind in get_args(hint) if kind is not NoneType) if is_optional else hint
+
+
+def read_options(args: argparse.Namespace, options: type[T], *, prefix: str = "") -> T:
+    """The dataclass of options that `add_options` has declared."""
+    return options(**{field.name: getattr(args, prefix + field.name) for field in fields(options)})  # type: ignore[arg-type]
+
+
+def check_device(device: str, *, is_local: bool) -> None:
+    """Raises an error if a device has another name, or if this machine does not have it (with `is_local`)."""
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", device)
+    if match is None:
+        raise OptionError(f"--device is {device}; expected cpu, cuda or cuda:N")
+    if device == "cpu" or not is_local:
+        return
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if not gpus:
+        raise OptionError(f"--device is {device}, and PyTorch finds no GPU on this machine; use --device cpu")
+    if match[1] and int(match[1]) >= gpus:
+        raise OptionError(f"--device is {device}, and the last GPU of this machine is cuda:{gpus - 1}")
 
 
 @dataclass(frozen=True, kw_only=True)

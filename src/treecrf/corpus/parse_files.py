@@ -13,7 +13,7 @@ from treecrf.corpus.inputs import InputFile, find_inputs, total_size
 from treecrf.corpus.line_parser import LineParser
 from treecrf.corpus.options import SUFFIXES, ParseOptions
 from treecrf.corpus.outputs import STDOUT, output_paths, partial_size
-from treecrf.corpus.progress import ProgressBar
+from treecrf.corpus.terminal import ProgressBar
 from treecrf.files import lock_folder, real_path
 
 Job = tuple[InputFile, Path | None]  # the output is None for standard output
@@ -27,19 +27,16 @@ def parse_files(
     device: str | None,
     resume: bool,
     warn: Callable[[str], object],
-    has_colors: bool,
 ) -> None:
     """Parses each input in order; with `resume`, continues partial outputs and skips inputs whose output is complete.
 
-    It is an error if an output was made from another input, model or settings. `has_colors` colors pretty trees on
-    standard output.
+    It is an error if an output was made from another input, model or settings.
     """
     jobs = _match_outputs(inputs, output, options, warn)
     options = options.with_absolute_model()
     is_folder = output != STDOUT and any(target != Path(output) for _, target in jobs)
     with lock_folder(Path(output)) if is_folder else nullcontext():  # an output file is locked while it is written
         line_parser = LineParser(options.load_parser(device), options, warn)
-        line_parser.has_colors = has_colors
         if resume:
             jobs = [job for job in jobs if _is_unfinished(line_parser, *job)]
         total = total_size(file for file, _ in jobs)

@@ -24,8 +24,8 @@ from treecrf.corpus.manifest import FILE_NAME, Manifest
 from treecrf.corpus.options import ClusterOptions, ParseOptions
 from treecrf.corpus.output_record import InputStamp, model_digest
 from treecrf.corpus.outputs import open_file
-from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.shards import Shard, ShardQueue, ShardReader
+from treecrf.corpus.terminal import ProgressBar
 from treecrf.files import rename_file
 from treecrf.threads import set_num_threads
 

@@ -16,14 +16,13 @@ from typing import Any
 import ray
 
 from treecrf.corpus.inputs import STDIN, find_inputs
-from treecrf.corpus.interrupts import defer_interrupts
 from treecrf.corpus.manifest import FILE_NAME, Manifest
 from treecrf.corpus.options import SUFFIXES, ClusterOptions, ParseOptions
 from treecrf.corpus.output_record import InputStamp, stamp_file
 from treecrf.corpus.outputs import STDOUT, output_paths
-from treecrf.corpus.progress import ProgressBar
 from treecrf.corpus.ray_driver import PARTIAL_FOLDER, Driver, Report, summarize_error
 from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, cut_shards
+from treecrf.corpus.terminal import ProgressBar, defer_interrupts
 from treecrf.files import lock_folder, real_path
 
 _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through Ray's object store

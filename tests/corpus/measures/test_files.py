@@ -7,7 +7,7 @@ import pytest
 from small import FIFTY, random_parser
 from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.measures.files import TableWriter, has_trees
-from treecrf.corpus.progress import ProgressBar
+from treecrf.corpus.terminal import ProgressBar
 from treecrf.parser import Parser
 from treecrf.trees.treebank import read_trees
 

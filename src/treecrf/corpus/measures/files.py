@@ -9,7 +9,7 @@ from treecrf.corpus.measures.intervals import FACTORS_FILE, ErrorFactors, Measur
 from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
 from treecrf.corpus.measures.totals import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_scores import WORD_MEASURES, measure_words
-from treecrf.corpus.progress import ProgressBar
+from treecrf.corpus.terminal import ProgressBar
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
 from treecrf.text import language_warning
