@@ -1,19 +1,17 @@
-"""Analyses of a model's trees: decoders, rare constructions, and constituents that some sentences must have.
+"""Analyses of a model's trees: decoders, confusions, and constituents that some sentences must have.
 
     python benchmarks/quality.py decoders TREEBANK.mrg[.gz] ... [--model en] [--limit 400] [--best-of 20]
     python benchmarks/quality.py confusions TREEBANK.mrg[.gz] ... [--model en]
-    python benchmarks/quality.py constructions [train|dev] [--model en en-large ...]
     python benchmarks/quality.py constituents FILE [--model en]
 
 `decoders` compares the tree with the highest score, the paper's MBR, expected F1, the tree of highest expected utility
 among the k most probable trees, and expected F1 with the grammar of the training trees: by F1 over all sentences, by
 ill-formed trees (`treecrf.trees.treebank.well_formed`) and by speed. `confusions` counts gold constructions that a
 model misses. The decoder misses a construction if the tree with the best score has it and the default tree does not;
-the model misses it if neither has it. `constructions` scores models on the trees of recipes/models/constructions.
+the model misses it if neither has it.
 `constituents` reads a sentence a line: words, a tab, and `LABEL=words` separated by semicolons.
 """
 
-import csv
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +19,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
-from common import ROOT, command_line, print_head, print_row
+from common import command_line, print_head, print_row
 from treecrf.parser import Parser
 from treecrf.parser.decoding.analysis import Alternative
 from treecrf.trees.evalb import COLLINS, evaluate
@@ -31,7 +29,6 @@ from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.well_formed import measure_well_formedness
 
 Words = Sequence[Sequence[str]]
-FOLDER = ROOT / "recipes" / "models" / "constructions"
 RULES = replace(COLLINS, max_error=None)
 CONFUSIONS = {
     "VP coordination in a relative clause": "VP < CC < (VP $ VP) "
@@ -103,20 +100,6 @@ def print_confusions(treebanks: Sequence[Path], parser: Parser) -> None:
         print_row(name, len(matches), decoder + model, decoder, model, best_only)
 
 
-def print_constructions(part: str, models: Sequence[str]) -> None:
-    trees = list(read_trees(FOLDER / f"{part}.mrg"))
-    with (FOLDER / "constructions.tsv").open(encoding="utf-8", newline="") as file:
-        sizes = {row["construction"]: int(row[part]) for row in csv.DictReader(file, delimiter="\t")}
-    parsed = [list(Parser.load(name, "cpu").parse_many([tree.words for tree in trees])) for name in models]
-    print_head("construction", "trees", *models)
-    start = 0
-    for name, size in (*sizes.items(), ("all", len(trees))):
-        group = slice(start, start + size) if name != "all" else slice(None)
-        scores = (evaluate(trees[group], predicted[group], rules=RULES).f1 for predicted in parsed)
-        print_row(name, size, *(f"{f1:.1f}" for f1 in scores))
-        start += size
-
-
 def print_constituents(path: Path, parser: Parser) -> None:
     lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     rows = [(row[0].split(), row[1].split(";")) for row in lines if len(row) == 2 and not row[0].startswith("#")]
@@ -133,16 +116,13 @@ def print_constituents(path: Path, parser: Parser) -> None:
 
 def main() -> None:
     options = command_line(__doc__)
-    options.add_argument("part", choices=["decoders", "confusions", "constructions", "constituents"])
+    options.add_argument("part", choices=["decoders", "confusions", "constituents"])
     options.add_argument("inputs", nargs="*", default=["dev"], metavar="INPUT")
     options.add_argument("--model", nargs="+", default=["en"], metavar="M", help="installed models or folders")
     options.add_argument("--device", default="cpu")
     options.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each treebank")
     options.add_argument("--best-of", type=int, default=20, metavar="K")
     args = options.parse_args()
-    if args.part == "constructions":
-        print_constructions(args.inputs[0], args.model)
-        return
     parser = Parser.load(args.model[0], args.device)
     print(parser)
     paths = [Path(name) for name in args.inputs]

@@ -1,6 +1,7 @@
 """The treebank of constructions: its trees are Penn trees as `en` knows them, and no test sentence is in it."""
 
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,42 @@ def test_all_sentences_differ() -> None:
     assert len(set(all_sentences)) == len(all_sentences)
 
 
+@pytest.fixture(scope="module")
+def templates(monkeypatch_module: pytest.MonkeyPatch) -> dict[str, list[Tree]]:
+    """The trees of the templates of each part."""
+    monkeypatch_module.syspath_prepend(ROOT / "benchmarks")
+    from constructions import Templates
+
+    read = Templates.read()
+    return {part: [tree for kind in read.kinds for tree, _ in read.sentences(kind, part, 100)] for part in PARTS}
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_templates_give_well_formed_trees_with_labels_and_tags_of_en(
+    part: str, templates: dict[str, list[Tree]]
+) -> None:
+    card = ModelCard.load(model_folder("en"))
+    trees = templates[part]
+    assert len(trees) > 600
+    assert {node.label for tree in trees for node in tree.walk() if not node.is_leaf} <= set(card.labels)
+    assert {tag for tree in trees for tag in tree.tags} <= set(card.tags)
+    assert not [violation for tree in trees for violation in violations(tree)]
+
+
+def test_no_sentence_of_the_templates_is_in_both_parts(templates: dict[str, list[Tree]]) -> None:
+    train, dev = ({" ".join(tree.words) for tree in templates[part]} for part in PARTS)
+    assert not train & dev
+
+
 @pytest.mark.skipif(not QUALITY.exists(), reason="the test sentences are not in ../shared/quality")
-def test_no_test_sentence_is_in_the_treebank() -> None:
+def test_no_test_sentence_is_in_the_treebank(templates: dict[str, list[Tree]]) -> None:
     lines = [line for line in QUALITY.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     tests = {line.partition("\t")[0].lower() for line in lines}
     assert tests and not tests & {*sentences("train"), *sentences("dev")}
+    assert not tests & {" ".join(tree.words).lower() for trees in templates.values() for tree in trees}
