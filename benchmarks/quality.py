@@ -3,13 +3,16 @@
     python benchmarks/quality.py decoders TREEBANK.mrg[.gz] ... [--model en] [--limit 400] [--best-of 20]
     python benchmarks/quality.py confusions TREEBANK.mrg[.gz] ... [--model en]
     python benchmarks/quality.py constituents FILE [--model en]
+    python benchmarks/quality.py ambiguities FILE [--model en] [--best-of 3]
 
 `decoders` compares the tree with the highest score, the paper's MBR, expected F1, the tree of highest expected utility
 among the k most probable trees, and expected F1 with the grammar of the training trees: by F1 over all sentences, by
 ill-formed trees (`treecrf.trees.treebank.well_formed`) and by speed. `confusions` counts gold constructions that a
 model misses. The decoder misses a construction if the tree with the best score has it and the default tree does not;
 the model misses it if neither has it.
-`constituents` reads a sentence a line: words, a tab, and `LABEL=words` separated by semicolons.
+`constituents` reads a sentence a line: words, a tab, and `LABEL=words` separated by semicolons. `ambiguities` reads
+words and such constituents of each reading, as in recipes/models/constructions/ambiguities.tsv, and looks for both
+readings among the best trees.
 """
 
 import time
@@ -114,24 +117,45 @@ def print_constituents(path: Path, parser: Parser) -> None:
     print(f"{total - missing} of {total} constituents")
 
 
+def print_ambiguities(path: Path, parser: Parser, k: int) -> None:
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    analyses = parser.analyze_many([line[0].split() for line in lines], k=k)
+    both = 0
+    for (words, *readings), analysis in zip(lines, analyses, strict=True):
+        trees = [alternative.tree for alternative in analysis.alternatives]
+        ranks = [next((n for n, tree in enumerate(trees, 1) if has_reading(tree, each)), None) for each in readings]
+        both += None not in ranks
+        print(words, *("-" if rank is None else rank for rank in ranks))
+    print(f"both readings among the first {k} trees: {both} of {len(lines)}")
+
+
+def has_reading(tree: Tree, constituents: str) -> bool:
+    """Whether a tree has all constituents of a reading, and none that is marked with `!`."""
+    words = tree.words
+    spans = {f"{label}={' '.join(words[start:end])}" for start, end, label in tree.spans()}
+    return all((wanted.lstrip("!") in spans) is not wanted.startswith("!") for wanted in constituents.split(";"))
+
+
 def main() -> None:
     options = command_line(__doc__)
-    options.add_argument("part", choices=["decoders", "confusions", "constituents"])
-    options.add_argument("inputs", nargs="*", default=["dev"], metavar="INPUT")
-    options.add_argument("--model", nargs="+", default=["en"], metavar="M", help="installed models or folders")
+    options.add_argument("part", choices=["decoders", "confusions", "constituents", "ambiguities"])
+    options.add_argument("inputs", nargs="+", metavar="INPUT")
+    options.add_argument("--model", default="en", metavar="M", help="an installed model or a folder")
     options.add_argument("--device", default="cpu")
     options.add_argument("--limit", type=int, metavar="N", help="only the first N trees of each treebank")
     options.add_argument("--best-of", type=int, default=20, metavar="K")
     args = options.parse_args()
-    parser = Parser.load(args.model[0], args.device)
+    parser = Parser.load(args.model, args.device)
     print(parser)
     paths = [Path(name) for name in args.inputs]
     if args.part == "decoders":
         print_decoders(paths, parser, limit=args.limit, k=args.best_of)
     elif args.part == "confusions":
         print_confusions(paths, parser)
-    else:
+    elif args.part == "constituents":
         print_constituents(paths[0], parser)
+    else:
+        print_ambiguities(paths[0], parser, args.best_of)
 
 
 if __name__ == "__main__":
