@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from network.nn.batches import TREES, host_batch_of, small_model
 from network.nn.bert_models import BERT, BERT_CONFIGS, host_bert_batch
 from small import small_recipe
-from treecrf.network.data.padding import PaddedShape, pad_to
+from treecrf.network.data.bucketing import PaddedShape, pad_to
 from treecrf.network.nn import TensorBatch
 from treecrf.network.nn.bert import Bert
 from treecrf.training import fit

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import treecrf
 from treecrf.chart import cpu_backend
-from treecrf.network.data.batch import Batch
+from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.model_config import ModelConfig
-from treecrf.network.data.scores import Scores
 from treecrf.network.runtime import int8
 from treecrf.network.runtime.int8 import is_fast, why_unsupported
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer

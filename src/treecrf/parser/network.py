@@ -8,7 +8,7 @@ import torch
 
 from treecrf.chart.crf import SpanCRF
 from treecrf.network.nn import SpanModel
-from treecrf.network.nn.skip_init import SkipInit
+from treecrf.network.nn.bert import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config
 from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

@@ -7,7 +7,7 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.parser.components import Components
 from treecrf.parser.decoding import decode

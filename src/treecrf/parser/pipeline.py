@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from treecrf.network.data.batch import Batch
+from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.numericalize import Numericalizer
-from treecrf.network.data.scores import Scores
 from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.constraints import apply_constraints
 from treecrf.parser.inputs import BatchingConfig, Sentences

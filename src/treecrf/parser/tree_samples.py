@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.tree_samples import sample_batch

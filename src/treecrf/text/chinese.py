@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
 
-from treecrf.text.english import UNSPLIT, Piece
+from treecrf.text.english import Piece
+from treecrf.text.word_lists import patterns
 
 _SENTENCE_END = re.compile(r"""[。！？｡!?]+[」』”’）》】)\]"']*""")
-_UNSPLIT = re.compile(UNSPLIT, re.VERBOSE)
+_UNSPLIT = patterns("shared")["unsplit"]
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # UTF-8, and so the segmenter, cannot encode surrogates
 
 

@@ -4,14 +4,14 @@ English has rules of its own, in `english.py`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
-from treecrf.text.clitics import WordTokens, split_indonesian, split_portuguese
-from treecrf.text.english import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, UNSPLIT, Piece, skip
+from treecrf.text.english import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, Piece, skip
 from treecrf.text.normalization import remove_invisible
-from treecrf.text.word_lists import read_words, word_sets
+from treecrf.text.word_lists import insert_parts, read_words, word_sets
 from treecrf.trees.treebank.escapes import PENN_ESCAPES
 
 _CLOSING = r"""["”’»'›)\]}]"""
@@ -19,7 +19,6 @@ _STOP = re.compile(rf"[.!?…]+{_CLOSING}*")
 _FINAL_PERIOD = re.compile(rf"{_CLOSING}*\Z")
 _OPENING = re.compile(r"""(?:["“”„«‹‘'`]\s?|[(\[{¿¡]|[-–—]+\s?)*""")
 _LIST_NUMBER = re.compile(r"(?:\A|\n)\s*\d{1,3}\Z")
-_SPLIT_WORD = {"id": split_indonesian, "pt": split_portuguese}
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w’'&-]*\.?"
 
 
@@ -32,21 +31,41 @@ class LatinRules:
     connectors: str = "-.'’&"  # characters inside words, as in a character class
     word_ending: str = ""  # pattern of characters that belong to the word before them
     treebank_words: Mapping[str, str] = field(default_factory=lambda: PENN_ESCAPES)
-    split_word: Callable[[str], WordTokens] | None = None  # most words are one token
+    contractions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # see `_contracted_words`
+    word_end: str = ""  # pattern of the first tokens of a word with several tokens, such as a verb and its pronoun
+    unsplit: frozenset[str] = frozenset()  # words that `word_end` does not split
     expressions: str = ""  # pattern of multiword tokens that are not names
     name_links: str | None = None  # pattern of words between the parts of a name; None: names are not joined
 
     @cached_property
     def _token(self) -> re.Pattern[str]:
+        unsplit = insert_parts("<unsplit>", read_words("shared")["parts"])
         inside = rf"(?:[{self.connectors}]|(?<=\d)[,:](?=\d))"
         return re.compile(
-            rf"""{UNSPLIT}
+            rf"""{unsplit}
           | (?<!\w)[A-Z]{{1,2}}\$
           | (?P<word>\w+(?:{inside}\w+)*{self.word_ending}(?:\.(?!\.))?)
           | \.{{2,}} | …+ | -{{2,}} | [!?]+ | '' | .
             """,
             re.VERBOSE | re.DOTALL,
         )
+
+    @cached_property
+    def _contracted_words(self) -> dict[str, tuple[int, str, str]]:
+        """Each contraction, with the end of its first token and both tokens.
+
+        `contractions` has for the start of a contraction its first token, the start of its second token, and the
+        endings of both the contraction and the second token.
+        """
+        return {
+            start + ending: (len(start), first, second + ending)
+            for start, (first, second, *endings) in self.contractions.items()
+            for ending in endings
+        }
+
+    @cached_property
+    def _word_end(self) -> re.Pattern[str] | None:
+        return re.compile(self.word_end) if self.word_end else None
 
     @cached_property
     def _expression(self) -> re.Pattern[str] | None:
@@ -95,13 +114,25 @@ class LatinRules:
             is_word = match.lastgroup == "word"
             if is_word and match[0][-1] == "." and self._is_period_separate(chunk, match, is_last):
                 end -= 1
-            if is_word and self.split_word is not None:
-                pieces += _place(start, self.split_word(chunk[start:end]))
-            else:
-                pieces.append((start, end, self._treebank_word(chunk[start:end])))
+            pieces += self._word_pieces(chunk[start:end], start, is_word=is_word)
             if end < match.end():
                 pieces.append((end, match.end(), "."))
         return tuple(pieces)
+
+    def _word_pieces(self, text: str, start: int, *, is_word: bool) -> Iterator[Piece]:
+        """The tokens of a word or another sign that begins at `start`."""
+        if self._word_end is None or not is_word:
+            yield start, start + len(text), self._treebank_word(text)
+            return
+        if contraction := self._contracted_words.get(text.lower()):
+            end, first, second = contraction
+            yield start, start + end, first.capitalize() if text[0].isupper() else first
+            yield start + end, start + len(text), second
+            return
+        is_split = text.lower() not in self.unsplit
+        ends = [match.end() for match in self._word_end.finditer(text)] if is_split else []
+        for begin, end in pairwise([0, *ends, len(text)]):
+            yield start + begin, start + end, remove_invisible(text[begin:end]) or text[begin:end]
 
     def _is_period_separate(self, chunk: str, word: re.Match[str], is_last: bool) -> bool:
         """Whether the final period of a word is a token: at the end of a sentence, or before another character."""
@@ -132,15 +163,13 @@ class LatinRules:
 def read_rules(language: str) -> LatinRules:
     """Reads the rules of a language from its file; `<name>` in a pattern stands for the part with this name."""
     words, sets = read_words(language), word_sets(language)
-    rules = words["rules"]
-    patterns = "|".join(rules.pop("patterns", ()))
-    for name, part in rules.pop("parts", {}).items():
-        patterns = patterns.replace(f"<{name}>", part)
+    rules = dict(words["rules"])
+    patterns = insert_parts("|".join(rules.pop("patterns", ())), rules.pop("parts", {}))
     expressions = [phrases(words["expressions"], rules.pop("endings", {}))] if "expressions" in words else []
     return LatinRules(
         abbreviations=sets["abbreviations"],
         openers=sets["openers"],
-        split_word=_SPLIT_WORD.get(language),
+        unsplit=sets.get("unsplit", frozenset()),
         expressions="|".join([patterns] * bool(patterns) + expressions),
         **rules,
     )
@@ -160,11 +189,3 @@ def phrases(text: str, endings: Mapping[str, str]) -> str:
     return "|".join(
         rf"{first}\s+" + (rest[0] if len(rest) == 1 else f"(?:{'|'.join(rest)})") for first, rest in rests.items()
     )
-
-
-def _place(start: int, tokens: Iterable[tuple[int, str]]) -> Iterator[Piece]:
-    """The tokens of a word that begins at `start`."""
-    begin = start
-    for end, word in tokens:
-        yield begin, start + end, remove_invisible(word) or word
-        begin = start + end

@@ -1,5 +1,7 @@
-"""Word lists and rules of languages: the files in `words/`."""
+"""Word lists, patterns and rules of languages: the files in `words/`."""
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from treecrf.config import tomllib
 _FOLDER = Path(__file__).parent / "words"
 
 
+@cache
 def read_words(language: str) -> dict[str, Any]:
     """Reads the file of a language: texts of words between spaces or of phrases between commas, and tables of rules."""
     words: dict[str, Any] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
@@ -19,3 +22,18 @@ def read_words(language: str) -> dict[str, Any]:
 def word_sets(language: str) -> dict[str, frozenset[str]]:
     """Reads the lists of a language as sets of words."""
     return {name: frozenset(text.split()) for name, text in read_words(language).items() if isinstance(text, str)}
+
+
+@cache
+def patterns(language: str) -> dict[str, re.Pattern[str]]:
+    """Compiles the patterns of a language."""
+    words = read_words(language)
+    parts = words["parts"] | read_words("shared")["parts"]
+    return {name: re.compile(insert_parts(pattern, parts)) for name, pattern in words["patterns"].items()}
+
+
+def insert_parts(pattern: str, parts: Mapping[str, str]) -> str:
+    """The pattern with the part for each `<name>`; a part may have parts that come after it."""
+    for name, part in parts.items():
+        pattern = pattern.replace(f"<{name}>", part)
+    return pattern

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 
 from treecrf.network.data.batch import Batch
-from treecrf.network.data.bucketing import Budget, Indices, buckets, shuffled_batches
+from treecrf.network.data.bucketing import Budget, Indices, buckets, pad_to, padded_shape, shuffled_batches
 from treecrf.network.data.numericalize import Numericalizer
-from treecrf.network.data.padding import pad_to, padded_shape
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.trees.tree import Tree

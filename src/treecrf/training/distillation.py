@@ -6,7 +6,7 @@ import torch
 
 from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.network.nn.batch import TensorBatch
-from treecrf.network.nn.distillation import SoftTargets, SoftTargetStore
+from treecrf.network.nn.losses import SoftTargets, SoftTargetStore
 from treecrf.parser import Parser
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus

@@ -13,7 +13,7 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vectors import Vectors, read_vectors
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import SpanModel
-from treecrf.network.nn.distillation import SoftTargetStore
+from treecrf.network.nn.losses import SoftTargetStore
 from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.storage import CONFIG, ParserConfig

@@ -14,7 +14,7 @@ from parser.decoding.random_scores import (
     random_scores,
     tree_probabilities,
 )
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.analysis import analyze_batch
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

@@ -2,7 +2,7 @@ import torch
 
 from parser.decoding.random_scores import LABELS
 from treecrf.network import nn
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from treecrf.chart.naive import brackets
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans

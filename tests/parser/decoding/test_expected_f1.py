@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from parser.decoding.random_scores import LABELS, REPEATED, random_scores
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode, expected_f1
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints

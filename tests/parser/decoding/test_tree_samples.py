@@ -15,7 +15,7 @@ from parser.decoding.random_scores import (
     select_sentence,
     tree_probabilities,
 )
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.log_space import log_softmax

@@ -5,6 +5,6 @@ from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.losses import Loss
 from treecrf.network.nn.model import SpanModel
-from treecrf.network.nn.outputs import TensorScores
+from treecrf.network.nn.scorers import TensorScores
 
 __all__ = ["IGNORED", "BertConfig", "Loss", "ModelConfig", "Sizes", "SpanModel", "TensorBatch", "TensorScores"]

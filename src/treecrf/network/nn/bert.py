@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from treecrf.network.data.model_config import BertConfig
 
@@ -108,3 +109,25 @@ class BertOutput(nn.Module):
 def _ignore_pooler(module: nn.Module, weights: dict[str, Any], prefix: str, *rest: Any) -> None:
     for name in [name for name in weights if name.startswith(f"{prefix}pooler.")]:
         del weights[name]
+
+
+_INITIALIZERS = {
+    *("normal_", "uniform_", "orthogonal_", "kaiming_uniform_", "xavier_uniform_"),
+    *("zeros_", "ones_", "zero_", "fill_"),
+}
+
+
+class SkipInit(TorchFunctionMode):
+    """Modules created in this context allocate parameters without initializing them.
+
+    Random initialization takes a second. The meta device would avoid it too, but it imports PyTorch's compiler.
+    """
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if name in _INITIALIZERS:
+            return args[0] if args else kwargs["tensor"]
+        if name == "linalg_qr":  # the slow step of `orthogonal_`
+            return args[0], args[0][: args[0].shape[1]]
+        return func(*args, **kwargs)

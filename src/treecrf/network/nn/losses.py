@@ -1,10 +1,16 @@
 """Training losses: CRF and cross-entropy or max-margin, with optional soft targets.
 
+Distillation has the predicted probabilities of teachers as soft targets beside the gold trees.
+
 No function here synchronizes the device.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -14,8 +20,118 @@ from treecrf.chart.margin import margin_loss
 from treecrf.network.data.batch import IGNORED
 from treecrf.network.data.model_config import LossKind
 from treecrf.network.nn.batch import Spans, TensorBatch
-from treecrf.network.nn.distillation import SoftTargets
-from treecrf.network.nn.outputs import TensorScores
+from treecrf.network.nn.scorers import TensorScores
+
+
+class SoftTargets(NamedTuple):
+    """Probabilities of all spans of a batch, of the labels of its gold spans, and of its tags.
+
+    Items without a gold class have zero probabilities, so that no loss counts them.
+    """
+
+    spans: Tensor  # (b, n + 1, n + 1)
+    labels: Tensor  # (m, labels)
+    tags: Tensor | None  # (b, n, tags)
+    distillation_weight: float  # weight of the soft targets, from 0 to 1; the gold trees have the rest
+
+    @staticmethod
+    def from_scores(
+        teacher_scores: Sequence[TensorScores], batch: TensorBatch, *, distillation_weight: float
+    ) -> "SoftTargets":
+        """The mean probabilities of several teachers; for tags, only of teachers that predict them."""
+        tags = [scores.tags.float().softmax(-1) for scores in teacher_scores if scores.tags is not None]
+        return SoftTargets(
+            spans=_mean([SpanCRF(scores.spans, scores.lengths, validate=False).marginals for scores in teacher_scores]),
+            labels=_mean([scores.labels_at(batch.spans).softmax(-1) for scores in teacher_scores]),
+            tags=_mean(tags) if tags else None,
+            distillation_weight=distillation_weight,
+        )._without_ignored(batch)
+
+    def _without_ignored(self, batch: TensorBatch) -> "SoftTargets":
+        """The same targets with zeros for items without a gold class."""
+        _, labels, tags = batch.require("cells", "labels", "gold_tags")
+        return self._replace(
+            labels=self.labels * (labels != IGNORED)[:, None],
+            tags=None if self.tags is None else self.tags * (tags != IGNORED)[..., None],
+        )
+
+    def span_loss(self, crf: SpanCRF) -> Tensor:
+        """The cross-entropy of a distribution over trees to the teachers' distribution, summed over sentences."""
+        return (crf.log_partition - (self.spans * crf.scores).sum((1, 2))).sum()
+
+
+class SoftTargetStore:
+    """The soft targets of all training sentences, in half precision on the device of the training run.
+
+    Teachers are slow, and their probabilities do not change: each sentence is scored once, before training. The last
+    sentence of the store is the one that pads batches: one word, whose label and tag are ignored.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], *, labels: int, tags: int, distillation_weight: float, device: torch.device
+    ) -> None:
+        """Reserves the memory of sentences with these numbers of words; without `tags` the targets have none."""
+        words = np.array([*lengths, 1], dtype=np.int64)
+        self._span_starts, self._label_starts, self._tag_starts = (
+            torch.from_numpy(np.cumsum(sizes) - sizes).to(device) for sizes in ((words + 1) ** 2, 2 * words - 1, words)
+        )
+        zeros = partial(torch.zeros, dtype=torch.float16, device=device)
+        self._spans = zeros(int(((words + 1) ** 2).sum()))
+        self._labels = zeros(int((2 * words - 1).sum()), labels)
+        self._tags = zeros(int(words.sum()), tags) if tags else None
+        self._distillation_weight = distillation_weight
+        self._spans[-3] = 1  # the cell (0, 1) of the last sentence
+
+    def write(self, batch: TensorBatch, targets: SoftTargets) -> None:
+        """Stores the targets of a batch without padding."""
+        cells, is_cell = self._cells(batch)
+        self._spans[cells[is_cell]] = targets.spans[is_cell].half()
+        self._labels[self._label_rows(batch)] = targets.labels.half()
+        if self._tags is not None and targets.tags is not None:
+            rows, is_word = self._tag_rows(batch)
+            self._tags[rows[is_word]] = targets.tags[is_word].half()
+
+    def read(self, batch: TensorBatch) -> SoftTargets:
+        """The targets of a batch. Equal shapes launch the same kernels, so that a CUDA graph can capture this."""
+        cells, is_cell = self._cells(batch)
+        tags = None
+        if self._tags is not None:
+            rows, is_word = self._tag_rows(batch)
+            tags = self._tags[torch.where(is_word, rows, 0)].float()
+        return SoftTargets(
+            spans=self._spans[torch.where(is_cell, cells, 0)].float(),  # cell 0 is an empty span
+            labels=self._labels[self._label_rows(batch)].float(),
+            tags=tags,
+            distillation_weight=self._distillation_weight,
+        )._without_ignored(batch)
+
+    def _cells(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+        """The stored place of each cell of a batch's charts, (b, n + 1, n + 1), and whether it has one."""
+        lengths = batch.lengths[:, None, None]
+        fenceposts = torch.arange(batch.longest + 1, device=batch.device)
+        starts = self._span_starts[batch.require("sentence_ids")][:, None, None]
+        is_inside = fenceposts <= batch.lengths[:, None]
+        return (
+            starts + fenceposts[:, None] * (lengths + 1) + fenceposts,
+            is_inside[:, :, None] & is_inside[:, None, :],
+        )
+
+    def _label_rows(self, batch: TensorBatch) -> Tensor:
+        """The stored row of each gold span, (m,); spans that pad a batch have the row of the span that they repeat."""
+        span_counts = 2 * batch.lengths - 1
+        first_spans = span_counts.cumsum(0) - span_counts
+        sentences = batch.spans.lefts // (batch.longest + 1)
+        ranks = torch.arange(len(sentences), device=batch.device) - first_spans[sentences]
+        return self._label_starts[batch.require("sentence_ids")][sentences] + ranks.minimum(span_counts[sentences] - 1)
+
+    def _tag_rows(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+        """The stored row of each word, (b, n), and whether the place has a word."""
+        words = torch.arange(batch.longest, device=batch.device)
+        return self._tag_starts[batch.require("sentence_ids")][:, None] + words, words < batch.lengths[:, None]
+
+
+def _mean(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.stack(list(tensors)).mean(0)
 
 
 @dataclass(frozen=True, kw_only=True)

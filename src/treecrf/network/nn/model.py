@@ -6,17 +6,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from treecrf.network.data.batch import SPECIAL, Batch, Sizes
+from treecrf.network.data.batch import SPECIAL, Batch, Scores, Sizes
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
-from treecrf.network.data.scores import Scores
 from treecrf.network.nn.batch import TensorBatch
-from treecrf.network.nn.distillation import SoftTargets
 from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors
-from treecrf.network.nn.losses import Loss, compute_loss
+from treecrf.network.nn.losses import Loss, SoftTargets, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
-from treecrf.network.nn.outputs import TensorScores
-from treecrf.network.nn.scorers import Biaffine, Minus
+from treecrf.network.nn.scorers import Biaffine, Minus, TensorScores
 from treecrf.network.nn.transformer import Transformer
 
 _THREADS_LOCK = threading.Lock()  # torch's number of threads is global

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from treecrf.network.data.model_config import BertConfig
 from treecrf.network.data.tokenizers import import_transformers, load_pretrained
 from treecrf.network.nn.batch import TensorBatch
-from treecrf.network.nn.bert import Bert
-from treecrf.network.nn.skip_init import SkipInit
+from treecrf.network.nn.bert import Bert, SkipInit
 
 
 class Transformer(nn.Module):

@@ -11,9 +11,8 @@ from types import ModuleType
 import numpy as np
 
 from treecrf.arrays import Floats, Ints
-from treecrf.network.data.batch import Batch
+from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
-from treecrf.network.data.scores import Scores
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import Matrix, Weights
 

@@ -14,7 +14,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import Position, tree_log_probs

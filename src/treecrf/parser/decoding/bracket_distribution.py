@@ -8,7 +8,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.chart import inside_outside
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from treecrf.arrays import Floats, Ints, Mask
 from treecrf.chart import inside
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.parser.decoding.tree_probability import compatible_spans
 from treecrf.trees.treebank.binarize import LabelSet

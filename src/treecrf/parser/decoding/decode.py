@@ -8,7 +8,7 @@ import numpy as np
 
 from treecrf.arrays import Ints, Mask, Reals
 from treecrf.chart import cky
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import ConstrainedScores

@@ -14,7 +14,7 @@ from torch import Tensor
 from treecrf.arrays import Floats, Ints
 from treecrf.chart.crf import SpanCRF
 from treecrf.chart.torch_backend import span_mask
-from treecrf.network.data.scores import require_finite
+from treecrf.network.data.batch import require_finite
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
 from treecrf.parser.decoding.decode import FORCED, TIE_BREAK

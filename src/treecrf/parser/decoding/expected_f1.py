@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Reals
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar, available
 from treecrf.parser.decoding.log_space import log_softmax

@@ -12,7 +12,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Mask
 from treecrf.chart import inside
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Tree

@@ -10,7 +10,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.chart import numpy_backend
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.trees.treebank.bracket_writer import FlatTrees

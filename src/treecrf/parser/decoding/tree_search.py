@@ -23,7 +23,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.chart import cky, inside, inside_outside
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.parser.decoding.tree_probability import Position, compatible_spans

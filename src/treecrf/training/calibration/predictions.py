@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints
+from treecrf.network.data.batch import Scores
 from treecrf.network.data.bucketing import sorted_batches
-from treecrf.network.data.scores import Scores
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.bracket_distribution import BracketDistribution

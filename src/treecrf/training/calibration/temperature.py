@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from treecrf.arrays import Doubles, Floats
 from treecrf.chart import inside_outside
-from treecrf.network.data.scores import Scores
+from treecrf.network.data.batch import Scores
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
