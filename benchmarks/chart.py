@@ -16,7 +16,7 @@ from torch import Tensor
 from common import command_line, print_head, print_row
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
-from treecrf.parser.timer import time_call
+from treecrf.parser.benchmark import time_call
 from treecrf.training.reproduce.baselines import import_if_installed
 
 SHAPES = {

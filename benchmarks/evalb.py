@@ -19,7 +19,7 @@ from pathlib import Path
 
 from common import ROOT, command_line
 from treecrf import Rules, Tree
-from treecrf.parser.timer import time_call
+from treecrf.parser.benchmark import time_call
 from treecrf.trees.evalb import evaluate_lines
 from treecrf.trees.treebank import read_trees
 

@@ -28,8 +28,8 @@ from treecrf.cli import main as treecrf
 from treecrf.corpus.inputs import InputFile, read_lines
 from treecrf.corpus.line_parser import split_words
 from treecrf.parser import Parser
-from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.parser.timer import PartTimer, time_runs
+from treecrf.parser.benchmark import PartTimer, time_runs
+from treecrf.parser.pipeline import DEFAULT_BATCHING
 from treecrf.training.reproduce.baselines import supar_speed
 from treecrf.training.reproduce.speed import SENTENCES, sample, time_parts
 from treecrf.trees.tree import Tree

@@ -18,7 +18,7 @@ from torch import nn
 
 from treecrf.config import read_config
 from treecrf.network.data.bucketing import Budget
-from treecrf.parser.timer import PartTimer, now
+from treecrf.parser.benchmark import PartTimer, now
 from treecrf.training import Progress, Recipe, fit
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.optimizer import build_optimizer, matmul_precision

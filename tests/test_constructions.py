@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from project_models import model_folder
+from treecrf.parser.decoding.grammar import ProductionCounts
 from treecrf.parser.models.model_card import ModelCard
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.productions import ProductionCounts
 from treecrf.trees.treebank.well_formed import measure_well_formedness, violations
 
 ROOT = Path(__file__).parent.parent

@@ -23,7 +23,7 @@ from treecrf.cli import main
 from treecrf.corpus import line_parser
 from treecrf.corpus.outputs import Sink
 from treecrf.parser import Parser
-from treecrf.parser.inputs import DEFAULT_BATCHING, SentenceReader
+from treecrf.parser.pipeline import DEFAULT_BATCHING, SentenceReader
 from treecrf.trees.tables import csv_text
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees

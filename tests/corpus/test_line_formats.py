@@ -5,15 +5,15 @@ import pytest
 from treecrf.corpus.inputs import Line
 from treecrf.corpus.line_formats import LineFormatter
 from treecrf.corpus.options import ParseOptions
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 from treecrf.trees.tree import Tree
 
 TEXT = "Dogs ran.  We sang!"
-DOGS = OutputSentence(Tree.parse("(TOP (S (NP (NNS Dogs)) (VP (VBD ran)) (. .)))"), [(0, 4), (5, 8), (8, 9)])
-WE = OutputSentence(Tree.parse("(TOP (S (NP (PRP We)) (VP (VBD sang)) (. !)))"), [(11, 13), (14, 18), (18, 19)])
+DOGS = ParsedSentence(Tree.parse("(TOP (S (NP (NNS Dogs)) (VP (VBD ran)) (. .)))"), [(0, 4), (5, 8), (8, 9)])
+WE = ParsedSentence(Tree.parse("(TOP (S (NP (PRP We)) (VP (VBD sang)) (. !)))"), [(11, 13), (14, 18), (18, 19)])
 
 
-def format_line(line: Line, *sentences: OutputSentence, language: str = "en", **options) -> str:
+def format_line(line: Line, *sentences: ParsedSentence, language: str = "en", **options) -> str:
     return LineFormatter(ParseOptions(**options), language).line(sentences, "a.txt", 7, line)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from treecrf.corpus.inputs import InputFile, RecordFields, read_lines
 from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, ShardReader, cut_shards
-from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.parser.pipeline import DEFAULT_BATCHING
 
 
 def test_shards_are_whole_blocks_on_every_device() -> None:

@@ -13,8 +13,7 @@ from treecrf.network.data.batch import Batch
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.device_pipeline import DeviceDecoder, prefetch
-from treecrf.parser.inputs import DEFAULT_BATCHING
-from treecrf.parser.pipeline import BatchDecoder
+from treecrf.parser.pipeline import DEFAULT_BATCHING, BatchDecoder
 from treecrf.trees.treebank.well_formed import count_productions
 
 TREES = toy_trees(40, seed=3)

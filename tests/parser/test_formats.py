@@ -3,7 +3,7 @@ import json
 import pytest
 
 from treecrf.parser.formats import Formatter
-from treecrf.trees.analysis import Alternative, Analysis, Constituent, OutputSentence
+from treecrf.trees.analysis import Alternative, Analysis, Constituent, ParsedSentence
 from treecrf.trees.tree import Tree
 
 TREE = Tree.parse(r"(TOP (NP (DT a) (NN \u{28})))")
@@ -11,7 +11,7 @@ OFFSETS = [(0, 1), (2, 3)]
 CONSTITUENTS = (Constituent(0, 2, "TOP", 1.0, 1.0), Constituent(0, 2, "NP", 0.12345678, 0.25))
 OTHER = Alternative(TREE, -2.0, 0.1, CONSTITUENTS, ("NP is new",))
 ANALYSIS = Analysis(TREE, -1.0, 0.5, 0.75, CONSTITUENTS, (OTHER,), False, ([0.1234567, 1.0], [0.5]))
-SENTENCE = OutputSentence(TREE, OFFSETS, ANALYSIS)
+SENTENCE = ParsedSentence(TREE, OFFSETS, ANALYSIS)
 
 
 def test_parentheses_of_brackets_are_those_of_treebanks_unless_exact() -> None:
@@ -20,7 +20,7 @@ def test_parentheses_of_brackets_are_those_of_treebanks_unless_exact() -> None:
 
 
 def test_json_has_the_requested_probabilities_with_six_digits() -> None:
-    plain = json.loads(Formatter(format="json").sentence(OutputSentence(TREE, OFFSETS)))
+    plain = json.loads(Formatter(format="json").sentence(ParsedSentence(TREE, OFFSETS)))
     assert plain == {
         "tree": "(TOP (NP (DT a) (NN -LRB-)))",
         "words": ["a", "("],
@@ -52,7 +52,7 @@ def test_a_line_joins_its_sentences(formatter: Formatter, count: int, expected: 
 
 def test_json_has_no_character_that_ends_a_line() -> None:
     tree = Tree.parse("(TOP (X a\u2028b\x85))")
-    text = Formatter(format="json").sentence(OutputSentence(tree, [(0, 4)]))
+    text = Formatter(format="json").sentence(ParsedSentence(tree, [(0, 4)]))
     assert r"\u2028" in text and r"\u0085" in text and len(text.splitlines()) == 1
     assert json.loads(text)["words"] == ["a\u2028b\x85"]
 

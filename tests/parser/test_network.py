@@ -10,7 +10,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.files import DamagedFileError
 from treecrf.parser import Parser
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.network import build_network, network_state, to_span_crf
 
 

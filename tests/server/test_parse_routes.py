@@ -13,7 +13,7 @@ from treecrf.server.app import create_app
 from treecrf.server.parse_routes import parse_sentences
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.text import sentences
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 
 TEXT = "The old cat sees a garden. Does she (often) sing? 😀"
 WORDS = ["the", "old", "cat", "sees", "a", "garden", "."]
@@ -33,7 +33,7 @@ def test_a_text_is_parsed_as_on_the_command_line(client: TestClient, parser: Par
     text_sentences = list(sentences(TEXT))
     trees = parser.parse_many(text_sentences)
     offsets = [[(token.start, token.end) for token in tokens] for tokens in text_sentences]
-    line = Formatter(format="json", is_text=True).line(list(map(OutputSentence, trees, offsets)))
+    line = Formatter(format="json", is_text=True).line(list(map(ParsedSentence, trees, offsets)))
     assert client.post("/parse", json={"text": TEXT}).json() == {"model": "small", **json.loads(line), "warnings": []}
     assert len(text_sentences) > 1
 

@@ -23,7 +23,7 @@ from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, 
 from treecrf.trees.treebank.lines import read_lines
 
 if TYPE_CHECKING:
-    from treecrf.parser.inputs import Words
+    from treecrf.parser.pipeline import Words
 
 _STDIO = "-"
 

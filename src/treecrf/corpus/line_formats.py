@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from treecrf.corpus.inputs import Line
 from treecrf.corpus.options import TABLES, ParseOptions
 from treecrf.parser.formats import Formatter
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 
 
 class LineFormatter:
@@ -38,7 +38,7 @@ class LineFormatter:
 
         return csv_text([COLUMNS[self._rows]])
 
-    def line(self, sentences: Sequence[OutputSentence], document: str, number: int, line: Line) -> str:
+    def line(self, sentences: Sequence[ParsedSentence], document: str, number: int, line: Line) -> str:
         """The output of the line with this number from 1, without a line end; empty if there is no output."""
         if self._format in TABLES:
             return self._table_rows(sentences, document, number, line)
@@ -53,7 +53,7 @@ class LineFormatter:
             return output
         return f"{{{line.id_json}, {output[1:]}" if output != "null" else f'{{{line.id_json}, "tree": null}}'
 
-    def _table_rows(self, sentences: Sequence[OutputSentence], document: str, number: int, line: Line) -> str:
+    def _table_rows(self, sentences: Sequence[ParsedSentence], document: str, number: int, line: Line) -> str:
         from treecrf.trees.search.heads import HEAD_RULES
         from treecrf.trees.tables import Position, csv_text, table_rows
 
@@ -71,7 +71,7 @@ class LineFormatter:
         )
 
 
-def _conllu(sentence: OutputSentence, line: Line, sentence_id: str) -> str:
+def _conllu(sentence: ParsedSentence, line: Line, sentence_id: str) -> str:
     from treecrf.trees.dependencies import to_dependencies
 
     offsets = sentence.offsets

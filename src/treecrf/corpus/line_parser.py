@@ -18,9 +18,9 @@ from treecrf.corpus.options import TABLES, ParseOptions
 from treecrf.corpus.outputs import OutputFile, Sink, open_sink
 from treecrf.corpus.terminal import Interrupts, has_colors
 from treecrf.parser import Parser
-from treecrf.parser.inputs import Words
+from treecrf.parser.pipeline import Words
 from treecrf.text import LanguageCheck, paragraphs, sentences
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord
@@ -288,13 +288,13 @@ class LineParser:
         ]
         return ParsedBatch(batch, output, len(sentence_lines))
 
-    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[OutputSentence]:
+    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
         offsets, mbr = map(word_offsets, sentences, lines), not self.options.no_mbr
         if not self.options.probs and not self.options.kbest:
-            return map(OutputSentence, self.parser.parse_many(sentences, mbr=mbr), offsets)
+            return map(ParsedSentence, self.parser.parse_many(sentences, mbr=mbr), offsets)
         analyses = self.parser.analyze_many(sentences, k=self.options.kbest, mbr=mbr)
         return (
-            OutputSentence(analysis.tree, word_spans, analysis)
+            ParsedSentence(analysis.tree, word_spans, analysis)
             for analysis, word_spans in zip(analyses, offsets, strict=True)
         )
 

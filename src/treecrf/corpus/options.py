@@ -125,7 +125,7 @@ class ParseOptions:
     @property
     def word_limit(self) -> int:
         """The longest sentence: `max_words`, or fewer words if the parser cannot compute the output for more."""
-        from treecrf.parser.inputs import MAX_ANALYZED_WORDS, MAX_WORDS
+        from treecrf.parser.pipeline import MAX_ANALYZED_WORDS, MAX_WORDS
 
         return min(self.max_words, MAX_ANALYZED_WORDS if self.probs or self.kbest else MAX_WORDS)
 

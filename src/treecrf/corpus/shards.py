@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from treecrf.corpus.inputs import Line, RecordFields, is_parquet, read_stream
 from treecrf.corpus.records import open_parquet, read_rows
-from treecrf.parser.inputs import DEFAULT_BATCHING
+from treecrf.parser.pipeline import DEFAULT_BATCHING
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream
 
 # lines; the size of a shard is a multiple of it, and of the blocks of every device

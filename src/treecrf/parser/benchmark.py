@@ -1,14 +1,17 @@
-"""Measures how fast a parser is on random sentences."""
+"""Measures how fast a parser is on random sentences; timers of calls, of repeated runs and of the parts of a run."""
 
 import platform
 import random
-from collections.abc import Sequence
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
 from treecrf.parser import Parser
-from treecrf.parser.timer import median_seconds
 
 SHORT_WORDS = 8  # words of the sentence for the latency
 _MEAN_WORDS = 24  # mean length of the sentences
@@ -63,3 +66,44 @@ def _processor_name() -> str:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return next(filter(None, [*names, platform.processor(), platform.machine()]), "an unknown processor")
+
+
+def time_call(call: Callable[[], object], device: str | None = None) -> float:
+    """The seconds of one call; a GPU given as `device` completes its work before and after the call."""
+    start = now(device)
+    call()
+    return now(device) - start
+
+
+def time_runs(run: Callable[[], object], repeats: int) -> list[float]:
+    """The seconds of a warm-up run and then of `repeats` runs."""
+    return [time_call(run) for _ in range(repeats + 1)]
+
+
+def median_seconds(run: Callable[[], object], repeats: int) -> float:
+    """The median time of `repeats` runs after a warm-up run."""
+    return statistics.median(time_runs(run, repeats)[1:])
+
+
+def now(device: str | None = None) -> float:
+    """The time in seconds, after a GPU given as `device` has completed its work."""
+    if device is not None and device.startswith("cuda"):
+        import torch
+
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+class PartTimer:
+    """Adds up the time of each part of a run. The device completes a part before the next part starts."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def measure(self, part: str) -> Iterator[None]:
+        """Adds the time of the `with` block to a part."""
+        start = now(self.device)
+        yield
+        self.seconds[part] += now(self.device) - start

@@ -9,8 +9,7 @@ import torch
 
 from treecrf.network.nn import SpanModel
 from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
-from treecrf.parser.inputs import BatchingConfig, Sentences
-from treecrf.parser.pipeline import BatchDecoder
+from treecrf.parser.pipeline import BatchDecoder, BatchingConfig, Sentences
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 T = TypeVar("T")

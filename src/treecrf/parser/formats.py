@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treecrf.trees.analysis import Alternative, Constituent, Offsets, OutputSentence
+from treecrf.trees.analysis import Alternative, Constituent, Offsets, ParsedSentence
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import penn_brackets
 
@@ -24,7 +24,7 @@ class Formatter:
     kbest: int = 0
     is_text: bool = False
 
-    def line(self, sentences: Sequence[OutputSentence]) -> str:
+    def line(self, sentences: Sequence[ParsedSentence]) -> str:
         return self.join([self.sentence(sentence) for sentence in sentences])
 
     def join(self, sentences: Sequence[str]) -> str:
@@ -33,7 +33,7 @@ class Formatter:
             return (" " if self.format == "brackets" else "\n").join(sentences)
         return f'{{"sentences": [{", ".join(sentences)}]}}' if self.is_text else next(iter(sentences), "null")
 
-    def sentence(self, sentence: OutputSentence) -> str:
+    def sentence(self, sentence: ParsedSentence) -> str:
         if self.format == "brackets":
             return self.brackets(sentence.tree)
         if self.format == "pretty":
@@ -45,8 +45,8 @@ class Formatter:
         """A tree on one line, parentheses in words as -LRB- and -RRB-, or with `exact` as `Tree.parse` reads them."""
         return str(tree) if self.exact else penn_brackets(str(tree))
 
-    def _json(self, sentence: OutputSentence) -> dict[str, Any]:
-        tree, offsets, analysis = sentence
+    def _json(self, sentence: ParsedSentence) -> dict[str, Any]:
+        tree, offsets, analysis, _ = sentence
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
         fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
         if analysis is not None and self.probs:
@@ -72,7 +72,7 @@ class Formatter:
             fields["spans"] = _spans_with_probabilities(alternative.constituents, offsets)
         return fields
 
-    def _drawing(self, sentence: OutputSentence) -> str:
+    def _drawing(self, sentence: ParsedSentence) -> str:
         tree, analysis = sentence.tree, sentence.analysis
         lines = tree.pretty().split("\n")
         if analysis is not None and self.probs:

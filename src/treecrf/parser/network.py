@@ -11,7 +11,7 @@ from treecrf.network.nn import SpanModel
 from treecrf.network.nn.bert import SkipInit
 from treecrf.network.nn.transformer import build_encoder, save_encoder_config
 from treecrf.network.runtime.weights import dequantize_weights
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.storage import ENCODER, ParserState, check_shapes
 
 if TYPE_CHECKING:

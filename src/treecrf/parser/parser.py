@@ -9,29 +9,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.parser.components import Components
+from treecrf.parser.components import Components, Precision, load_scorer, require_torch
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import analyze_batch
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.calibration import calibrate_analysis
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.tree_probability import tree_log_probs
-from treecrf.parser.inputs import (
+from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
+    BatchDecoder,
     BatchingConfig,
-    ParsedSentence,
     Sentences,
     Tags,
     Words,
+    decode_windows,
     warn_about_text,
 )
-from treecrf.parser.loading import Precision, load_scorer, require_torch
-from treecrf.parser.pipeline import BatchDecoder, decode_windows
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.text import sentences_with_offsets
+from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
-from treecrf.trees.analysis import Analysis
+from treecrf.trees.analysis import Analysis, ParsedSentence
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import repeating_labels
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -106,10 +105,10 @@ class Parser(Components):
 
         Lines may break anywhere, and an empty line ends a sentence.
         """
-        for_trees, for_offsets = tee(sentences_with_offsets(text, language=self.language))
-        trees = self.parse_many((sentence.tokens for sentence in for_trees), mbr=mbr)
-        for sentence, tree in zip(for_offsets, trees, strict=True):
-            yield ParsedSentence(tree, sentence.start, sentence.end, sentence.tokens)
+        for_trees, for_offsets = tee(split_sentences(text, language=self.language))
+        for tokens, tree in zip(for_offsets, self.parse_many(for_trees, mbr=mbr), strict=True):
+            offsets = [(token.start, token.end) for token in tokens]
+            yield ParsedSentence(tree, offsets, text=text[offsets[0][0] : offsets[-1][1]])
 
     def parse_many(
         self,

@@ -1,22 +1,219 @@
 """The parsing pipeline: windows of sentences to batches, batches to trees, and trees back into input order."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from treecrf.network.data.batch import Batch, Scores
+from treecrf.network.data.bucketing import Budget, sorted_batches
+from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.parser.decoding import ExpectedF1, decode
-from treecrf.parser.decoding.constraints import apply_constraints
-from treecrf.parser.inputs import BatchingConfig, Sentences
-from treecrf.parser.loading import Scorer
+from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
+if TYPE_CHECKING:
+    from treecrf.text import Token
+
 T = TypeVar("T")
 D = TypeVar("D")
 K = TypeVar("K")
+Words = Sequence[str] | Sequence["Token"]  # a string is raw text instead
+Tags = Sequence[str | None]  # None: the tag that the model predicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchingConfig:
+    """The numbers of sentences that are read, batched and scored at once."""
+
+    window: int  # sentences read ahead and sorted by length before they are cut into batches
+    first_window: int  # the first windows are smaller, so that the first trees come soon
+    batch_words: int
+    batch_cells: int  # cells of padded charts
+    prefetch: int  # batches started before the trees of the first one are waited for
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise ValueError(f"window is {self.window} sentences; expected 1 or more")
+
+    @property
+    def window_sizes(self) -> Iterator[int]:
+        """The number of sentences in each window: the first ones grow until they have `window` sentences."""
+        size = self.first_window
+        while size < self.window:
+            yield size
+            size *= 4
+        yield from repeat(self.window)
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(words=self.batch_words, cells=self.batch_cells)
+
+
+# A GPU scores a large batch in little more time than a small one, and works while the host reads and writes, but it
+# waits for the first window. On a CPU each thread has its own batch, whose activations should stay in the cache.
+# benchmarks/parse.py measures other values.
+DEFAULT_BATCHING = {
+    "cpu": BatchingConfig(window=4096, first_window=64, batch_words=600, batch_cells=1_000_000, prefetch=0),
+    "cuda": BatchingConfig(window=8192, first_window=8192, batch_words=40_000, batch_cells=4_000_000, prefetch=2),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Sentences by column. Tags and constraints are None if the caller gave none."""
+
+    numbers: Sequence[int]  # for error messages
+    words: Sequence[Sequence[str]]  # as they appear in trees
+    model_words: Sequence[Sequence[str]]  # as the model reads them
+    tags: Sequence[Tags | None] | None = None
+    constraints: Sequence[Constraints | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def has_constraints(self) -> bool:
+        return self.constraints is not None and any(self.constraints)
+
+    def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
+        """The indices of the sentences in each batch, for threads that take one batch after the other."""
+        return sorted_batches(list(map(len, self.words)), budget=budget, threads=threads)
+
+    def select(self, indices: Sequence[int]) -> "Sentences":
+        return Sentences(
+            [self.numbers[index] for index in indices],
+            [self.words[index] for index in indices],
+            [self.model_words[index] for index in indices],
+            None if self.tags is None else [self.tags[index] for index in indices],
+            None if self.constraints is None else [self.constraints[index] for index in indices],
+        )
+
+
+MAX_WORDS = 5000  # words per sentence: parsing takes about 50 bytes for each pair of words
+MAX_ANALYZED_WORDS = 1000  # probabilities and alternatives take about 2,000 bytes for each pair
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceReader:
+    """Reads what callers pass as sentences: a string is raw text, a list is words or tokens."""
+
+    language: str
+    needs_tags: bool  # the model has tags as input
+    max_words: int = MAX_WORDS
+
+    def windows(
+        self,
+        sentences: Iterable[str | Words],
+        tags: Iterable[Tags | None] | None,
+        constraints: Iterable[Constraints | None] | None,
+        *,
+        sizes: Iterable[int],
+    ) -> Iterator[Sentences]:
+        """Windows of these numbers of sentences, read on demand."""
+        if isinstance(sentences, str):
+            raise TypeError("the sentences are a string; expected a list of sentences, or parse_text() for a document")
+        optional = {"tags": tags, "constraints": constraints}
+        columns = {name: column for name, column in optional.items() if column is not None}
+        rows = zip(sentences, *columns.values(), strict=True)
+        first = 0
+        for size in sizes:
+            window = list(islice(rows, size))
+            if not window:
+                return
+            words, *others = zip(*window, strict=True)
+            yield self.window(words, first, **dict(zip(columns, others, strict=True)))
+            first += len(window)
+
+    def window(
+        self,
+        sentences: Iterable[str | Words],
+        first: int = 0,
+        *,
+        tags: Sequence[Tags | None] | None = None,
+        constraints: Sequence[Constraints | None] | None = None,
+    ) -> Sentences:
+        """One window, whose sentences are numbered from `first`."""
+        words: list[Sequence[str]] = []
+        model_words: list[Sequence[str]] = []
+        for number, sentence in enumerate(sentences, first):
+            if isinstance(sentence, str):
+                from treecrf.text import tokenize
+
+                sentence = tokenize(sentence, language=self.language)
+            if len(sentence) and isinstance(sentence[0], tuple):
+                tokens = cast("Sequence[Token]", sentence)
+                words.append([token.tree_word for token in tokens])
+                model_words.append([token.word for token in tokens])
+            else:
+                words.append(cast("Sequence[str]", sentence))
+                model_words.append(cast("Sequence[str]", sentence))
+            _check_words(number, words[-1], self.max_words)
+        self._check_tags(first, words, tags)
+        return Sentences(range(first, first + len(words)), words, model_words, tags, constraints)
+
+    def _check_tags(self, first: int, words: Sequence[Sequence[str]], tags: Sequence[Tags | None] | None) -> None:
+        if tags is None and not self.needs_tags:
+            return
+        for number, (sentence, sentence_tags) in enumerate(zip(words, tags or [None] * len(words), strict=True), first):
+            if self.needs_tags and (sentence_tags is None or None in sentence_tags):
+                missing = "no tags" if sentence_tags is None else f"no tag for word {sentence_tags.index(None)}"
+                raise ValueError(f"sentence {number} has {missing} and the model reads them; give them as `tags`")
+            if sentence_tags is not None and len(sentence_tags) != len(sentence):
+                raise ValueError(
+                    f"sentence {number} has {len(sentence)} words and {len(sentence_tags)} tags; "
+                    "expected a tag for each word"
+                )
+
+
+def warn_about_text(text: str, language: str) -> None:
+    """Warns if the string that a caller passes as a sentence has several sentences or another language."""
+    from treecrf.text import language_warning, sentence_count_warning
+
+    for message in (sentence_count_warning(text, language=language), language_warning(text.split(), language)):
+        if message is not None:
+            warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
+    try:
+        "".join(words)  # the fastest check that every word is a string
+    except TypeError as error:
+        raise TypeError(f"sentence {number} has a word that is not a string: {error}") from None
+    if not len(words):
+        raise ValueError(f"sentence {number} has no words; expected at least one")
+    if len(words) > limit:
+        raise ValueError(
+            f"sentence {number} has {len(words):,} words; expected at most {limit:,}, because the memory grows with "
+            "the square of the length; split it into sentences"
+        )
+
+
+class Scorer(Protocol):
+    """The part of a network that a parser uses: `nn.SpanModel` or `runtime.scorer.Scorer`."""
+
+    @property
+    def config(self) -> ModelConfig:
+        """The shape of the network."""
+
+    @property
+    def device(self) -> str:
+        """The device that computes: cpu, or a GPU such as cuda:0."""
+
+    @property
+    def precision(self) -> str:
+        """The precision of its products, for messages."""
+
+    @property
+    def initialize_thread(self) -> Callable[[], None] | None:
+        """Function that a thread calls once before it scores batches beside other threads."""
+
+    def score(self, batch: Batch) -> Scores:
+        """The scores of a batch, as NumPy arrays."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,10 +24,11 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.runtime.weights import SCALE_PREFIX, quantize_weights
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
+from treecrf.parser.decoding.grammar import ProductionCounts
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.text.normalization import Normalization
-from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
+from treecrf.trees.treebank.productions import Production, productions_to_text
 
 _LENGTH_BYTES = 8  # size of the number before the header
 _MAX_HEADER_BYTES = 1 << 22

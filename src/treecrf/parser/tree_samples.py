@@ -1,4 +1,9 @@
-"""Trees drawn from the distribution of a sentence, and expected numbers of a pattern's matches in them."""
+"""Trees drawn from the distribution of a sentence, and expected numbers of a pattern's matches in them.
+
+A sample is a derivation: a bracketing by its probability, a label for each span by its probability given the span, and
+a tag for each word by its probability. So each tree occurs with its exact probability, the sum over its derivations.
+`chart/sampling.py` draws bracketings as tensors.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,16 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Ints
+from treecrf.arrays import Doubles, Ints, Reals
+from treecrf.chart import numpy_backend
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
-from treecrf.parser.decoding.tree_samples import sample_batch
-from treecrf.parser.inputs import Sentences
+from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.log_space import log_softmax
+from treecrf.parser.pipeline import Sentences
 from treecrf.text import sentences
 from treecrf.trees.search import COLLINS, ExpectedCount, Forest, HeadRules, Pattern
 from treecrf.trees.search.heads import HEAD_RULES
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.lines import Source, read_text
 
 if TYPE_CHECKING:
@@ -100,3 +107,87 @@ def expected_counts(parser: "Parser", pattern: Pattern, source: Source, *, sampl
         matches += best_count
         yield SentenceCount(str(number), best_count, ExpectedCount.of(counts), trees.words)
     yield SentenceCount("all", matches, ExpectedCount.of(totals), ())
+
+
+def sample_batch(
+    scores: Scores, distribution: BracketDistribution, count: int, generators: list[np.random.Generator]
+) -> Iterator[tuple[FlatTrees, Ints]]:
+    """Draws `count` trees of each sentence, with its own generator.
+
+    Yields the distinct derivations of a sentence, and the number of the derivation that each sample is.
+    """
+    for sentence, generator in enumerate(generators):
+        yield _distinct(*_sample_sentence(scores, distribution, sentence, count, generator))
+
+
+def _sample_sentence(
+    scores: Scores, distribution: BracketDistribution, sentence: int, count: int, generator: np.random.Generator
+) -> tuple[Ints, Ints, Ints, Ints | None]:
+    """Starts, ends and labels (count, 2n - 1), and tags (count, n) if the model predicts tags."""
+    length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
+    cells = _sample_bracketings(distribution.scores[sentence], length, count, generator)
+    distinct_cells, rows = np.unique(cells, return_inverse=True)
+    weights = np.exp(log_softmax(scores.labels_at(sentence * size**2 + distinct_cells)))
+    labels = sample_rows(weights, rows.ravel(), generator).reshape(cells.shape)
+    tags = None
+    if scores.tags is not None:
+        tag_weights = np.exp(log_softmax(scores.tags[sentence, :length]))
+        words = np.tile(np.arange(length), count)
+        tags = sample_rows(tag_weights, words, generator).reshape(count, length)
+    return cells // size, cells % size, labels, tags
+
+
+def _distinct(starts: Ints, ends: Ints, labels: Ints, tags: Ints | None) -> tuple[FlatTrees, Ints]:
+    columns = [starts, ends, labels] if tags is None else [starts, ends, labels, tags]
+    numbers: dict[bytes, int] = {}
+    draws = [numbers.setdefault(row.tobytes(), len(numbers)) for row in np.hstack(columns)]
+    _, firsts = np.unique(draws, return_index=True)
+    flat_tags = None if tags is None else tags[firsts].ravel()
+    starts, ends, labels = (column[firsts].ravel() for column in (starts, ends, labels))
+    return FlatTrees(starts, ends, labels, flat_tags), np.array(draws)
+
+
+def _sample_bracketings(scores: Reals, length: int, count: int, generator: np.random.Generator) -> Ints:
+    """`count` random bracketings of one sentence: the ascending chart cells of their spans, (count, 2n - 1).
+
+    `scores` is the chart (n + 1, n + 1) of the sentence, which may be padded. A cell is start * (n + 1) + end with the
+    padded n. A span (i, j) is split at k with probability proportional to exp(beta(i, k) + beta(k, j)). Spans are
+    visited from wide to narrow, and all samples that have a span are split at once.
+    """
+    size = scores.shape[0]
+    beta = numpy_backend.inside(scores[None, : length + 1, : length + 1], np.array([length]))[0][0]
+    cells = np.empty((count, 2 * length - 1), np.int64)
+    span_counts = np.zeros(count, np.int64)  # spans of each sample so far
+    # by width, the samples that have the span at a start
+    pending: list[dict[int, list[Ints]]] = [{} for _ in range(length + 1)]
+    pending[length][0] = [np.arange(count)]
+    for width in range(length, 0, -1):
+        for start, groups in pending[width].items():
+            samples = np.concatenate(groups)
+            cells[samples, span_counts[samples]] = start * size + start + width
+            span_counts[samples] += 1
+            if width == 1:
+                continue
+            end = start + width
+            log_weights = beta[start, start + 1 : end] + beta[start + 1 : end, end]
+            weights = np.exp(log_weights - log_weights.max())[None]
+            left_widths = 1 + sample_rows(weights, np.zeros(len(samples), np.int64), generator)
+            for left_width in np.flatnonzero(np.bincount(left_widths)).tolist():
+                group = samples[left_widths == left_width]
+                pending[left_width].setdefault(start, []).append(group)
+                pending[width - left_width].setdefault(start + left_width, []).append(group)
+    cells.sort(axis=1)
+    return cells
+
+
+def sample_rows(weights: Doubles, rows: Ints, generator: np.random.Generator) -> Ints:
+    """A random column of each of these rows of `weights`, with probability proportional to its weight."""
+    choices = weights.shape[1]
+    cumulative = weights.cumsum(axis=1)
+    cumulative /= cumulative[:, -1:]
+    # the rows one after the other in one ascending list, each in an interval of length 1
+    thresholds = (cumulative + np.arange(len(weights))[:, None]).ravel()
+    # below the end of the interval even after rounding, so that no column of weight 0 is chosen
+    points = np.minimum(rows + generator.random(len(rows)), np.nextafter(rows + 1.0, 0.0))
+    columns: Ints = np.searchsorted(thresholds, points, side="right") - rows * choices
+    return columns

@@ -25,7 +25,7 @@ from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
 from treecrf.server.request_body import await_connected, receive_body
 from treecrf.server.request_parsing import ParsedRequest, RequestOptions, RequestReader, SentenceInput, input_prefix
 from treecrf.server.work_queue import Batcher, FairThreads, Job, SentenceResult
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ def parse_sentences(
 
 def _parse(
     parser: Parser, options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool] | None
-) -> Iterator[OutputSentence]:
+) -> Iterator[ParsedSentence]:
     words = [sentence.words for sentence in sentences]
     offsets = [sentence.offsets for sentence in sentences]
     settings: dict[str, Any] = {
@@ -151,9 +151,9 @@ def _parse(
     }
     k, marginals = options.formatter.kbest, options.marginals
     if not (options.formatter.probs or k or marginals):
-        return map(OutputSentence, parser.parse_many(words, **settings), offsets)
+        return map(ParsedSentence, parser.parse_many(words, **settings), offsets)
     analyses = parser.analyze_many(words, k=k, marginals=marginals, should_stop=should_stop, **settings)
-    return map(lambda word_offsets, analysis: OutputSentence(analysis.tree, word_offsets, analysis), offsets, analyses)
+    return map(lambda word_offsets, analysis: ParsedSentence(analysis.tree, word_offsets, analysis), offsets, analyses)
 
 
 def parse_routes(runner: RequestRunner) -> APIRouter:

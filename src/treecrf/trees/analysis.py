@@ -68,12 +68,24 @@ class Analysis:
         return svg(self.tree, [constituent.calibrated for constituent in self.constituents])
 
 
-Offsets = Sequence[tuple[int, int]]  # the characters of each word in its line
+Offsets = Sequence[tuple[int, int]]  # the start and end of each word in a text, in characters
 
 
-class OutputSentence(NamedTuple):
-    """A tree with the offsets of its words, and probabilities if they were requested."""
+class ParsedSentence(NamedTuple):
+    """A tree with the offsets of its words in a text, and probabilities if they were requested.
+
+    `text` is the part of the text from `start` to `end`, if it is known.
+    """
 
     tree: Tree
     offsets: Offsets
     analysis: Analysis | None = None
+    text: str = ""
+
+    @property
+    def start(self) -> int:
+        return self.offsets[0][0]
+
+    @property
+    def end(self) -> int:
+        return self.offsets[-1][1]

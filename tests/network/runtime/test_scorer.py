@@ -17,8 +17,8 @@ from treecrf.network.nn.bert import Bert
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.scorer import CharVectors, Scorer
 from treecrf.network.runtime.weights import Matrix, Weights
-from treecrf.parser import Parser, loading
-from treecrf.parser.loading import warn_about_missing_parts
+from treecrf.parser import Parser, components
+from treecrf.parser.components import warn_about_missing_parts
 
 CHANGES = {
     "lstm": {},
@@ -227,7 +227,7 @@ def test_a_parser_without_compiled_kernels_uses_the_network_and_warns(folder):
 def test_a_parser_without_kernels_and_without_pytorch_uses_numpy(folder, monkeypatch):
     with pytest.warns(RuntimeWarning, match="parsing is slow"):
         expected = Parser.load(folder, "cpu", precision="float32")
-    monkeypatch.setattr(loading, "has_torch", lambda: False)
+    monkeypatch.setattr(components, "has_torch", lambda: False)
     parser = Parser.load(folder, "cpu")
     assert "float32 (NumPy)" in repr(parser)
     sentences = [tree.words for tree in TREES]
@@ -235,7 +235,7 @@ def test_a_parser_without_kernels_and_without_pytorch_uses_numpy(folder, monkeyp
 
 
 def test_what_needs_pytorch_says_so(folder, monkeypatch):
-    monkeypatch.setattr(loading, "has_torch", lambda: False)
+    monkeypatch.setattr(components, "has_torch", lambda: False)
     for options in ({"precision": "float32"}, {"device": "cuda"}):
         with pytest.raises(ImportError, match=r"needs PyTorch: pip install 'treecrf\[torch\]'"):
             Parser.load(folder, **{"device": "cpu", **options})

@@ -17,8 +17,8 @@ from parser.decoding.random_scores import (
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.analysis import analyze_batch
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet

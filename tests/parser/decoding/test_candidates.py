@@ -3,7 +3,7 @@ import pytest
 
 from parser.decoding.label_grammars import COUNTS, LABELS, LENGTHS, with_grammar
 from parser.decoding.random_scores import random_scores
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.expected_f1 import SPANS_PER_WORD, find_candidates
 from treecrf.parser.decoding.grammar import Grammar
 

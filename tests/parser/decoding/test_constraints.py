@@ -15,8 +15,8 @@ from parser.decoding.random_scores import (
     log_sum,
     random_scores,
 )
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
 

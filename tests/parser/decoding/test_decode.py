@@ -9,10 +9,12 @@ from parser.decoding.random_scores import LABELS, LOSSES, random_scores, select_
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.chart import naive
+from treecrf.chart.crf import SpanCRF
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.text import tokenize
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -100,3 +102,23 @@ def test_brackets_have_given_tags_and_meet_constraints(parser: Parser) -> None:
     expected = list(map(str, parser.parse_many(SENTENCES, **options)))
     assert list(parser.brackets_many(SENTENCES, **options)) == expected
     assert list(parser.brackets_many(SENTENCES, tags=tags)) != expected
+
+
+LENGTHS = [7, 1, 12, 3, 2, 20]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_distribution_over_bracketings_equals_that_of_the_torch_crf(loss):
+    scores = random_scores(LENGTHS, labels=len(LABELS), loss=loss, seed=2)
+    distribution = BracketDistribution.of(scores)
+    spans = scores.spans if scores.labels is None else logsumexp(scores.labels).astype(np.float32)
+    crf = SpanCRF(torch.from_numpy(spans), scores.lengths, validate=False)
+    np.testing.assert_allclose(distribution.log_z, crf.log_partition.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(distribution.marginals, crf.marginals.numpy(), rtol=1e-4, atol=1e-6)
+    assert distribution.entropies == pytest.approx(crf.entropy.tolist(), rel=1e-4, abs=1e-4)
+
+
+def test_the_entropy_equals_that_of_the_enumeration():
+    scores = random_scores([1, 4, 6], labels=2, seed=3)
+    charts, lengths = torch.from_numpy(np.nan_to_num(scores.spans)).double(), torch.from_numpy(scores.lengths)
+    assert BracketDistribution.of(scores).entropies == pytest.approx(naive.entropy(charts, lengths).tolist(), abs=1e-5)

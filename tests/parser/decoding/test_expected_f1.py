@@ -11,8 +11,8 @@ import pytest
 from parser.decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode, expected_f1
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 

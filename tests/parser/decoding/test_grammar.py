@@ -4,11 +4,13 @@ import math
 from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parser.decoding.label_grammars import COUNTS, TREES, productions_log_prob
-from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.grammar import Grammar, ProductionCounts
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.productions import ProductionCounts, productions, productions_to_text
+from treecrf.trees.treebank.productions import productions, productions_to_text
 from treecrf.trees.treebank.well_formed import count_productions
 
 
@@ -65,3 +67,18 @@ def test_productions_can_be_read_back() -> None:
 
 def test_trees_with_violations_are_not_counted() -> None:
     assert not count_productions([Tree.parse("(TOP (S (NP (PRP He)) (VBD left)))")])
+
+
+SYMBOLS = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+
+
+@given(st.dictionaries(st.lists(SYMBOLS, min_size=2, max_size=3).map(tuple), st.integers(1, 10**11), max_size=5))
+def test_counts_are_read_back(counts):
+    text = productions_to_text(counts)
+    assert dict(ProductionCounts(text)) == counts and bool(ProductionCounts(text)) == bool(counts)
+
+
+@pytest.mark.parametrize("line", ["", "2", "2 NP", "x NP NN", "1234567890123 NP NN", "-1 NP NN"])
+def test_other_lines_are_errors(line):
+    with pytest.raises(ValueError, match=r"line 2 is .*; expected a count, a label, and its children"):
+        len(ProductionCounts(f"1 NP NN\n{line}\n"))

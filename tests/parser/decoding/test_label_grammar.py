@@ -20,8 +20,8 @@ from parser.decoding.label_grammars import (
 from parser.decoding.random_scores import random_scores, select_sentence
 from treecrf import threads
 from treecrf.parser.decoding import decode, label_grammar
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.expected_f1 import find_candidates
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans

@@ -8,7 +8,7 @@ import pytest
 from parser.decoding.random_scores import derivations, leaves_of, random_scores
 from small import random_parser
 from treecrf import Constraints, Tree
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.trees.treebank.binarize import LabelSet
 

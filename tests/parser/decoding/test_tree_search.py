@@ -16,8 +16,8 @@ from parser.decoding.random_scores import (
 )
 from treecrf.chart import inside
 from treecrf.parser.decoding import tree_search
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.tree_search import LabelChart
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet, repeating_labels

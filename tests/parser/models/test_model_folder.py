@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from project_models import PACKAGE_OF_MODEL, model_folder
+from treecrf.config import tomllib
 from treecrf.files import DamagedFileError, read_regular_file
+from treecrf.parser import models
+from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.models.model_folder import MANIFEST, load_folder, manifest_digest, save_folder
+from treecrf.parser.storage import load_parser_state
+from treecrf.training.export.package import PackageNames, package_files
+from treecrf.trees.treebank.languages import CODES
 
 OLD = {"weights": b"old weights", "words": b"old words", "removed": b"only old"}
 NEW = {"weights": b"new weights", "words": b"new words", "added": b"only new"}
@@ -159,3 +166,19 @@ def test_a_manifest_cannot_name_files_outside_its_folder(tmp_path: Path, name: s
     (tmp_path / MANIFEST).write_text(json.dumps({"format": 2, "sha256": {name: ["0"]}}))
     with pytest.raises(DamagedFileError, match="expected names of files in the same folder"):
         load_folder(tmp_path)
+
+
+def test_the_registry_lists_the_packages_of_the_repository() -> None:
+    assert [package.model for package in models.MODEL_PACKAGES] == list(PACKAGE_OF_MODEL)
+    assert {package.language for package in models.MODEL_PACKAGES} <= set(CODES)
+
+
+@pytest.mark.parametrize("package", models.MODEL_PACKAGES, ids=lambda package: str(package.model))
+def test_a_package_of_the_repository_is_what_pack_writes(package: models.ModelPackage) -> None:
+    folder = PACKAGE_OF_MODEL[package.model]
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    card, state = ModelCard.load(model_folder(package.model)), load_parser_state(model_folder(package.model))
+    assert (package.language, package.license) == (card.purpose.language, card.purpose.license)
+    assert (package.name, package.summary) == (project["name"], project["description"])
+    files = package_files(PackageNames(name=package.name, version=project["version"]), card, state)
+    assert files == {name: (folder / name).read_text(encoding="utf-8") for name in files}

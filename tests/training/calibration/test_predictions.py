@@ -6,7 +6,7 @@ import pytest
 
 from small import FIFTY, random_parser
 from treecrf import Tree, from_spans, read_trees
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.training.calibration.predictions import collect_predictions, match_constituents, score_batches
 from treecrf.trees.tree import Span

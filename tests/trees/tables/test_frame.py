@@ -2,11 +2,10 @@
 
 import re
 import sys
-from typing import NamedTuple
 
 import pytest
 
-from treecrf.trees.analysis import Analysis, Constituent
+from treecrf.trees.analysis import Analysis, Constituent, ParsedSentence
 from treecrf.trees.search import CHINESE
 from treecrf.trees.tables import COLUMNS, csv_text, trees_to_frame
 from treecrf.trees.tables.frame import arrow_schema, csv_to_parquet
@@ -23,17 +22,6 @@ ANALYSIS = Analysis(
     alternatives=(),
     alternatives_exact=True,
 )
-
-
-class Token(NamedTuple):
-    text: str
-    start: int
-    end: int
-
-
-class TextSentence(NamedTuple):
-    tree: Tree
-    tokens: list[Token]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -57,8 +45,8 @@ def test_a_frame_has_a_row_for_each_sentence():
 
 def test_offsets_of_parsed_texts_are_those_of_the_document():
     text = "Rain.\n\n the cat  sleeps"
-    tokens = [Token(match[0], *match.span()) for match in re.finditer(r"\w+", text)][1:]
-    table = trees_to_frame([TextSentence(TREE, tokens)], library="arrow")
+    offsets = [match.span() for match in re.finditer(r"\w+", text)][1:]
+    table = trees_to_frame([ParsedSentence(TREE, offsets, text=text[8:])], library="arrow")
     rows = table.select(["start_char", "end_char", "text"]).to_pylist()
     assert [text[row["start_char"] : row["end_char"]] for row in rows] == [row["text"] for row in rows]
     assert rows[0]["text"] == "the cat  sleeps"

@@ -15,9 +15,10 @@ from itertools import chain, islice
 import numpy as np
 
 from treecrf.network.data.batch import Scores
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Position
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
-from treecrf.parser.decoding.tree_probability import Position, tree_log_probs
+from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.parser.decoding.tree_search import Constituents, LabelChart, rank_trees
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree

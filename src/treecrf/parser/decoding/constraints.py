@@ -17,8 +17,9 @@ from treecrf.arrays import Floats, Ints, Mask
 from treecrf.chart import inside
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
-from treecrf.parser.decoding.tree_probability import compatible_spans
 from treecrf.trees.treebank.binarize import LabelSet
+
+Position = tuple[int, int]  # the start and end of a span
 
 
 class Bracket(NamedTuple):
@@ -125,6 +126,15 @@ def _check_bracket(verb: str, bracket: Bracket, length: int, names: set[str]) ->
         raise ImpossibleError(
             f"{verb} {bracket}: the model has no such label; expected one of {', '.join(sorted(names))}"
         )
+
+
+def compatible_spans(constituents: Iterable[Position], size: int) -> Mask:
+    """Whether each span of a chart (n + 1, n + 1), `size` is n + 1, crosses no constituent."""
+    is_compatible = np.triu(np.ones((size, size), np.bool_), 1)
+    for start, end in constituents:
+        is_compatible[:start, start + 1 : end] = False
+        is_compatible[start + 1 : end, end + 1 :] = False
+    return is_compatible
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,58 +1,71 @@
-"""Decoding: the best trees of a batch by its scores, as arrays, trees or lines of brackets."""
+"""Decoding: the distribution over bracketings, and the best trees of a batch as arrays, trees or brackets."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
 
-from treecrf.arrays import Ints, Mask, Reals
-from treecrf.chart import cky
+from treecrf.arrays import Doubles, Ints, Mask, Reals
+from treecrf.chart import cky, inside_outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.vocabulary import Vocabulary
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
 from treecrf.parser.decoding.constraints import ConstrainedScores
 from treecrf.parser.decoding.expected_f1 import ExpectedF1, best_tags, find_candidates, sentence_cells
+from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans
 from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
 
+FORCED = np.float32(1e6)  # marginal of the sentence's own span in the utility: it is always labeled
+TIE_BREAK = np.float32(1e-4)  # weight of the marginals, which decide between trees of equal utility
 _NO_TAG = "_"  # the tag of words without a given or predicted tag
 Words = Sequence[Sequence[str]]
 Tags = Sequence[Sequence[str | None] | None] | None  # None, for a batch, a sentence or a word: use the predicted tags
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeBuilder:
-    """Turns the ids of a decoded batch into trees, or directly into brackets."""
+class BracketDistribution:
+    """The bracketings of b sentences. A tree's score is the sum of its spans' scores; charts are (b, n + 1, n + 1).
 
-    vocabulary: Vocabulary
-    root: str
-    predicts_tags: bool
+    Forbidden spans have a score of -inf. The scores of a max-margin model are used as log-potentials.
+    """
 
-    def trees(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[Tree]:
-        starts, ends = flat_trees.starts.tolist(), flat_trees.ends.tolist()
-        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in flat_trees.labels.tolist()])
-        for leaves in self.leaves(words, tags, flat_trees):
-            yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+    scores: Reals
+    lengths: Ints  # (b,)
+    log_z: Doubles  # (b,)
+    marginals: Reals  # the probability of every span
 
-    def leaves(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[list[Tree]]:
-        """The preterminals of each sentence, with the given tags or else the predicted ones."""
-        predicted = None if flat_trees.tags is None else map(self.vocabulary.tags.__getitem__, flat_trees.tags.tolist())
-        for sentence, given_tags in zip(words, tags or [None] * len(words), strict=True):
-            names = [_NO_TAG] * len(sentence) if predicted is None else list(islice(predicted, len(sentence)))
-            if given_tags is not None:
-                names = [name if tag is None else tag for tag, name in zip(given_tags, names, strict=True)]
-            yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+    @staticmethod
+    def of(scores: Scores) -> "BracketDistribution":
+        """The distribution that a batch's scores define."""
+        spans: Reals = scores.spans
+        if not scores.is_crf and scores.labels is not None:
+            spans = np.where(spans == -np.inf, -np.inf, logsumexp(scores.labels)).astype(spans.dtype)
+        _, log_z, marginals = inside_outside(spans, scores.lengths)
+        return BracketDistribution(scores=spans, lengths=scores.lengths, log_z=log_z, marginals=marginals)
 
-    def bracket_writer(self, *, exact: bool) -> BracketWriter:
-        """The writer for `brackets`; with `exact`, parentheses in words can be read back."""
-        tags = self.vocabulary.tags if self.predicts_tags else (_NO_TAG,)
-        return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)
+    def rows(self) -> Iterator[tuple[list[float], ...]]:
+        """The marginals of each sentence: row i has the probability of the span `words[i:j]` for every j > i."""
+        for chart, length in zip(self.marginals, self.lengths.tolist(), strict=True):
+            rows = chart[:length, : length + 1].clip(0, 1).tolist()
+            yield tuple(row[start + 1 :] for start, row in enumerate(rows))
 
+    @cached_property
+    def entropies(self) -> list[float]:
+        """The entropy of each sentence's distribution, in nats."""
+        return list(map(self._entropy, range(len(self.lengths))))
 
-FORCED = np.float32(1e6)  # marginal of the sentence's own span in the utility: it is always labeled
-TIE_BREAK = np.float32(1e-4)  # weight of the marginals, which decide between trees of equal utility
+    def _entropy(self, sentence: int) -> float:
+        length = int(self.lengths[sentence])
+        rows, columns = np.triu_indices(length + 1, 1)
+        marginals = self.marginals[sentence, rows, columns].astype(np.float64)
+        scores = self.scores[sentence, rows, columns].astype(np.float64)
+        # A tree has 2n - 1 spans. Dividing log Z among them keeps huge scores from canceling only at the end.
+        # Spans of probability 0 contribute nothing, although their score may be -inf.
+        surprisal = self.log_z[sentence] / (2 * length - 1) - np.where(marginals > 0, scores, 0.0)
+        return max(0.0, float((marginals * surprisal)[marginals > 0].sum()))
 
 
 def decode(
@@ -121,3 +134,32 @@ def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: Expecte
     label_chart[cells] = labels
     tree_cells = np.flatnonzero(_best_trees(scores, chart.reshape(marginals.shape)))
     return _flat_trees(scores, tree_cells, label_chart[tree_cells])
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeBuilder:
+    """Turns the ids of a decoded batch into trees, or directly into brackets."""
+
+    vocabulary: Vocabulary
+    root: str
+    predicts_tags: bool
+
+    def trees(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[Tree]:
+        starts, ends = flat_trees.starts.tolist(), flat_trees.ends.tolist()
+        spans = map(Span, starts, ends, [self.vocabulary.labels[label] for label in flat_trees.labels.tolist()])
+        for leaves in self.leaves(words, tags, flat_trees):
+            yield from_spans(islice(spans, 2 * len(leaves) - 1), leaves, self.root)
+
+    def leaves(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[list[Tree]]:
+        """The preterminals of each sentence, with the given tags or else the predicted ones."""
+        predicted = None if flat_trees.tags is None else map(self.vocabulary.tags.__getitem__, flat_trees.tags.tolist())
+        for sentence, given_tags in zip(words, tags or [None] * len(words), strict=True):
+            names = [_NO_TAG] * len(sentence) if predicted is None else list(islice(predicted, len(sentence)))
+            if given_tags is not None:
+                names = [name if tag is None else tag for tag, name in zip(given_tags, names, strict=True)]
+            yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+
+    def bracket_writer(self, *, exact: bool) -> BracketWriter:
+        """The writer for `brackets`; with `exact`, parentheses in words can be read back."""
+        tags = self.vocabulary.tags if self.predicts_tags else (_NO_TAG,)
+        return BracketWriter(self.vocabulary.labels, tags, root=self.root, exact=exact)

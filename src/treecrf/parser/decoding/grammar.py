@@ -6,7 +6,7 @@ of t types leaves t / (n + t) to the shorter context. Contexts are, from long to
 label and one child, the label, nothing. So every sequence of children has a probability above zero.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,10 +14,41 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints
 from treecrf.trees.tree import unescape
-from treecrf.trees.treebank.productions import Production, ProductionCounts, productions_to_text
+from treecrf.trees.treebank.productions import Production, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context
 _MAX_SYMBOLS = 50_000  # the fourth power must fit into 64 bits
+
+
+class ProductionCounts(Mapping[Production, int]):
+    """The counts of productions in lines that `productions_to_text` wrote; read when they are needed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _counts(self) -> dict[Production, int]:
+        return dict(_read_lines(self.text.removesuffix("\n").split("\n") if self.text else []))
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __iter__(self) -> Iterator[Production]:
+        return iter(self._counts)
+
+    def __getitem__(self, production: Production) -> int:
+        return self._counts[production]
+
+
+def _read_lines(lines: Iterable[str]) -> Iterator[tuple[Production, int]]:
+    for number, line in enumerate(lines, 1):
+        count, *symbols = line.split(" ")
+        if not count.isdecimal() or len(symbols) < 2 or len(count) > 12:
+            raise ValueError(f"line {number} is {line!r:.80}; expected a count, a label, and its children")
+        yield tuple(map(unescape, symbols) if "\\" in line else symbols), int(count)
 
 
 class _Events(NamedTuple):

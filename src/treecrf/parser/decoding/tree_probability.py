@@ -6,19 +6,18 @@ restricted chart. The spans of the tree's constituents have exactly their labels
 have any label without constituents. All other spans are forbidden.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from treecrf.arrays import Doubles, Mask
+from treecrf.arrays import Doubles
 from treecrf.chart import inside
 from treecrf.network.data.batch import Scores
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Position, compatible_spans
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet, is_intermediate, to_spans
-
-Position = tuple[int, int]  # the start and end of a span
 
 
 def tree_log_probs(
@@ -33,15 +32,6 @@ def tree_log_probs(
             _fill_chart(chart, scores, distribution, sentence, constituents, labels)
     _, log_sums = inside(chart, scores.lengths)
     return np.minimum(log_sums - distribution.log_z, 0.0)
-
-
-def compatible_spans(constituents: Iterable[Position], size: int) -> Mask:
-    """Whether each span of a chart (n + 1, n + 1), `size` is n + 1, crosses no constituent."""
-    is_compatible = np.triu(np.ones((size, size), np.bool_), 1)
-    for start, end in constituents:
-        is_compatible[:start, start + 1 : end] = False
-        is_compatible[start + 1 : end, end + 1 :] = False
-    return is_compatible
 
 
 def _check_tree(tree: Tree, length: int, root: str) -> None:

@@ -24,9 +24,9 @@ import numpy as np
 from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.chart import cky, inside, inside_outside
 from treecrf.network.data.batch import Scores
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.constraints import Position, compatible_spans
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
-from treecrf.parser.decoding.tree_probability import Position, compatible_spans
 from treecrf.trees.treebank.binarize import LabelSet
 
 _BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed

@@ -16,10 +16,10 @@ from treecrf.network.data.batch import Scores
 from treecrf.network.data.bucketing import sorted_batches
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.bracket_distribution import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_probability import tree_log_probs
-from treecrf.parser.inputs import Sentences
+from treecrf.parser.pipeline import Sentences
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from treecrf.parser import Parser
-from treecrf.parser.benchmark import device_name
+from treecrf.parser.benchmark import device_name, median_seconds
 from treecrf.parser.evaluate import evaluate_parser, has_own_tags
 from treecrf.parser.models.model_card import (
     LONG,
@@ -18,7 +18,6 @@ from treecrf.parser.models.model_card import (
     TreebankScore,
     TreebankWellFormedness,
 )
-from treecrf.parser.timer import median_seconds
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.config import Recipe

@@ -20,7 +20,7 @@ from treecrf.parser.models.model_card import (
     Purpose,
     TreebankInfo,
 )
-from treecrf.parser.models.registry import NAME, PREFIX
+from treecrf.parser.models.model_folder import NAME, PREFIX
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose
 

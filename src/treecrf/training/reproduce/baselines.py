@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from treecrf.network.nn import TensorScores
+from treecrf.parser.benchmark import median_seconds
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.device_decode import PendingTrees, label_trees
-from treecrf.parser.timer import median_seconds
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets

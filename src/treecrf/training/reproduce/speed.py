@@ -12,10 +12,10 @@ import torch
 from treecrf.network.data.batch import Batch
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
+from treecrf.parser.benchmark import PartTimer, median_seconds
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
-from treecrf.parser.inputs import Words
-from treecrf.parser.timer import PartTimer, median_seconds
+from treecrf.parser.pipeline import Words
 from treecrf.training.reproduce import paper
 from treecrf.training.reproduce.baselines import supar_speed, torch_struct_decode
 from treecrf.trees.tree import Tree

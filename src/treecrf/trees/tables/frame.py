@@ -1,11 +1,11 @@
 """Arrow tables, Parquet files, and frames of pandas and polars; they need pyarrow."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from treecrf.trees.analysis import Analysis, OutputSentence
+from treecrf.trees.analysis import Analysis, ParsedSentence
 from treecrf.trees.search.heads import COLLINS, HeadRules
 from treecrf.trees.tables.rows import COLUMNS, Position, Row, RowKind, table_rows
 from treecrf.trees.tree import Tree
@@ -45,17 +45,8 @@ def csv_to_parquet(source: Path, target: Path, kind: RowKind) -> None:
 Library = Literal["arrow", "pandas", "polars"]
 
 
-class _TextSentence(Protocol):
-    """A tree with tokens, which have a text, a start and an end in a document: a result of `Parser.parse_text`."""
-
-    @property
-    def tree(self) -> Tree: ...
-    @property
-    def tokens(self) -> Sequence[Any]: ...
-
-
 def trees_to_frame(
-    sentences: Iterable[Tree | Analysis | _TextSentence],
+    sentences: Iterable[Tree | Analysis | ParsedSentence],
     *,
     kind: RowKind = "constituents",
     library: Library = "pandas",
@@ -74,22 +65,18 @@ def trees_to_frame(
     arrow = import_arrow("pyarrow", "trees_to_frame()")
     rows: list[Row] = []
     for number, sentence in enumerate(sentences, 1):
-        parsed, text = _with_offsets(sentence)
-        position, start = Position(sentence=number), parsed.offsets[0][0]
-        rows += table_rows(parsed, position, text, kind=kind, start=start, rules=head_rules)
+        parsed, position = _with_offsets(sentence), Position(sentence=number)
+        rows += table_rows(parsed, position, parsed.text, kind=kind, start=parsed.start, rules=head_rules)
     schema = arrow_schema(kind)
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     arrays = [arrow.array(column, type=field.type) for column, field in zip(columns, schema, strict=True)]
     return _convert(arrow.Table.from_arrays(arrays, schema=schema), library)
 
 
-def _with_offsets(sentence: Tree | Analysis | _TextSentence) -> tuple[OutputSentence, str]:
-    """A sentence with the offsets of its words, and its text."""
-    if not isinstance(sentence, Tree | Analysis):
-        text, tokens = "", sentence.tokens
-        for token in tokens:
-            text = text.ljust(token.start - tokens[0].start) + token.text
-        return OutputSentence(sentence.tree, [(token.start, token.end) for token in tokens]), text
+def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> ParsedSentence:
+    """A sentence with its text and the offsets of its words."""
+    if isinstance(sentence, ParsedSentence):
+        return sentence
     tree, analysis = (sentence, None) if isinstance(sentence, Tree) else (sentence.tree, sentence)
     offsets: list[tuple[int, int]] = []
     end = -1
@@ -97,7 +84,7 @@ def _with_offsets(sentence: Tree | Analysis | _TextSentence) -> tuple[OutputSent
         start = end + 1
         end = start + len(word)
         offsets.append((start, end))
-    return OutputSentence(tree, offsets, analysis), " ".join(tree.words)
+    return ParsedSentence(tree, offsets, analysis, " ".join(tree.words))
 
 
 def _convert(table: Any, library: Library) -> Any:

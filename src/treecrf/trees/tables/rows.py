@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from treecrf.trees.analysis import OutputSentence
+from treecrf.trees.analysis import ParsedSentence
 from treecrf.trees.search.forest import head_positions
 from treecrf.trees.search.heads import COLLINS, HeadRules
 
@@ -43,7 +43,7 @@ class Position(NamedTuple):
 
 
 def table_rows(
-    sentence: OutputSentence,
+    sentence: ParsedSentence,
     position: Position,
     text: str,
     *,
@@ -62,15 +62,15 @@ def table_rows(
             yield *position, *values
 
 
-def _sentence_values(sentence: OutputSentence, text: str, text_start: int) -> Row:
-    tree, offsets, analysis = sentence
-    start, end = offsets[0][0], offsets[-1][1]
+def _sentence_values(sentence: ParsedSentence, text: str, text_start: int) -> Row:
+    tree, offsets, analysis, _ = sentence
+    start, end = sentence.start, sentence.end
     numbers = (None, None) if analysis is None else (_round(analysis.log_prob), _round(analysis.entropy))
     return (len(offsets), str(tree), start, end, text[start - text_start : end - text_start], *numbers)
 
 
-def _constituent_values(sentence: OutputSentence, text: str, text_start: int, rules: HeadRules | None) -> Iterator[Row]:
-    tree, offsets, analysis = sentence
+def _constituent_values(sentence: ParsedSentence, text: str, text_start: int, rules: HeadRules | None) -> Iterator[Row]:
+    tree, offsets, analysis, _ = sentence
     words, spans = tree.words, tree.spans()
     heads: list[str | None] = [None] * len(spans)
     if rules is not None:
