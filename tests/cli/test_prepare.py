@@ -51,9 +51,7 @@ def test_a_release_is_written_as_three_files_with_a_report(ptb: Path, capsys: py
 def test_sizes_that_agree_with_the_paper_are_reported(
     ptb: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "treecrf.trees.treebank.release_report.count_sizes", lambda parts: (39_832, 1_700, 2_416, 26, 138)
-    )
+    monkeypatch.setattr("treecrf.trees.treebank.releases.count_sizes", lambda parts: (39_832, 1_700, 2_416, 26, 138))
     run("ptb", ptb, ptb / "out")
     assert "all numbers agree with the paper" in capsys.readouterr().out
 

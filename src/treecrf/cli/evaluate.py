@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treecrf.trees.evalb import Rules, Score, evaluate_lines, find_rules
-from treecrf.trees.evalb.line_reader import STDIN, printable, read_lines
+from treecrf.trees.evalb.brackets import STDIN, printable, read_lines
 from treecrf.trees.evalb.rules import NAMED
 
 if TYPE_CHECKING:
@@ -107,21 +107,21 @@ def _print_report(
     *,
     as_json: bool,
 ) -> None:
-    from treecrf.trees.evalb import bootstrap, extended_report
+    from treecrf.trees.evalb import bootstrap, report
 
     intervals = bootstrap.intervals(score)
     comparison = bootstrap.compare(score, other) if other else None
     all_intervals = bootstrap.intervals(all_sentences) if all_sentences else {}
     if as_json:
-        report = extended_report.as_dict(score, intervals, comparison)
+        values = report.as_dict(score, intervals, comparison)
         if all_sentences:
-            report |= {"gold_tags": extended_report.as_dict(all_sentences, all_intervals)}
+            values |= {"gold_tags": report.as_dict(all_sentences, all_intervals)}
         if well_formedness:
-            report |= {"well_formedness": well_formedness.as_dict()}
-        print(json.dumps(report))
+            values |= {"well_formedness": well_formedness.as_dict()}
+        print(json.dumps(values))
         return
-    sys.stdout.write(str(score) + printable(extended_report.text(score, intervals, comparison)))
+    sys.stdout.write(str(score) + printable(report.extended_text(score, intervals, comparison)))
     if well_formedness:
         sys.stdout.write(well_formedness.text())
     if all_sentences:
-        sys.stdout.write(extended_report.both_figures(all_sentences, score, all_intervals, intervals))
+        sys.stdout.write(report.both_figures(all_sentences, score, all_intervals, intervals))

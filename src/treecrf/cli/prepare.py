@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 from treecrf.trees.treebank import OnError, write_trees
-from treecrf.trees.treebank.random_split import MIN_FILES, SplitShares, split_files
-from treecrf.trees.treebank.release_report import report_release, report_split, report_trees
-from treecrf.trees.treebank.releases import RELEASES, CleanTrees, prepare
+from treecrf.trees.treebank.random_split import MIN_FILES, SplitShares, report_split, split_files
+from treecrf.trees.treebank.releases import RELEASES, CleanTrees, prepare, report_release, report_trees
 
 _STDOUT = "-"
 _WITHOUT_RELEASE = ("trees", "split")

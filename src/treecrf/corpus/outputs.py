@@ -169,7 +169,7 @@ def _check_parquet(path: Path, kind: OutputFile) -> None:
     """Raises an error before the work begins if a Parquet file cannot be written in the end."""
     if kind.parquet_rows is None:
         return
-    from treecrf.trees.tables.frame import import_arrow
+    from treecrf.trees.tables import import_arrow
 
     import_arrow("pyarrow.parquet", "--format parquet")
     if path.suffix == ".gz":
@@ -180,7 +180,7 @@ def _finish(partial: Path, path: Path, kind: OutputFile) -> None:
     """Gives a complete partial file its name, after its conversion to Parquet if the output is Parquet."""
     complete = partial
     if kind.parquet_rows is not None:
-        from treecrf.trees.tables.frame import csv_to_parquet
+        from treecrf.trees.tables import csv_to_parquet
 
         complete = partial.with_name(f"{partial.name}.parquet")
         csv_to_parquet(partial, complete, kind.parquet_rows)

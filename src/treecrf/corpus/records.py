@@ -47,7 +47,7 @@ def read_rows(
 
 
 def open_parquet(path: str) -> Any:
-    from treecrf.trees.tables.frame import import_arrow
+    from treecrf.trees.tables import import_arrow
 
     return import_arrow("pyarrow.parquet", "reading Parquet").ParquetFile(path)
 

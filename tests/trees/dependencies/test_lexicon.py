@@ -2,10 +2,10 @@ from treecrf.trees.dependencies import lexicon
 
 
 def test_word_lists_have_words_in_lower_case():
-    lists = {name: words for name, words in vars(lexicon).items() if isinstance(words, frozenset)}
-    assert len(lists) == 19 and all(word == word.lower() for words in lists.values() for word in words)
+    assert len(lexicon.WORDS) == 20
+    assert all(word == word.lower() for words in lexicon.WORDS.values() for word in words)
     assert {"is", "'s"} <= lexicon.BE and {"has", "did", "got", "was"} <= lexicon.AUXILIARIES
-    assert lexicon.MONTHS < lexicon.TEMPORAL_NOUNS
+    assert lexicon.WORDS["months"] < lexicon.TEMPORAL_NOUNS
 
 
 def test_a_fixed_expression_has_a_tag_and_several_words():

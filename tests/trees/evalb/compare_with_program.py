@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from treecrf.trees.evalb import Rules, evaluate_lines
-from treecrf.trees.evalb.line_reader import read_lines
+from treecrf.trees.evalb.brackets import read_lines
 
 BATCH = 100
 LABELS = ["S", "NP", "VP", "PP", "ADVP", "PRT", "SBAR-TMP", "NP-SBJ-1", "NP=2", "WHNP", "TOP", "X", "-LRB-", "A" * 28]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from toygrammar import toy_trees, write_trees
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.random_split import SplitShares, assign_documents, split_files
-from treecrf.trees.treebank.releases import SPLITS
+from treecrf.trees.treebank.random_split import RandomSplit, SplitShares, assign_documents, report_split, split_files
+from treecrf.trees.treebank.releases import SPLITS, CleanTrees
 
 
 def read_parts(folder: Path) -> dict[str, list[str]]:
@@ -82,3 +82,18 @@ def test_function_tags_are_kept_on_request(tmp_path: Path, keep_labels: bool) ->
     split = split_files([write_trees(tmp_path / "all.mrg", trees)], tmp_path / "out", keep_labels=keep_labels)
     assert split.parts["train"].labels == split.trees.labels == {"NP-SBJ" if keep_labels else "NP"}
     assert all(("NP-SBJ" in line) == keep_labels for line in read_parts(tmp_path / "out")["dev"])
+
+
+def test_a_split_tells_its_documents_and_repeated_sentences():
+    parts = {split: CleanTrees(files=[], sentences=5) for split in SPLITS}
+    split = RandomSplit(
+        trees=CleanTrees(files=[], sentences=15, skipped=1),
+        parts=parts,
+        has_file_documents=True,
+        seen={"dev": 0, "test": 2},
+    )
+    assert report_split(split)[-3:] == [
+        "skipped, because they could not be read: 1 trees",
+        "note: 2 of the sentences of test have the words of a sentence in train",
+        "each file was put into one part as a whole",
+    ]

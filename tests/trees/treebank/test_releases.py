@@ -13,11 +13,14 @@ from treecrf.trees.treebank.releases import (
     RELEASES,
     SPLITS,
     CleanTrees,
+    PreparedRelease,
     ReleaseSizes,
     _format_ranges,
     _parse_ranges,
     count_sizes,
     prepare,
+    report_release,
+    report_trees,
 )
 from treecrf.trees.treebank.samples import FOLDER
 
@@ -198,3 +201,32 @@ def test_sizes_are_counted_and_compared_with_the_paper(tmp_path: Path) -> None:
 def test_formatted_ranges_are_parsed_back(numbers: set[int], others: set[int]) -> None:
     text = _format_ranges(numbers, numbers | others)
     assert _parse_ranges(text.replace(",", "")) & (numbers | others) == numbers
+
+
+def trees(sentences: int, skipped: int = 0, wordless: int = 0) -> CleanTrees:
+    sizes = {"sentences": sentences, "tokens": 3 * sentences, "skipped": skipped, "wordless": wordless}
+    return CleanTrees(files=[], labels={"NP", "S"}, binarized_labels={"NP", "S", "(S)"}, **sizes)
+
+
+def test_trees_have_one_row_and_the_trees_that_were_left_out():
+    assert report_trees(trees(1200, skipped=2, wordless=1)) == [
+        "part  sentences  tokens  labels  binarized",
+        "all       1,200   3,600       2          3",
+        "skipped, because they could not be read: 2 trees",
+        "dropped, because no words were left: 1 trees",
+    ]
+    assert len(report_trees(trees(5))) == 2
+
+
+def test_a_release_stands_beside_the_paper():
+    release = PreparedRelease({"train": trees(50), "dev": trees(5), "test": trees(4)}, ["WSJ sections 24"])
+    assert report_release(release, ReleaseSizes(50, 5, 7, 2, 3)) == [
+        "part   sentences  paper  tokens  labels  paper  binarized  paper",
+        "train         50     50     150       2      2          3      3",
+        "dev            5      5      15       2                 3",
+        "test           4      7      12       2                 3",
+        "missing: WSJ sections 24",
+        "differs: 4 sentences of test, 7 in the paper",
+    ]
+    assert report_release(release, ReleaseSizes(50, 5, 4, 2, 3))[-1] == "all numbers agree with the paper"
+    assert report_release(release, None)[0] == "part   sentences  tokens  labels  binarized"

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from treecrf.trees.dependencies.lexicon import AUXILIARIES, BE, LOCATIVE_ADVERBS
+from treecrf.trees.dependencies.lexicon import AUXILIARIES, BE, WORDS
 from treecrf.trees.dependencies.nominals import is_temporal
 from treecrf.trees.dependencies.units import VERB_TAGS, Unit, first_word, positions
 
@@ -41,7 +41,7 @@ def _has_existential_subject(node: Unit) -> bool:
 
 
 def _is_locative(node: Unit) -> bool:
-    return any(leaf.text in LOCATIVE_ADVERBS for leaf in node.leaves())
+    return any(leaf.text in WORDS["locative_adverbs"] for leaf in node.leaves())
 
 
 def _predicate(items: Sequence[Unit], start: int) -> int | None:

@@ -3,8 +3,7 @@
 from itertools import pairwise
 
 from treecrf.trees.dependencies.clauses import CLAUSES, VERBS, clause_head, is_wh, verb_phrase_head
-from treecrf.trees.dependencies.fixed import merge_fixed_expressions
-from treecrf.trees.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children
+from treecrf.trees.dependencies.groups import CONJUNCTIONS, NOMINALS, group_children, merge_fixed_expressions
 from treecrf.trees.dependencies.lexicon import BE, GET
 from treecrf.trees.dependencies.nominals import head_index, name_arcs
 from treecrf.trees.dependencies.relations import first_word_with, relation

@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from treecrf.trees.dependencies.groups import NOMINALS
-from treecrf.trees.dependencies.lexicon import (
-    GIVEN_NAMES,
-    HEAD_INITIAL_NAMES,
-    INSTITUTION_NOUNS,
-    NAME_SUFFIXES,
-    TEMPORAL_NOUNS,
-    TITLES,
-)
+from treecrf.trees.dependencies.lexicon import TEMPORAL_NOUNS, WORDS
 from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word, positions
 
 _POSTMODIFIERS = frozenset(("PP", "SBAR", "S", "VP", "RRC", "PRN", "WHPP", "FRAG", "SINV"))
@@ -126,12 +119,12 @@ def _phrase_head(items: Sequence[Unit], labels: frozenset[str], fallbacks: Seque
 def name_arcs(names: Sequence[Unit], *, has_determiner: bool) -> tuple[int, list[tuple[int, str]]]:
     """The number of the head in a run of proper nouns, and the head and the relation of each name."""
     first, last = 0, len(names)
-    while first < last - 1 and first_word(names[first]).text in TITLES:
+    while first < last - 1 and first_word(names[first]).text in WORDS["titles"]:
         first += 1
-    while last - 1 > first and first_word(names[last - 1]).text in NAME_SUFFIXES:
+    while last - 1 > first and first_word(names[last - 1]).text in WORDS["name_suffixes"]:
         last -= 1
     core = names[first:last]
-    is_place = first_word(core[0]).text in HEAD_INITIAL_NAMES
+    is_place = first_word(core[0]).text in WORDS["head_initial_names"]
     is_flat = _is_person(core, has_title=first > 0, has_determiner=has_determiner) or (is_place and len(core) == 2)
     head = first if is_flat else last - 1
     arcs = [(head, "nmod:desc")] * len(names)
@@ -146,18 +139,18 @@ def _attach_inner_name(core: Sequence[Unit], first: int, arcs: list[tuple[int, s
     text = first_word(core[0]).text
     if is_place:
         arcs[first + 1] = (first, "flat")
-    elif text == "new" or not (text in INSTITUTION_NOUNS or text.endswith(("al", "an", "ic", "ish", "ese"))):
+    elif text == "new" or not (text in WORDS["institution_nouns"] or text.endswith(("al", "an", "ic", "ish", "ese"))):
         arcs[first] = (first + 1, "compound")
 
 
 def _is_person(names: Sequence[Unit], *, has_title: bool, has_determiner: bool) -> bool:
     """Whether proper nouns are the name of a person."""
     texts = [first_word(name).text for name in names]
-    if len(names) == 1 or any(text in INSTITUTION_NOUNS for text in texts):
+    if len(names) == 1 or any(text in WORDS["institution_nouns"] for text in texts):
         return False
     if any(name.label == "NNPS" for name in names) or len(names) > 5:
         return False
     has_initial = any(len(text) == 2 and text.endswith(".") for text in texts)
-    if has_title or has_initial or texts[0] in GIVEN_NAMES:
+    if has_title or has_initial or texts[0] in WORDS["given_names"]:
         return True
     return not has_determiner and texts[0].isalpha() and len(names) == 2

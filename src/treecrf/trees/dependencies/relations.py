@@ -2,17 +2,7 @@
 
 from treecrf.trees.dependencies.clauses import CLAUSES, VERBS, clause_of, is_existential, is_wh
 from treecrf.trees.dependencies.groups import NOMINALS
-from treecrf.trees.dependencies.lexicon import (
-    BE,
-    CONTROL_ADJECTIVES,
-    GET,
-    LINKING_VERBS,
-    MONTHS,
-    RELATIONS,
-    SUBORDINATORS_OF_COMPLEMENTS,
-    VERBS_OF_TELLING,
-    VERBS_OF_TIME,
-)
+from treecrf.trees.dependencies.lexicon import BE, GET, RELATIONS, WORDS
 from treecrf.trees.dependencies.nominals import is_possessive, is_temporal
 from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
 
@@ -77,7 +67,7 @@ def _number_relation(head: Unit, item: Unit) -> str:
     """The relation of a number after its noun: $ 5, May 3, May 1998, page 12."""
     if head.label == "$" or item.label == "QP":
         return "nummod"
-    if first_word(head).text in MONTHS:
+    if first_word(head).text in WORDS["months"]:
         return "nummod" if len(item.text) < 3 else "nmod:unmarked"
     return "flat"
 
@@ -110,7 +100,7 @@ def _modifier_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if label in ("PP", "WHPP"):
         return "advcl" if is_clausal(item) else "obl"
     if label == "S":
-        return "xcomp" if first_word(head).text in CONTROL_ADJECTIVES else "advcl"
+        return "xcomp" if first_word(head).text in WORDS["control_adjectives"] else "advcl"
     if label == "SBAR":
         return "ccomp" if _is_complement(item) else "advcl"
     if label in ("CD", "QP"):
@@ -199,7 +189,7 @@ def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
         return subject_relation(head)
     if parent.label in CLAUSES:
         return "obl:unmarked" if is_temporal(item) else "vocative"
-    if is_temporal(item) and first_word(head).text not in VERBS_OF_TIME:
+    if is_temporal(item) and first_word(head).text not in WORDS["verbs_of_time"]:
         return "obl:unmarked"
     return _object_relation(parent, head, item)
 
@@ -249,10 +239,10 @@ def _object_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if verb in BE:
         return "nsubj"
     nouns = [other for other in parent.items if other.label == "NP" and not is_temporal(other)]
-    has_clause = verb in VERBS_OF_TELLING and any(other.label == "SBAR" for other in parent.items)
+    has_clause = verb in WORDS["verbs_of_telling"] and any(other.label == "SBAR" for other in parent.items)
     if (len(nouns) > 1 or has_clause) and nouns and nouns[0] is item:
         return "iobj"
-    return "xcomp" if verb in LINKING_VERBS else "obj"
+    return "xcomp" if verb in WORDS["linking_verbs"] else "obj"
 
 
 def _is_infinitive(clause: Unit) -> bool:
@@ -263,7 +253,7 @@ def _is_complement(clause: Unit) -> bool:
     """Whether a subordinate clause is a complement: it has no subordinator, a complementizer or a question word."""
     first = clause.first_item
     if first.label in ("IN", "DT"):
-        return first.text in SUBORDINATORS_OF_COMPLEMENTS
+        return first.text in WORDS["subordinators_of_complements"]
     if first.label in ("WHADVP", "WRB") or (first.label == "ADVP" and is_wh(first)):
         return first_word(first).text in ("how", "why", "where")
     return first.label not in ("RB", "ADVP", "PP")

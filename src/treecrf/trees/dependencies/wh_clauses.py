@@ -1,7 +1,7 @@
 """Wh-phrases: their role in questions, relative clauses and free relatives."""
 
 from treecrf.trees.dependencies.clauses import is_wh
-from treecrf.trees.dependencies.lexicon import BE, QUESTION_PREDICATES, QUESTION_PREPOSITIONS
+from treecrf.trees.dependencies.lexicon import BE, WORDS
 from treecrf.trees.dependencies.relations import is_clausal, subject_relation
 from treecrf.trees.dependencies.units import VERB_TAGS, Arcs, Unit, first_word
 
@@ -91,8 +91,9 @@ def is_free_relative(parent: Unit, head: Unit, clause: Unit) -> bool:
     if word.endswith("ever") and word != "however":
         return parent.label != "S" or clause is not parent.items[0]
     if parent.label in ("PP", "WHPP"):
-        return word in ("what", "where", "who", "which") and first_word(parent).text not in QUESTION_PREPOSITIONS
+        is_question = first_word(parent).text in WORDS["question_prepositions"]
+        return word in ("what", "where", "who", "which") and not is_question
     if parent.label == "VP":
         predicate = next((leaf.text for leaf in head.leaves() if leaf.head == head.head), "")
-        return word in ("what", "where") and predicate not in QUESTION_PREDICATES
+        return word in ("what", "where") and predicate not in WORDS["question_predicates"]
     return parent.label in ("S", "NP") and word == "what" and (parent.label == "NP" or clause.head < head.head)

@@ -6,8 +6,11 @@ monotonic, so that the scale is also readable in grayscale and with every kind o
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-Color = tuple[int, int, int]
+from treecrf.config import tomllib
+
+Color = Sequence[int]  # red, green, blue, each from 0 to 255
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,7 @@ class Theme:
     ink: Color  # labels and words
     muted: Color  # tags, legends
     line: Color
-    scale: tuple[Color, ...]  # for evenly spaced probabilities from 0 to 1
+    scale: Sequence[Color]  # for evenly spaced probabilities from 0 to 1
 
     def fill(self, probability: float) -> Color:
         """The color of a probability.
@@ -34,22 +37,8 @@ class Theme:
         return red, green, blue
 
 
-THEMES = {
-    "light": Theme(
-        background=(255, 255, 255),
-        ink=(24, 30, 42),
-        muted=(92, 100, 114),
-        line=(148, 156, 170),
-        scale=((104, 30, 20), (178, 74, 24), (233, 143, 44), (248, 208, 128), (243, 239, 230)),
-    ),
-    "dark": Theme(
-        background=(22, 25, 31),
-        ink=(235, 238, 243),
-        muted=(160, 168, 181),
-        line=(104, 113, 128),
-        scale=((255, 236, 190), (243, 190, 88), (203, 124, 34), (126, 72, 28), (46, 51, 60)),
-    ),
-}
+_TABLES = tomllib.loads((Path(__file__).parent / "themes.toml").read_text(encoding="utf-8"))
+THEMES = {name: Theme(**table) for name, table in _TABLES.items()}
 
 
 def get_theme(name: str) -> Theme:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Literal
 
 from treecrf.trees.drawing.colors import get_theme, to_hex
@@ -36,11 +37,6 @@ OPTION_FORMATS: dict[str, tuple[Format, ...]] = {
     "width": ("text",),
 }
 _CHECKED_CHARACTERS = 100
-_STYLE = """\
-body {{ margin: 2rem; font: 16px/1.4 sans-serif; color: {ink}; background: {background}; }}
-figure {{ margin: 0 0 3rem; overflow-x: auto; }}
-figcaption {{ margin-bottom: .5rem; color: {muted}; }}
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +83,12 @@ def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]
 def page(pictures: Iterable[tuple[str, str]], *, title: str = "Trees", theme: str = "light") -> str:
     """A page of captions and SVG pictures; wide pictures scroll. The page loads nothing from other places."""
     palette = get_theme(theme)
-    style = _STYLE.format(ink=to_hex(palette.ink), background=to_hex(palette.background), muted=to_hex(palette.muted))
+    colors = {name: to_hex(getattr(palette, name)) for name in ("ink", "background", "muted")}
     figures = "".join(
         f"<figure>\n<figcaption>{escape(caption)}</figcaption>\n{picture}</figure>\n" for caption, picture in pictures
     )
-    return (
-        f'<!DOCTYPE html>\n<html>\n<head>\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
-        f"<style>\n{style}</style>\n</head>\n<body>\n{figures}</body>\n</html>\n"
-    )
+    template = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(title=escape(title), figures=figures, **colors)
 
 
 def characters_without_font(trees: Sequence[DrawableTree]) -> str:

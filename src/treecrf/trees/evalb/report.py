@@ -1,12 +1,16 @@
-"""Scores as text: EVALB's table and summaries."""
+"""Scores as text and as JSON values: EVALB's table and summaries, and the extended report below them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
 
 if TYPE_CHECKING:
+    from treecrf.trees.bootstrap import Interval
+    from treecrf.trees.evalb.bootstrap import Comparison
     from treecrf.trees.evalb.score import Score
 
 _HEAD = """\
@@ -76,3 +80,114 @@ No crossing               = {summary.no_crossing:6.2f}
 2 or less crossing        = {summary.two_or_less_crossing:6.2f}
 Tagging accuracy          = {summary.tagging_accuracy:6.2f}
 """
+
+
+_NAMES = {
+    "recall": "Recall",
+    "precision": "Precision",
+    "f1": "FMeasure",
+    "unlabeled_f1": "Unlabeled FMeasure",
+    "complete_match": "Complete match",
+    "tagging_accuracy": "Tagging accuracy",
+}
+
+
+def extended_text(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None = None) -> str:
+    """Unlabeled scores, intervals, tables by length and label, and the comparison if there is one."""
+    return "\n".join(_lines(score, intervals, comparison)) + "\n"
+
+
+def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None) -> Iterator[str]:
+    unlabeled = score.all.unlabeled
+    yield "\n-- Unlabeled --"
+    yield f"Unlabeled Recall          = {unlabeled.recall:6.2f}"
+    yield f"Unlabeled Precision       = {unlabeled.precision:6.2f}"
+    yield f"Unlabeled FMeasure        = {unlabeled.f1:6.2f}"
+    yield f"Unlabeled complete match  = {score.all.unlabeled_complete_match:6.2f}"
+    if intervals:
+        yield "\n-- 95% intervals --"
+        for name, (low, high) in intervals.items():
+            yield f"{_NAMES[name]:<25} = {low:6.2f} to {high:6.2f}"
+    yield "\n-- By length --"
+    yield "  Length  Sent.  Recall   Prec.  FMeas.  Complete"
+    for (first, last), summary in score.by_length().items():
+        length = f"{first}-{last}"
+        yield f"{length:>8} {summary.valid:6}  {_accuracy(summary.brackets)}    {summary.complete_match:6.2f}"
+    yield "\n-- By label --"
+    width = max((len(label) for label in score.labels), default=0)
+    yield f"{'Label':<{max(width, 8)}}   Gold   Test  Recall   Prec.  FMeas."
+    for label, accuracy in sorted(score.labels.items(), key=lambda item: -item[1].gold):
+        yield f"{label or '(none)':<{max(width, 8)}} {accuracy.gold:6} {accuracy.predicted:6}  {_accuracy(accuracy)}"
+    if comparison:
+        yield from _comparison(comparison)
+
+
+def both_figures(
+    all_sentences: Score, evalb: Score, intervals: Mapping[str, Interval], evalb_intervals: Mapping[str, Interval]
+) -> str:
+    """The last section: F1 over all sentences, then EVALB's F1 and the number of sentences that it leaves out."""
+    lines = ["\n-- All sentences, punctuation deleted by the gold tags --"]
+    lines += [f"Bracketing Recall         = {all_sentences.recall:6.2f}"]
+    lines += [f"Bracketing Precision      = {all_sentences.precision:6.2f}"]
+    lines += [f"Complete match            = {all_sentences.all.complete_match:6.2f}"]
+    lines += _figure(all_sentences, intervals)
+    lines += ["\n-- EVALB, punctuation deleted by the tags of each tree --"]
+    lines += _figure(evalb, evalb_intervals)
+    return "\n".join(lines) + "\n"
+
+
+def _figure(score: Score, intervals: Mapping[str, Interval]) -> Iterator[str]:
+    yield f"Bracketing FMeasure       = {score.f1:6.2f}"
+    if intervals:
+        yield f"95% interval of it        = {intervals['f1'].low:6.2f} to {intervals['f1'].high:6.2f}"
+    yield f"Sentences                 = {score.all.sentences:6}"
+    yield f"Sentences left out        = {score.all.sentences - score.all.valid:6}"
+
+
+def _accuracy(accuracy: Accuracy) -> str:
+    return f"{accuracy.recall:6.2f}  {accuracy.precision:6.2f}  {accuracy.f1:6.2f}"
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    yield "\n-- Comparison --"
+    yield f"FMeasure                  = {comparison.f1:6.2f}"
+    yield f"FMeasure of the other     = {comparison.other_f1:6.2f}"
+    yield f"Difference                = {comparison.difference:+6.2f}"
+    yield f"95% interval of it        = {comparison.interval.low:+6.2f} to {comparison.interval.high:+6.2f}"
+    yield f"p (paired bootstrap)      = {comparison.p_value:6.4f}"
+
+
+def as_dict(score: Score, intervals: Mapping[str, Interval], comparison: Comparison | None = None) -> dict[str, Any]:
+    """All values of a score, for JSON; percentages are between 0 and 100."""
+    return {
+        "all": _summary(score.all),
+        "short": {"cutoff": score.rules.cutoff, **_summary(score.short)},
+        "intervals": {name: list(interval) for name, interval in intervals.items()},
+        "lengths": [
+            {"from": first, "to": last, **_summary(summary)} for (first, last), summary in score.by_length().items()
+        ],
+        "labels": {label: _counts(accuracy) for label, accuracy in score.labels.items()},
+        "comparison": comparison and {**comparison._asdict(), "interval": list(comparison.interval)},
+        "sentences": [
+            {"number": number, "length": length, "status": status.name.lower(), **counts._asdict()}
+            for number, length, status, counts in score.sentences
+        ],
+        "messages": [message._asdict() for message in score.messages],
+        "stopped": score.stopped and score.stopped._asdict(),
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    shares = ["complete_match", "unlabeled_complete_match", "no_crossing", "two_or_less_crossing", "tagging_accuracy"]
+    return {
+        **asdict(summary),
+        "valid": summary.valid,
+        "brackets": _counts(summary.brackets),
+        "unlabeled": _counts(summary.unlabeled),
+        "average_crossing": summary.average_crossing,
+        **{share: getattr(summary, share) for share in shares},
+    }
+
+
+def _counts(accuracy: Accuracy) -> dict[str, Any]:
+    return {**asdict(accuracy), "recall": accuracy.recall, "precision": accuracy.precision, "f1": accuracy.f1}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from treecrf.trees.tree import escape
-from treecrf.trees.treebank.binarize import unary_chain
-from treecrf.trees.treebank.escapes import escape_for_treebanks
+from treecrf.trees.tree import Span, Tree, escape
+from treecrf.trees.treebank.binarize import from_spans, unary_chain
+from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 try:
     from treecrf.trees.treebank import _bracket_writer
@@ -46,10 +46,9 @@ class BracketWriter:
     """
 
     def __init__(self, labels: Sequence[str], tags: Sequence[str], *, root: str = "TOP", exact: bool = True) -> None:
+        self._labels, self._tags, self._root, self._exact = labels, tags, root, exact
         self._escape: Callable[[str], str] = escape if exact else escape_for_treebanks
         self._openings = tuple("".join(map(self._opening, unary_chain(label))) for label in labels)
-        self._tags = tuple(map(self._escape, tags))
-        self._root = self._opening(root)
         self._rootless = labels.index("") if "" in labels else -1  # label of a sentence that is one preterminal
 
     def _opening(self, name: str) -> str:
@@ -73,7 +72,8 @@ class BracketWriter:
         if not available:
             return list(self._lines_in_python(sentences, arrays, tags))
         starts, ends, labels, tag_ids = (array.ctypes.data for array in arrays)
-        texts = (self._openings, self._tags, self._root, self._rootless, self._escape)
+        tag_names = tuple(map(self._escape, self._tags))
+        texts = (self._openings, tag_names, self._opening(self._root), self._rootless, self._escape)
         return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_ids, *texts)
 
     def _lines_in_python(
@@ -82,23 +82,13 @@ class BracketWriter:
         """The same lines, without the compiled code."""
         starts, ends, labels, tag_ids = (iter(array.tolist()) for array in arrays)
         for number, words in enumerate(sentences):
-            length = len(words)
-            spans = list(zip(*(islice(column, 2 * length - 1) for column in (starts, ends, labels)), strict=True))
-            names = [self._tags[tag] for tag in islice(tag_ids, length)]
-            user_tags = None if tags is None else tags[number]
-            if user_tags is not None:
-                pairs = zip(user_tags, names, strict=True)
-                names = [name if tag is None else self._escape(tag) for tag, name in pairs]
-            yield self._line(words, names, spans)
-
-    def _line(self, words: Sequence[str], tags: Sequence[str], spans: list[tuple[int, int, int]]) -> str:
-        openings, closings = [""] * len(words), [1] * len(words)
-        for start, end, label in spans:
-            opening = self._openings[label]
-            openings[start] = opening + openings[start]  # the longer span comes later and is outside
-            closings[end - 1] += opening.count("(")
-        if len(words) > 1 or spans[0][2] != self._rootless:
-            openings[0] = self._root + openings[0]
-            closings[-1] += 1
-        columns = zip(openings, tags, map(self._escape, words), closings, strict=True)
-        return "".join(f"{opening} ({tag} {word}{')' * count}" for opening, tag, word, count in columns)[1:]
+            columns = [islice(column, 2 * len(words) - 1) for column in (starts, ends, labels)]
+            spans = [Span(start, end, self._labels[label]) for start, end, label in zip(*columns, strict=True)]
+            names = [self._tags[tag] for tag in islice(tag_ids, len(words))]
+            user_tags = (None if tags is None else tags[number]) or [None] * len(words)
+            leaves = [
+                Tree(name if tag is None else tag, (word,))
+                for name, tag, word in zip(names, user_tags, words, strict=True)
+            ]
+            line = str(from_spans(spans, leaves, self._root))
+            yield line if self._exact else penn_brackets(line)

@@ -15,7 +15,7 @@ from pathlib import Path
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, write_trees
 from treecrf.trees.treebank.lines import Source
-from treecrf.trees.treebank.releases import SPLITS, CleanTrees
+from treecrf.trees.treebank.releases import SPLITS, CleanTrees, report_left_out, size_table
 
 MIN_FILES = 20  # at least so many files are taken as documents
 _RUN_TREES = 20  # consecutive trees that are taken as a document
@@ -76,6 +76,18 @@ def split_files(
         has_file_documents=has_file_documents,
         seen=_count_seen(parts),
     )
+
+
+def report_split(split: RandomSplit) -> list[str]:
+    """The report on a treebank that was split at random."""
+    lines = [*size_table(split.parts, None), *report_left_out({"all": split.trees})]
+    lines += [
+        f"note: {count:,} of the sentences of {name} have the words of a sentence in train"
+        for name, count in split.seen.items()
+        if count
+    ]
+    documents = "each file was" if split.has_file_documents else "runs of consecutive trees were"
+    return [*lines, f"{documents} put into one part as a whole"]
 
 
 def assign_documents(sizes: Sequence[int], *, shares: SplitShares, seed: int) -> list[str]:

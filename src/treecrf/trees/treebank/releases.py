@@ -1,22 +1,22 @@
-"""Treebank releases and their standard splits: from a release's folder to train, dev and test files.
-
-The expected sizes are the paper's (Zhang, Zhou and Li, 2020, table 1).
-"""
+"""Treebank releases and their standard splits: from a release's folder to train, dev and test files, with a report."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from treecrf.config import tomllib
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, clean, read_trees, write_trees
 from treecrf.trees.treebank.binarize import to_spans
 from treecrf.trees.treebank.lines import Source
 
 SPLITS = ("train", "dev", "test")
+_HEADER = ("part", "sentences", "paper", "tokens", "labels", "paper", "binarized", "paper")
+_SIZE_NAMES = ("sentences of train", "sentences of dev", "sentences of test", "labels", "binarized labels")
 
 
 class ReleaseSizes(NamedTuple):
@@ -117,10 +117,57 @@ def prepare(
     return PreparedRelease(splits, missing)
 
 
-def count_sizes(splits: dict[str, CleanTrees]) -> ReleaseSizes:
+def count_sizes(splits: Mapping[str, CleanTrees]) -> ReleaseSizes:
     """The sizes of a prepared release."""
     train, dev, test = (splits[split].sentences for split in SPLITS)
     return ReleaseSizes(train, dev, test, len(splits["train"].labels), len(splits["train"].binarized_labels))
+
+
+def report_trees(trees: CleanTrees) -> list[str]:
+    """The report on trees that are not a release."""
+    return [*size_table({"all": trees}, None), *report_left_out({"all": trees})]
+
+
+def report_release(release: PreparedRelease, expected: ReleaseSizes | None) -> list[str]:
+    """The report on a release; `expected` is the paper's sizes."""
+    lines = [*size_table(release.splits, expected), *report_left_out(release.splits)]
+    lines += [f"missing: {part}" for part in release.missing]
+    return [*lines, *_differences(release, expected)] if expected else lines
+
+
+def size_table(splits: Mapping[str, CleanTrees], expected: ReleaseSizes | None) -> list[str]:
+    """A table of the sizes of each split, beside the paper's sizes."""
+    rows = [_HEADER, *(_size_row(name, split, expected) for name, split in splits.items())]
+    columns = [column for column, title in enumerate(_HEADER) if expected or title != "paper"]
+    widths = {column: max(len(row[column]) for row in rows) for column in columns}
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(row[column].rjust(widths[column]) for column in columns[1:])]).rstrip()
+        for row in rows
+    ]
+
+
+def _size_row(name: str, split: CleanTrees, expected: ReleaseSizes | None) -> tuple[str, ...]:
+    paper_sentences = f"{getattr(expected, name):,}" if expected and name in SPLITS else ""
+    paper_labels, paper_binarized = (
+        (f"{expected.labels:,}", f"{expected.binarized_labels:,}") if expected and name == "train" else ("", "")
+    )
+    sizes = (split.sentences, split.tokens, len(split.labels), len(split.binarized_labels))
+    sentences, tokens, labels, binarized = (f"{size:,}" for size in sizes)
+    return name, sentences, paper_sentences, tokens, labels, paper_labels, binarized, paper_binarized
+
+
+def report_left_out(splits: Mapping[str, CleanTrees]) -> list[str]:
+    """The numbers of trees that were left out."""
+    skipped = sum(split.skipped for split in splits.values())
+    wordless = sum(split.wordless for split in splits.values())
+    lines = [f"skipped, because they could not be read: {skipped:,} trees"] if skipped else []
+    return lines + ([f"dropped, because no words were left: {wordless:,} trees"] if wordless else [])
+
+
+def _differences(release: PreparedRelease, expected: ReleaseSizes) -> list[str]:
+    sizes = zip(_SIZE_NAMES, count_sizes(release.splits), expected, strict=True)
+    differences = [f"differs: {ours:,} {name}, {paper:,} in the paper" for name, ours, paper in sizes if ours != paper]
+    return differences or ["all numbers agree with the paper"]
 
 
 def _parse_ranges(ranges: str) -> set[int]:
@@ -211,42 +258,23 @@ def _find_craft(source: Path) -> SplitFiles:
     return _find_listed(source, documents, lambda name: penn / f"{name}.tree")
 
 
-_CTB5_RELEASE = "1-325 400-454 500-554 590-596 600-885 900-931 1001-1078 1100-1151"
+def _read_releases(path: Path) -> dict[str, Release]:
+    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _to_release(**table) for name, table in tables.items()}
 
-RELEASES = {
-    "ptb": Release(
-        title="Penn Treebank, Wall Street Journal (LDC99T42): train 02-21, dev 22, test 23",
-        layout="the release, with parsed/mrg/wsj/NN/wsj_NNNN.mrg somewhere below",
-        find=_find_sections,
-        expected=ReleaseSizes(39832, 1700, 2416, 26, 138),
-    ),
-    "ctb5": Release(
-        title="Chinese Treebank 5.1 (LDC2005T01U01): train 001-270 and 440-1151, dev 301-325, test 271-300",
-        layout="the release, with data/bracketed/chtb_NNN.fid somewhere below",
-        find=partial(_find_articles, release=_CTB5_RELEASE, train="1-270 440-1151", dev="301-325", test="271-300"),
-        expected=ReleaseSizes(18104, 352, 348, 26, 162),
-    ),
-    "ctb7": Release(
-        title="Chinese Treebank 7.0 (LDC2010T07), the split that its manual suggests",
-        layout="the release, with data/utf-8/bracketed/chtb_NNNN.nw and others somewhere below",
-        find=partial(
-            _find_articles,
-            release=f"{_CTB5_RELEASE} 2000-3145 4000-4411",
-            dev="41-80 1120-1129 2140-2159 2280-2294 2550-2569 2775-2799 3080-3109",
-            test="1-40 901-931 1018 1020 1036 1044 1060-1061 1072 1118-1119 1132 1141-1142 1148"
-            " 2165-2180 2295-2310 2570-2602 2800-2819 3110-3145",
-        ),
-        expected=ReleaseSizes(46572, 2079, 2796, 28, 265),
-    ),
-    "gum": Release(
-        title="Georgetown University Multilayer Corpus: the parts of its splits.md",
-        layout="a copy of its repository, with splits.md and const/*.ptb",
-        find=_find_gum,
-    ),
-    "craft": Release(
-        title="Colorado Richly Annotated Full-Text corpus: the parts of its articles/ids",
-        layout="a copy of its repository, with articles/ids and structural-annotation/treebank/penn/*.tree",
-        find=_find_craft,
-        dissolve=frozenset({"TITLE", "HEADING", "CAPTION"}),  # parts of the document, not of the sentence
-    ),
+
+def _to_release(
+    *, title: str, layout: str, finder: str, expected: Sequence[int] = (), dissolve: Sequence[str] = (), **options: Any
+) -> Release:
+    find = partial(_FINDERS[finder], **options.get("articles", {}))
+    sizes = ReleaseSizes(*expected) if expected else None
+    return Release(title=title, layout=layout, find=find, expected=sizes, dissolve=frozenset(dissolve))
+
+
+_FINDERS: dict[str, Callable[..., SplitFiles]] = {
+    "sections": _find_sections,
+    "articles": _find_articles,
+    "gum": _find_gum,
+    "craft": _find_craft,
 }
+RELEASES = _read_releases(Path(__file__).with_suffix(".toml"))
