@@ -33,11 +33,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PAIRS: list[tuple[type, type]] = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot)]
 PAIRS += [(ast.In, ast.NotIn), (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.And, ast.Or), (ast.BitAnd, ast.BitOr)]
 OPPOSITES: dict[type, Any] = {ast.Div: ast.Mult, **dict(PAIRS), **{second: first for first, second in PAIRS}}
+EXACT = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 SKIPPED_NODES = (ast.Raise, ast.Assert, ast.JoinedStr)
 SKIPPED_CALLS = ("warn", "warning", "debug", "info")
 SKIPPED_FIELDS = ("annotation", "returns", "decorator_list")
 PYTEST = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider"]
 VARIABLES = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+NULL = subprocess.DEVNULL
 NO_TESTS = 5  # exit status of pytest
 
 
@@ -83,13 +85,18 @@ def changes_below(node: Any) -> Iterator[tuple[Any, ast.expr]]:
         yield node, node.operand
     elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         yield node, ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and not isinstance(node.value, ast.Constant | None):
         yield node.value, ast.Constant(None)
     conditions = [node.test] if isinstance(node, ast.If | ast.While | ast.IfExp) else getattr(node, "ifs", [])
-    yield from ((condition, ast.UnaryOp(ast.Not(), condition)) for condition in conditions)
+    for condition in conditions:
+        comparisons = getattr(condition, "ops", [])
+        has_opposite = len(comparisons) == 1 and isinstance(comparisons[0], EXACT)  # its other operator negates it
+        if not has_opposite and not isinstance(condition, ast.UnaryOp):
+            yield condition, ast.UnaryOp(ast.Not(), condition)
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and field not in SKIPPED_FIELDS:
+            is_negative = isinstance(node, ast.UnaryOp) and isinstance(child, ast.Constant)  # only the sign is changed
+            if isinstance(child, ast.AST) and field not in SKIPPED_FIELDS and not is_negative:
                 yield from changes_below(child)
 
 
@@ -101,7 +108,7 @@ def is_skipped(node: ast.AST) -> bool:
         return any(ast.unparse(decorator).startswith("triton.jit") for decorator in node.decorator_list)
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
-    return isinstance(node, SKIPPED_NODES)
+    return isinstance(node, SKIPPED_NODES) or getattr(node, "arg", None) == "strict"  # an assertion
 
 
 def mirrored_tests(path: Path) -> tuple[str, str]:
@@ -140,8 +147,8 @@ def run_tests(module: Path, seconds: float, mutant: Mutant | None = None) -> str
             replace_source(repository / module, mutant)
         command = [*PYTEST, *mirrored_tests(module)]
         variables = os.environ | VARIABLES | {"PYTHONPATH": f"{repository / 'src'}:{repository / 'tests'}"}
-        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(command, cwd=repository, env=variables, start_new_session=True, **streams)
+        options: dict[str, Any] = {"cwd": repository, "env": variables, "stdout": NULL, "stderr": NULL}
+        process = subprocess.Popen(command, start_new_session=True, **options)
         try:
             return "survived" if process.wait(seconds) in (0, NO_TESTS) else "killed"
         except subprocess.TimeoutExpired:

@@ -90,6 +90,24 @@ def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels):
         close((best * marginals).sum(), expected.max())
 
 
+@pytest.mark.parametrize("options", [{}, {"normalize_labels": True}, {"normalize_labels": False}], ids=str)
+def test_a_potential_is_the_span_score_plus_the_label_score(options):
+    spans, labels = torch.randn(1, 3, 3), torch.randn(1, 3, 3, LABELS)
+    potentials = TreeCRF(spans, labels, [2], is_constituent=IS_CONSTITUENT, **options).potentials
+    label_score = labels[0, 0, 2].log_softmax(-1) if options.get("normalize_labels", True) else labels[0, 0, 2]
+    close(potentials[0, 0, 2], (spans[0, 0, 2] + label_score).double())
+    assert (potentials[0, 2, 0] == 0).all()
+
+
+def test_the_k_best_trees_have_their_log_probabilities():
+    crf = random_crf([3, 2])
+    log_probs, trees = crf.kbest(3)
+    close(log_probs, crf.log_prob(trees))
+    assert torch.equal(crf.kbest(1)[1][0], crf.argmax)
+    with pytest.raises(ValueError, match="k is 0; expected at least 1"):
+        crf.kbest(0)
+
+
 def test_labels_that_are_not_allowed_are_in_no_tree():
     allowed = torch.rand(1, 6, 6, LABELS, generator=torch.Generator().manual_seed(2)) < 0.7
     allowed[0, 0, 4] = torch.tensor([False, False, True, False])  # the whole sentence is a constituent with label 2
@@ -100,6 +118,10 @@ def test_labels_that_are_not_allowed_are_in_no_tree():
     assert torch.equal(crf.argmax[0], trees[scores.argmax()])
     close(crf.marginals[0, 0, 4, 2].item(), 1.0)
     assert (crf.marginals[~allowed] == 0).all()
+    best = crf.mbr()
+    assert crf.score(best[None])[0, 0] > -math.inf
+    expected = [crf.marginals[0].gather(-1, t.clamp(min=0)[..., None])[..., 0][t >= 0].sum() for t in trees[scores > -math.inf]]
+    close(crf.marginals[0].gather(-1, best[0].clamp(min=0)[..., None])[..., 0][best[0] >= 0].sum(), max(expected))
     close(crf.entropy[0], -torch.where(scores > -math.inf, scores.softmax(0) * scores.log_softmax(0), 0.0).sum())
 
 

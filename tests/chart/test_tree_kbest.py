@@ -21,8 +21,3 @@ def test_the_k_best_trees_are_those_of_the_enumeration(lengths, k, max_candidate
         assert torch.equal(trees[:count, sentence], all_trees[best])
         assert (log_probs[count:, sentence] == -torch.inf).all() and (trees[count:, sentence] == -1).all()
     assert torch.equal(trees[0], crf.argmax)
-
-
-def test_k_is_at_least_one():
-    with pytest.raises(ValueError, match="k is 0; expected at least 1"):
-        random_crf([2]).kbest(0)

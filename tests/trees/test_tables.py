@@ -38,10 +38,11 @@ def test_probabilities_are_rounded_to_six_digits():
     assert sentence["text"] == TEXT and Tree.parse(sentence["tree"]) == TREE
 
 
-def test_offsets_may_count_from_the_start_of_a_document():
+@pytest.mark.parametrize("kind", ["constituents", "sentences"])
+def test_offsets_may_count_from_the_start_of_a_document(kind):
     shifted = ParsedSentence(TREE, [(start + 100, end + 100) for start, end in OFFSETS])
-    assert [row["text"] for row in rows(shifted, start=100)] == [
-        row["text"] for row in rows(ParsedSentence(TREE, OFFSETS))
+    assert [row["text"] for row in rows(shifted, kind, start=100)] == [
+        row["text"] for row in rows(ParsedSentence(TREE, OFFSETS), kind)
     ]
 
 
