@@ -37,3 +37,14 @@ def test_quantities_of_two_trees_follow_from_their_odds():
     assert naive.log_partition(scores, lengths).item() == pytest.approx(math.log(4))
     assert naive.marginals(scores, lengths)[0, 0, 2].item() == pytest.approx(0.75)
     assert naive.entropy(scores, lengths).item() == pytest.approx(-0.75 * math.log(0.75) - 0.25 * math.log(0.25))
+
+
+@pytest.mark.parametrize(("length", "count"), [(1, 3), (2, 27), (3, 405), (4, 7533)])
+def test_there_is_every_labeled_tree_once(length, count):
+    trees = naive.labeled_trees(length, length + 1, [0, 1])
+    assert len(trees) == count == len(trees.flatten(1).unique(dim=0))
+    whole = trees[(trees[:, 0, length] >= 0)]
+    assert len(whole) * 3 == 2 * count  # a label over the whole sentence is one of two, or missing
+    assert {tuple(span) for span in (trees >= 0).nonzero()[:, 1:].tolist()} == {
+        (start, end) for end in range(length + 1) for start in range(end)
+    }

@@ -58,12 +58,6 @@ def derivation_score(tree: torch.Tensor, potentials: torch.Tensor, free: torch.T
     return total
 
 
-@pytest.mark.parametrize(("length", "count"), [(1, 3), (2, 27), (3, 405), (4, 7533)])
-def test_the_enumeration_has_every_tree_once(length, count):
-    trees = naive.labeled_trees(length, length + 1, [0, 1])
-    assert len(trees) == count == len(trees.flatten(1).unique(dim=0))
-
-
 @pytest.mark.parametrize("lengths", BATCHES, ids=str)
 @pytest.mark.parametrize("normalize_labels", [True, False])
 def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels):
@@ -118,10 +112,9 @@ def test_labels_that_are_not_allowed_are_in_no_tree():
     assert torch.equal(crf.argmax[0], trees[scores.argmax()])
     close(crf.marginals[0, 0, 4, 2].item(), 1.0)
     assert (crf.marginals[~allowed] == 0).all()
-    best = crf.mbr()
-    assert crf.score(best[None])[0, 0] > -math.inf
-    expected = [crf.marginals[0].gather(-1, t.clamp(min=0)[..., None])[..., 0][t >= 0].sum() for t in trees[scores > -math.inf]]
-    close(crf.marginals[0].gather(-1, best[0].clamp(min=0)[..., None])[..., 0][best[0] >= 0].sum(), max(expected))
+    possible = trees[scores > -math.inf]
+    expected = (crf.marginals[0] * (possible[..., None] == torch.arange(LABELS))).sum((-1, -2, -3))
+    assert torch.equal(crf.mbr()[0], possible[expected.argmax()])
     close(crf.entropy[0], -torch.where(scores > -math.inf, scores.softmax(0) * scores.log_softmax(0), 0.0).sum())
 
 

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from treecrf.corpus.inputs import STDIN, InputFile, Line, find_inputs, read_lines, total_size, with_prompt
+from treecrf.corpus.inputs import (
+    STDIN,
+    InputFile,
+    Line,
+    find_inputs,
+    is_json_lines,
+    is_parquet,
+    read_lines,
+    total_size,
+    with_prompt,
+)
 
 
 @pytest.fixture
@@ -91,6 +101,9 @@ def test_sizes_are_the_sizes_of_texts(tmp_path: Path) -> None:
     assert total_size([plain, compressed]) == 16_000 and total_size([]) == 0
     absent = InputFile(str(tmp_path / "absent"), Path("absent"))
     assert absent.size is None and total_size([plain, absent]) is None
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(data)[:20])
+    assert InputFile(str(tmp_path / "damaged.gz"), Path("damaged.gz")).size == 20
+    assert InputFile(str(tmp_path), Path("folder")).size is None
     assert plain.is_regular and not absent.is_regular and not InputFile(STDIN, Path("stdin")).is_regular
 
 
@@ -114,6 +127,24 @@ def test_lines_that_cannot_be_read_have_a_problem(tmp_path: Path) -> None:
     assert bad.problem.startswith("byte 2 of the line, 0xff, is not UTF-8") and bad.text == ""
     assert "as in UTF-16" in wide.problem and wide.text == ""
     assert read(tmp_path / "in.txt", b"a\0b\n")[0].text == "a\0b"
+    assert read(tmp_path / "in.txt", "Go!".encode("utf-16-le"))[0].problem == wide.problem
+    assert not read(tmp_path / "in.txt", "Go".encode("utf-16-le"))[0].problem
+    assert not read(tmp_path / "in.txt", b"\0" * 8)[0].problem
+
+
+@pytest.mark.parametrize(
+    ("name", "is_json", "is_table"),
+    [
+        ("a.jsonl", True, False),
+        ("a.ndjson.gz", True, False),
+        ("a.json", False, False),
+        ("a.pq", False, True),
+        ("a.parquet", False, True),
+        ("jsonl", False, False),
+    ],
+)
+def test_the_suffix_of_a_file_tells_its_format(name: str, is_json: bool, is_table: bool) -> None:
+    assert (is_json_lines(name), is_parquet(name)) == (is_json, is_table)
 
 
 def test_lines_at_a_terminal_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

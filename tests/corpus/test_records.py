@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -112,4 +113,14 @@ def test_any_range_of_parquet_rows_is_read(tmp_path: Path) -> None:
         assert [line.id_json for line in lines] == [f'"id": {number}' for number in range(first, first + count)]
     with pytest.raises(ValueError, match="has no column 'body'; choose one with --field: text, id"):
         list(read_rows(str(tmp_path / "in.pq"), RecordFields("body"), limit=1000))
-    assert "the limit is 3" in next(read_rows(str(tmp_path / "in.pq"), RecordFields(), limit=3)).problem
+    for limit in (4, 5):  # a text has at least 5 bytes
+        line = next(read_rows(str(tmp_path / "in.pq"), RecordFields(), limit=limit))
+        assert (line.text, line.size, line.id_json) == ("" if limit == 4 else "row 0", 5, '"id": 0')
+        assert bool(line.problem) == (limit == 4)
+
+
+def test_an_id_that_is_not_a_number_is_a_problem(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["a", "b"], "id": [math.nan, 1.5]}), tmp_path / "in.pq")
+    bad, good = read_rows(str(tmp_path / "in.pq"), RecordFields(), limit=9)
+    assert bad.problem.startswith("'id' is nan, which JSON cannot write") and not bad.text
+    assert (good.text, good.id_json, good.problem) == ("b", '"id": 1.5', "")

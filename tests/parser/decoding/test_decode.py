@@ -118,6 +118,15 @@ def test_the_distribution_over_bracketings_equals_that_of_the_torch_crf(loss):
     assert distribution.entropies == pytest.approx(crf.entropy.tolist(), rel=1e-4, abs=1e-4)
 
 
+def test_the_rows_of_a_sentence_are_probabilities_of_its_spans():
+    distribution = BracketDistribution.of(random_scores([3, 1], labels=2))
+    first, second = distribution.rows()
+    chart = distribution.marginals[0]
+    assert [len(row) for row in first] == [3, 2, 1] and second == ([1.0],)
+    assert [row[0] for row in first] == [1.0, 1.0, 1.0] and first[0][2] == 1.0
+    assert (first[0][1], first[1][1]) == (chart[0, 2], chart[1, 3]) and first[0][1] + first[1][1] == pytest.approx(1)
+
+
 def test_the_entropy_equals_that_of_the_enumeration():
     scores = random_scores([1, 4, 6], labels=2, seed=3)
     charts, lengths = torch.from_numpy(np.nan_to_num(scores.spans)).double(), torch.from_numpy(scores.lengths)
