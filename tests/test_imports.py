@@ -30,7 +30,7 @@ EDGES: dict[str, set[str]] = {
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
     "text": {"config", "trees/treebank"},
     "chart": {"arrays", "threads"},
-    "network/data": {"files", "arrays", "trees/tree", "trees/treebank", "text"},
+    "network/data": {"config", "files", "arrays", "trees/tree", "trees/treebank", "text"},
     "network/nn": {"arrays", "chart", "network/data"},
     "network/runtime": {"arrays", "threads", "network/data"},
     "network": set(),

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from network.nn.batches import NUMERICALIZER, SMALL, TREES, VOCABULARY, batch_of, small_model
-from treecrf.network.nn import TensorBatch
+from treecrf.network.nn import ModelConfig, TensorBatch
 from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors, drop_features
 
 
@@ -61,9 +61,8 @@ def test_features_are_dropped_as_a_whole_and_the_others_scaled_up():
 @pytest.mark.parametrize("kind", ["shared", "vanilla"])
 def test_input_dropout_drops_whole_vectors_or_single_numbers(kind):
     torch.manual_seed(0)
-    words = WordVectors(VOCABULARY.sizes.words, 8)
-    tags = torch.nn.Embedding(4 + len(VOCABULARY.tags), 8)
-    inputs = WordInputs(words=words, tags=tags, dropout=0.5, kind=kind)
+    config = ModelConfig(word_size=8, char_size=0, tag_size=8, dropout=0.5, dropout_kind=kind)
+    inputs = WordInputs(config, VOCABULARY.sizes)
     out = inputs(batch_of(TREES, with_tags=True))
     zeros = (out == 0).view(*out.shape[:2], 2, 8).sum(-1)
     is_whole = (zeros == 0) | (zeros == 8)

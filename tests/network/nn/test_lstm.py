@@ -2,8 +2,12 @@ import pytest
 import torch
 
 from network.nn.batches import TREES, batch_of
-from treecrf.network.nn import lstm
+from treecrf.network.nn import ModelConfig, lstm
 from treecrf.network.nn.lstm import BiLSTM, BiLSTMLayer, SharedDropout
+
+
+def bilstm(input_size, **settings):
+    return BiLSTM(ModelConfig(**({"lstm_size": 6, "lstm_layers": 2, "dropout": 0.0} | settings)), input_size)
 
 
 def step_by_step(layer, x, lengths, mask):
@@ -85,8 +89,8 @@ def test_dropout_applies_in_training_only(kind, recurrent):
     torch.manual_seed(0)
     batch = batch_of(TREES[:4])
     x = torch.randn(*batch.words.shape, 5)
-    model = BiLSTM(5, 6, 2, dropout=0.5, kind=kind, recurrent_dropout=recurrent)
-    plain = BiLSTM(5, 6, 2)
+    model = bilstm(5, dropout=0.5, dropout_kind=kind, recurrent_dropout=recurrent)
+    plain = bilstm(5)
     plain.load_state_dict(model.state_dict())
     assert not torch.allclose(model(x, batch.positions), model(x, batch.positions))
     assert torch.equal(model.eval()(x, batch.positions), plain(x, batch.positions))
@@ -95,7 +99,7 @@ def test_dropout_applies_in_training_only(kind, recurrent):
 @pytest.mark.parametrize(("recurrent", "rows"), [("batch", 1), ("sentence", 4), ("none", None)])
 def test_masks_have_the_shapes_of_the_recurrent_dropout(recurrent, rows):
     torch.manual_seed(0)
-    masks = BiLSTM(5, 6, 2, dropout=0.5, recurrent_dropout=recurrent)._draw_masks(torch.randn(4, 9, 5))
+    masks = bilstm(5, dropout=0.5, recurrent_dropout=recurrent)._draw_masks(torch.randn(4, 9, 5))
     assert [tuple(input_mask.shape) for input_mask, _ in masks] == [(4, 1, 5), (4, 1, 12)]
     for input_mask, hidden_mask in masks:
         assert set(input_mask.flatten().tolist()) == {0.0, 2.0} and len(input_mask.unique(dim=0)) > 1
@@ -107,7 +111,7 @@ def test_masks_have_the_shapes_of_the_recurrent_dropout(recurrent, rows):
 @pytest.mark.parametrize("recurrent", ["batch", "sentence"])
 def test_vanilla_dropout_draws_a_mask_for_every_step_of_inputs_and_hidden_states(recurrent):
     torch.manual_seed(0)
-    model = BiLSTM(20, 30, 2, dropout=0.5, kind="vanilla", recurrent_dropout=recurrent)
+    model = bilstm(20, lstm_size=30, dropout=0.5, dropout_kind="vanilla", recurrent_dropout=recurrent)
     for input_mask, hidden_mask in model._draw_masks(torch.randn(4, 9, 20)):
         assert input_mask.unique(dim=0).shape[0] == 4 and input_mask.unique(dim=1).shape[1] == 9
         assert hidden_mask.shape == (2, 9, 4, 30)
@@ -117,7 +121,7 @@ def test_vanilla_dropout_draws_a_mask_for_every_step_of_inputs_and_hidden_states
 
 def test_vanilla_dropout_multiplies_the_states_of_each_layer_with_its_masks(sequences, monkeypatch):
     batch, x, _ = sequences
-    model = BiLSTM(5, 3, 2, dropout=0.4, kind="vanilla").double()
+    model = bilstm(5, lstm_size=3, dropout=0.4, dropout_kind="vanilla", recurrent_dropout="batch").double()
     masks = model._draw_masks(x)
     monkeypatch.setattr(model, "_draw_masks", lambda _: masks)
     lengths, expected = batch.lengths + 2, x
@@ -130,7 +134,7 @@ def test_vanilla_dropout_multiplies_the_states_of_each_layer_with_its_masks(sequ
 
 def test_padding_and_other_sentences_do_not_change_a_sentence():
     torch.manual_seed(0)
-    model = BiLSTM(5, 6, 2).double()
+    model = bilstm(5).double()
     batch = batch_of(TREES[:6])
     x = torch.randn(*batch.words.shape, 5, dtype=torch.float64)
     together = without_padding(model(x, batch.positions), batch.lengths + 2)
@@ -141,7 +145,7 @@ def test_padding_and_other_sentences_do_not_change_a_sentence():
 
 
 def test_weights_start_orthogonal_and_biases_at_zero():
-    for name, parameter in BiLSTM(5, 6, 2).named_parameters():
+    for name, parameter in bilstm(5).named_parameters():
         if "bias" in name:
             assert not parameter.any()
         else:

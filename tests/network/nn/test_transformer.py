@@ -10,13 +10,13 @@ from network.data.letters import letters
 from network.nn.batches import SMALL, TREES, VOCABULARY, batch_of
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
-from treecrf.network.data.tokenizers import load_tokenizer
 from treecrf.network.nn import SpanModel, TensorBatch
 from treecrf.network.nn.transformer import ScalarMix, Transformer, build_encoder, load_encoder, save_encoder_config
 from treecrf.parser.decoding import decode
 
 transformers = pytest.importorskip("transformers", reason="the package transformers is not installed")
 FEATURE = replace(SMALL, char_size=0, transformer="tiny", transformer_size=6, transformer_layers=2)
+FROZEN = replace(FEATURE, transformer_size=0)
 FINE_TUNED = replace(FEATURE, encoder="transformer")
 TUNED_FEATURE = replace(FEATURE, transformer_tuned=True, transformer_size=0)
 WITH_WORD_INPUTS = replace(FINE_TUNED, add_word_inputs=True)
@@ -41,7 +41,7 @@ def batch_with(subwords, trees=TREES):
 
 
 def test_a_word_vector_is_the_mean_over_its_pieces_and_the_last_layers():
-    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    model = Transformer(FROZEN, tiny_encoder())
     batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"]]))
     output = model.encoder(input_ids=torch.tensor([[1, 97, 98, 99, 2]]), output_hidden_states=True)
     last = (output.hidden_states[-1] + output.hidden_states[-2])[0] / 2
@@ -50,7 +50,7 @@ def test_a_word_vector_is_the_mean_over_its_pieces_and_the_last_layers():
 
 
 def test_word_inputs_are_zero_initially_and_then_added_to_the_pieces():
-    model = Transformer(tiny_encoder(), layers=2, word_input_size=5, frozen=False).eval()
+    model = Transformer(replace(WITH_WORD_INPUTS, word_size=5), tiny_encoder()).eval()
     batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters()).collate([["ab", "c"], ["d"]]))
     words = torch.randn(*batch.words.shape, 5)
     torch.testing.assert_close(model(batch, words), model(batch))
@@ -73,14 +73,14 @@ def test_the_mix_of_layers_uses_weights_and_scale():
 
 
 def test_the_segment_size_does_not_change_sentences_that_fit():
-    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    model = Transformer(FROZEN, tiny_encoder())
     longest = max(sum(len(word) for word in tree.words) for tree in TREES) + 2
     wide, exact = batch_with(letters(64), TREES[:3]), batch_with(letters(longest), TREES[:3])
     torch.testing.assert_close(model(wide), model(exact))
 
 
 def test_sentences_of_several_segments_have_a_vector_for_every_word():
-    model = Transformer(tiny_encoder(), layers=2, frozen=True)
+    model = Transformer(FROZEN, tiny_encoder())
     long, short = ["abc", "de"] * 60, ["abc", "de"]
     batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=letters(64)).collate([long, short]))
     assert batch.pieces.shape[0] > 2 and batch.pieces.shape[1] <= 64
@@ -197,7 +197,7 @@ def test_a_real_encoder_is_saved_and_rebuilt(minilm, tmp_path):
 
 
 def test_a_real_encoder_reads_long_sentences_in_segments(minilm):
-    model = Transformer(load_encoder(minilm), layers=4, frozen=True)
+    model = Transformer(replace(FROZEN, transformer_layers=4), load_encoder(minilm))
     subwords = SubwordTokenizer.load(minilm)
     words = ["the", "old", "teacher", "paints", "a", "quiet", "river", "behind", "every", "small", "wall"] * 60
     batch = TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=subwords).collate([words]))
@@ -205,6 +205,7 @@ def test_a_real_encoder_reads_long_sentences_in_segments(minilm):
     vectors = model(batch)[0]
     assert vectors.isfinite().all() and vectors.abs().sum(-1).all()
     # a word far from the borders of segments hardly depends on them
-    narrow_subwords = SubwordTokenizer(load_tokenizer(minilm), segment_size=400)
+    narrow_subwords = SubwordTokenizer.load(minilm)
+    narrow_subwords.segment_size = 400
     narrow = model(TensorBatch.from_host(Numericalizer(VOCABULARY, subwords=narrow_subwords).collate([words])))[0]
     assert torch.cosine_similarity(vectors[1:-1], narrow[1:-1], dim=-1).min() > 0.8

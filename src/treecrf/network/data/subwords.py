@@ -1,48 +1,285 @@
-"""Subword pieces of words, and the segments of pieces that a pretrained encoder reads."""
+"""Subword pieces of words, and the segments of pieces that a pretrained encoder reads.
 
+A tokenizer comes from its files if these are sufficient, else from transformers.
+"""
+
+import json
+import os
+import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treecrf.arrays import Ints
-from treecrf.network.data.tokenizers import Tokenizer, load_saved_tokenizer, load_tokenizer
+from treecrf.files import DamagedFileError, parse_json
+from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
 
 _PIECES_PER_WORD = 20  # further pieces of a word are dropped
 _CHARS_PER_WORD = 10_000
+_DEFAULT_MAX_LENGTH = 512  # if neither the tokenizer nor the encoder has a limit
+_MIN_MAX_LENGTH = 4  # two special pieces, and at least two others, so that segments can overlap
+_TOKENIZER_FILE, _SETTINGS_FILE, _ENCODER_FILE = "tokenizer.json", "tokenizer_config.json", "config.json"
+_WORDPIECE_FILE = "vocab.txt"
+# tokenizer classes that add no code to tokenizer.json, and the classes of BERT's WordPiece
+_PLAIN_CLASSES = ("PreTrainedTokenizerFast", "TokenizersBackend")
+_BERT_CLASSES = ("BertTokenizer", "BertTokenizerFast")
+_BERT_TOKENS = {"cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "unk_token": "[UNK]"}
+# the begin, end, padding and unknown pieces, each with the names that it may have
+_SPECIAL_TOKENS = (
+    ("cls_token", "bos_token", "eos_token"),
+    ("sep_token", "eos_token", "bos_token"),
+    ("pad_token", "eos_token"),
+    ("unk_token", "pad_token"),
+)
+_TOKEN_NAMES = ("cls_token", "bos_token", "sep_token", "eos_token", "pad_token", "unk_token")
 
 
-class SubwordTokenizer:
+class SubwordTokenizer(ABC):
     """Splits each word by itself into subword pieces.
 
-    `segment_size` is the number of pieces that the encoder reads at once, including the special pieces at both ends
-    (default: the tokenizer's maximum).
+    `special_ids` are the ids of its special tokens, by their names in transformers; a missing one is replaced by a
+    similar one. `segment_size` is the number of pieces that the encoder reads at once, including the special pieces
+    at both ends.
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, segment_size: int | None = None) -> None:
-        self._tokenizer = tokenizer
-        self.segment_size = segment_size or tokenizer.max_length
-        self.begin_id, self.end_id, self.pad_id = tokenizer.begin_id, tokenizer.end_id, tokenizer.pad_id
+    def __init__(self, special_ids: Mapping[str, int | None], *, segment_size: int) -> None:
+        self.segment_size = segment_size
+        self.begin_id, self.end_id, self.pad_id, self.unknown_id = (
+            next((id_ for name in names if (id_ := special_ids.get(name)) is not None), 0) for names in _SPECIAL_TOKENS
+        )
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The piece ids of each text without lone surrogates, without special pieces."""
+
+    @abstractmethod
+    def save(self, folder: str | Path) -> None:
+        """Writes the tokenizer's files; `load` also needs the encoder's config.json in the same folder."""
+
+    def split(self, words: Sequence[str]) -> list[list[int]]:
+        """The piece ids of each word; a word without pieces gets the unknown piece."""
+        pieces = self.encode([_replace_surrogates(word[:_CHARS_PER_WORD]) for word in words]) if words else []
+        return [ids[:_PIECES_PER_WORD] or [self.unknown_id] for ids in pieces]
 
     @staticmethod
     def load(name: str | Path) -> "SubwordTokenizer":
-        """Loads the tokenizer of a folder or of a name on the Hugging Face hub."""
-        return SubwordTokenizer(load_tokenizer(name))
+        """Loads the tokenizer of a folder or of a name on the Hugging Face hub, for a parser that is saved later."""
+        paths = [Path(name, file) for file in (_ENCODER_FILE, _SETTINGS_FILE, _TOKENIZER_FILE, _WORDPIECE_FILE)]
+        files = {path.name: path.read_bytes() for path in paths if path.is_file()}
+        from_files = _load_from_files(files, Path(name))
+        tokenizer, encoder = (
+            (from_files, _read_json(files, _ENCODER_FILE)) if from_files else _load_with_transformers(name)
+        )
+        if isinstance(tokenizer, FastTokenizer):
+            try:  # as `load_saved` will
+                check_tokenizer(json.loads(tokenizer.backend.to_str()), encoder)
+            except ValueError as error:
+                raise ValueError(
+                    f"a parser with the tokenizer of '{name}' could not be loaded again: {error}"
+                ) from None
+        return tokenizer
 
     @staticmethod
     def load_saved(files: Mapping[str, bytes], folder: Path) -> "SubwordTokenizer":
         """Loads the tokenizer of a saved parser from the content of its files; `folder` names them in errors."""
-        return SubwordTokenizer(load_saved_tokenizer(files, folder))
+        for name in (_ENCODER_FILE, _SETTINGS_FILE):
+            if name in files:
+                parse_json(files[name], folder / name)
+        config = _read_json(files, _ENCODER_FILE)
+        if _TOKENIZER_FILE in files:
+            path = folder / _TOKENIZER_FILE
+            try:
+                check_tokenizer(parse_json(files[_TOKENIZER_FILE], path), config)
+            except DamagedFileError:
+                raise
+            except ValueError as error:
+                raise DamagedFileError(f"{path} is not the tokenizer of this model: {error}") from None
+            if tokenizer := _load_from_files(files, folder):
+                return tokenizer
+            if _tokenizer_class(files) in (*_PLAIN_CLASSES, *_BERT_CLASSES):
+                raise DamagedFileError(f"{path} does not have the special tokens that {_SETTINGS_FILE} names")
+        with tempfile.TemporaryDirectory() as temporary:  # transformers would follow the links of a folder
+            for name, data in files.items():
+                Path(temporary, name).write_bytes(data)
+            try:
+                return _load_with_transformers(temporary, embedding_count(config))[0]
+            except ImportError:
+                raise
+            except Exception as error:  # transformers does not check the types of settings
+                raise DamagedFileError(
+                    f"{folder} does not contain a tokenizer: {' '.join(str(error).split()):.300}"
+                ) from None
+
+
+class FastTokenizer(SubwordTokenizer):
+    """A tokenizer of the package tokenizers; `tokens` are its special tokens, by their names in transformers."""
+
+    def __init__(self, backend: "Backend", tokens: Mapping[str, str], *, segment_size: int) -> None:
+        backend.no_truncation()
+        backend.no_padding()
+        ids = {name: backend.token_to_id(token) for name, token in tokens.items()}
+        super().__init__(ids, segment_size=segment_size)
+        self.backend = backend
+        self._tokens = tokens
+        # some byte-level tokenizers mark the start of a word by the space before it and do not add that space
+        settings = repr(backend.pre_tokenizer)
+        self._prefix = " " if "ByteLevel" in settings and "add_prefix_space=False" in settings else ""
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        encodings = self.backend.encode_batch_fast([self._prefix + text for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def save(self, folder: str | Path) -> None:
-        """Writes the tokenizer's files; `load` also needs the encoder's config.json in the same folder."""
-        self._tokenizer.save(folder, max_length=self.segment_size)
+        self.backend.save(str(Path(folder, _TOKENIZER_FILE)), pretty=False)
+        settings = {"tokenizer_class": _PLAIN_CLASSES[0], "model_max_length": self.segment_size, **self._tokens}
+        text = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        Path(folder, _SETTINGS_FILE).write_text(text, encoding="utf-8")
 
-    def split(self, words: Sequence[str]) -> list[list[int]]:
-        """The piece ids of each word; a word without pieces gets the unknown piece."""
-        pieces = self._tokenizer.encode([word[:_CHARS_PER_WORD] for word in words]) if words else []
-        return [ids[:_PIECES_PER_WORD] or [self._tokenizer.unknown_id] for ids in pieces]
+
+class SlowTokenizer(SubwordTokenizer):
+    """A tokenizer that transformers implements in Python; the files that it saves keep their own limit of pieces."""
+
+    def __init__(self, tokenizer: Any, *, segment_size: int) -> None:
+        ids = {name: getattr(tokenizer, f"{name}_id", None) for name in _TOKEN_NAMES}
+        super().__init__(ids, segment_size=segment_size)
+        self._tokenizer = tokenizer
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        options = {"add_special_tokens": False, "return_attention_mask": False, "verbose": False}
+        return self._tokenizer(list(texts), **options)["input_ids"]  # type: ignore[no-any-return]
+
+    def save(self, folder: str | Path) -> None:
+        self._tokenizer.save_pretrained(str(folder))
+
+
+def max_length(settings: Mapping[str, Any], config: Mapping[str, Any]) -> int:
+    """The number of pieces that an encoder reads at once, by tokenizer_config.json and the encoder's config.json."""
+    model_type = str(config.get("model_type", ""))
+    positions = config.get("max_position_embeddings") or _DEFAULT_MAX_LENGTH
+    # in the RoBERTa family, position ids start after the id of padding
+    is_roberta = "roberta" in model_type or model_type == "camembert"
+    offset = (config.get("pad_token_id") or 0) + 1 if is_roberta else 0
+    limit = positions if settings.get("model_max_length") is None else settings["model_max_length"]
+    for name, value in (("max_position_embeddings", positions - offset), ("model_max_length", limit)):
+        if type(value) not in (int, float) or not value >= _MIN_MAX_LENGTH:
+            raise ValueError(f"{name} is {value!r:.50}; expected at least {_MIN_MAX_LENGTH} pieces")
+    return int(min(positions - offset, limit))
+
+
+def import_transformers() -> Any:
+    """Imports the package transformers, or raises an error with the command that installs it."""
+    # without PyTorch, transformers prints advice on standard error
+    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    try:
+        import transformers
+    except ImportError as error:
+        raise ImportError(
+            "a transformer encoder needs the package transformers: pip install 'treecrf[transformers]'"
+        ) from error
+    return transformers
+
+
+def load_pretrained(auto_class: str, name: str | Path, kind: str) -> Any:
+    """Loads the files of a folder or of a name on the Hugging Face hub with a class of transformers."""
+    transformers = import_transformers()
+    try:
+        return getattr(transformers, auto_class).from_pretrained(str(name), trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"no {kind} could be loaded from '{name}': {error}; expected a folder with its files, or a name on "
+            "huggingface.co that is cached or can be reached"
+        ) from error
+
+
+def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FastTokenizer | None:
+    """The tokenizer in the content of files, or None if they do not describe it completely."""
+    config, settings = _read_json(files, _ENCODER_FILE), _read_json(files, _SETTINGS_FILE)
+    tokenizer_class = _tokenizer_class(files)
+    if not config or tokenizer_class not in (*_PLAIN_CLASSES, *_BERT_CLASSES):
+        return None
+    values = {name: settings[name] for name in _TOKEN_NAMES if settings.get(name)}
+    tokens = {name: value["content"] if isinstance(value, dict) else value for name, value in values.items()}
+    if not all(isinstance(token, str) for token in tokens.values()):
+        raise ValueError(f"{folder / _SETTINGS_FILE} has the special tokens {tokens!r:.200}; expected strings")
+    if tokenizer_class in _BERT_CLASSES:
+        tokens = _BERT_TOKENS | tokens
+    try:
+        backend = _load_backend(files, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
+        if backend is None or any(backend.token_to_id(token) is None for token in tokens.values()):
+            return None
+        longest = max_length(settings, config)
+    except Exception as error:  # the class that tokenizers raises
+        raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
+    return FastTokenizer(backend, tokens, segment_size=longest)
+
+
+def _tokenizer_class(files: Mapping[str, bytes]) -> Any:
+    """The class in tokenizer_config.json, or the default of BERT."""
+    is_bert = _read_json(files, _ENCODER_FILE).get("model_type") == "bert"
+    return _read_json(files, _SETTINGS_FILE).get("tokenizer_class") or (_BERT_CLASSES[0] if is_bert else "")
+
+
+def _load_backend(
+    files: Mapping[str, bytes], bert_settings: Mapping[str, Any] | None, tokens: Mapping[str, str]
+) -> "Backend | None":
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    if _TOKENIZER_FILE in files:
+        backend = Backend.from_buffer(files[_TOKENIZER_FILE])
+    elif bert_settings is not None and _WORDPIECE_FILE in files:
+        pieces = files[_WORDPIECE_FILE].decode("utf-8").split("\n")
+        ids = {piece.rstrip(): id_ for id_, piece in enumerate(pieces[:-1] if not pieces[-1] else pieces)}
+        backend = Backend(WordPiece(ids, unk_token=tokens["unk_token"]))
+        backend.pre_tokenizer = BertPreTokenizer()
+        backend.add_special_tokens(sorted(set(tokens.values())))
+    else:
+        return None
+    if bert_settings is not None:
+        backend.normalizer = BertNormalizer(
+            lowercase=bert_settings.get("do_lower_case", True),
+            strip_accents=bert_settings.get("strip_accents"),  # None: strip if lowercase
+            handle_chinese_chars=bert_settings.get("tokenize_chinese_chars", True),
+        )
+    return backend
+
+
+def _load_with_transformers(
+    name: str | Path, vocabulary_size: int | None = None
+) -> tuple[SubwordTokenizer, dict[str, Any]]:
+    """The tokenizer and the content of its encoder's config.json."""
+    tokenizer = load_pretrained("AutoTokenizer", name, "tokenizer")
+    encoder = load_pretrained("AutoConfig", name, "tokenizer").to_dict()
+    if vocabulary_size is not None and len(tokenizer) > vocabulary_size:
+        raise ValueError(f"the tokenizer has {len(tokenizer):,} pieces; the encoder has {vocabulary_size:,}")
+    most = max_length({"model_max_length": tokenizer.model_max_length}, encoder)
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return SlowTokenizer(tokenizer, segment_size=most), encoder
+    tokens = {name: str(token) for name in _TOKEN_NAMES if (token := getattr(tokenizer, name, None)) is not None}
+    return FastTokenizer(backend, tokens, segment_size=most), encoder
+
+
+def _replace_surrogates(text: str) -> str:
+    """Replaces lone surrogates, which tokenizers do not accept."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _read_json(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    try:
+        values = json.loads(files.get(name, b""))
+    except (ValueError, RecursionError):
+        return {}  # the fallback to transformers reports the problem
+    return values if isinstance(values, dict) else {}
 
 
 def build_segments(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: SubwordTokenizer) -> dict[str, Ints]:

@@ -6,25 +6,12 @@ regular expressions could take exponential time, so only known components and kn
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
-_NORMALIZERS = {
-    *("BertNormalizer", "Lowercase", "Strip", "StripAccents", "NFC", "NFD", "NFKC", "NFKD", "Nmt"),
-    *("ByteLevel", "Precompiled", "Prepend", "Replace", "Sequence"),
-}
-_PRE_TOKENIZERS = {
-    *("BertPreTokenizer", "ByteLevel", "CharDelimiterSplit", "Digits", "Metaspace", "Punctuation"),
-    *("Sequence", "Split", "UnicodeScripts", "Whitespace", "WhitespaceSplit"),
-}
-# the regular expressions of published encoders: runs of spaces, and the words of GPT-2, GPT-4 and Llama 3
-_REGEXES = {
-    *(" {2,}", r"\s{2,}|[\n\r\t]", r"\s+", r"\d", r"\p{N}", r"\p{N}{1,3}", "``", "''", r"[\r\n]", "\n"),
-    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)"
-    r"|\s+",
-}
+from treecrf.config import tomllib
+
+_PARTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("tokenizer_parts.toml").read_text("utf-8"))
 _MAX_COMPONENTS = 20
 _MAX_GROWTH = 64  # characters that the normalizers make of one character
 _MAX_TOKEN_LENGTH = 1000  # characters
@@ -48,11 +35,11 @@ def check_tokenizer(values: Any, encoder: Mapping[str, Any]) -> None:
     wrong = next((id_ for id_ in ids if not 0 <= id_ < limit), None)
     if wrong is not None:
         raise ValueError(f"the id of a piece is {wrong}; expected 0 to {limit - 1:,}, as the encoder has embeddings")
-    normalizers = _NORMALIZERS - {"Precompiled"} if encoder.get("model_type") == "bert" else _NORMALIZERS
-    growth = math.prod(map(_growth, _components(values.get("normalizer"), "normalizers", normalizers)))
+    unknown = {"Precompiled"} if encoder.get("model_type") == "bert" else set()
+    growth = math.prod(map(_growth, _components(values.get("normalizer"), "normalizers", unknown)))
     if growth > _MAX_GROWTH:
         raise ValueError(f"its normalizer makes {growth:,} characters of one; expected at most {_MAX_GROWTH}")
-    for component in _components(values.get("pre_tokenizer"), "pretokenizers", _PRE_TOKENIZERS):
+    for component in _components(values.get("pre_tokenizer"), "pretokenizers", set()):
         if component["type"] == "Split":
             _check_pattern(component.get("pattern"))
 
@@ -63,8 +50,8 @@ def embedding_count(encoder: Mapping[str, Any]) -> int | None:
 
 
 def _check_model(model: Mapping[str, Any]) -> None:
-    if model.get("type", _MODELS[0]) not in _MODELS:
-        raise ValueError(f"its model is {model['type']!r:.50}; expected one of {', '.join(_MODELS)}")
+    if model.get("type", _PARTS["models"][0]) not in _PARTS["models"]:
+        raise ValueError(f"its model is {model['type']!r:.50}; expected one of {', '.join(_PARTS['models'])}")
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or not 0 <= longest <= _MAX_WORD_LENGTH:
         raise ValueError(f"max_input_chars_per_word is {longest!r:.50}; expected at most {_MAX_WORD_LENGTH}")
@@ -90,8 +77,9 @@ def _token_id(token: Any) -> int:
     return int(token["id"])
 
 
-def _components(value: Any, field: str, known: set[str]) -> Iterator[dict[str, Any]]:
+def _components(value: Any, field: str, unknown: set[str]) -> Iterator[dict[str, Any]]:
     """The components of a normalizer or pre-tokenizer; a sequence lists its components in `field`."""
+    known = set(_PARTS[field]) - unknown
     waiting, count = [value] if value is not None else [], 0
     while waiting:
         component = waiting.pop()
@@ -124,7 +112,7 @@ def _growth(component: Mapping[str, Any]) -> int:
 
 def _check_pattern(pattern: Any) -> None:
     is_known = isinstance(pattern, dict) and (
-        isinstance(pattern.get("String"), str) or (pattern.get("Regex") in _REGEXES and len(pattern) == 1)
+        isinstance(pattern.get("String"), str) or (pattern.get("Regex") in _PARTS["regexes"] and len(pattern) == 1)
     )
     if not is_known:
         raise ValueError(

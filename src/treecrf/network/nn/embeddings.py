@@ -4,7 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.network.data.model_config import DropoutKind
+from treecrf.network.data.batch import SPECIAL, Sizes
+from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.lstm import BiLSTMLayer
 
@@ -70,21 +71,14 @@ class WordInputs(nn.Module):
     Dropout drops each feature as a whole and scales up the others; of kind `vanilla`, it drops single numbers.
     """
 
-    def __init__(
-        self,
-        *,
-        words: WordVectors,
-        chars: CharLSTM | None = None,
-        tags: nn.Embedding | None = None,
-        dropout: float = 0.0,
-        kind: DropoutKind = "shared",
-    ) -> None:
+    def __init__(self, config: ModelConfig, sizes: Sizes, pretrained: Tensor | None = None) -> None:
         super().__init__()
-        self.words = words
-        self.chars = chars
-        self.tags = tags
-        self.dropout = dropout
-        self.kind = kind
+        self.words = WordVectors(sizes.words, config.word_size, vectors=sizes.vectors, pretrained=pretrained)
+        has_chars = config.char_size > 0
+        self.chars = CharLSTM(sizes.chars, config.char_embedding_size, config.char_size) if has_chars else None
+        self.tags = nn.Embedding(len(SPECIAL) + sizes.tags, config.tag_size) if config.tag_size else None
+        self.dropout = config.dropout
+        self.kind = config.dropout_kind
 
     def forward(self, batch: TensorBatch, extra: Tensor | None = None) -> Tensor:
         """`extra` (b, n + 2, d) is one more feature."""

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.network.data.model_config import DropoutKind, RecurrentDropout
+from treecrf.network.data.model_config import DropoutKind, ModelConfig
 from treecrf.network.nn.batch import SequenceLengths
 from treecrf.network.nn.lstm_recurrence import LSTMRecurrence, find_triton_kernels
 
@@ -118,22 +118,14 @@ def flatten_weights(weights: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
 class BiLSTM(nn.Module):
     """A stack of bidirectional layers, (b, s, d) to (b, s, 2, size)."""
 
-    def __init__(
-        self,
-        input_size: int,
-        size: int,
-        layers: int,
-        *,
-        dropout: float = 0.0,
-        kind: DropoutKind = "shared",
-        recurrent_dropout: RecurrentDropout = "batch",
-    ) -> None:
+    def __init__(self, config: ModelConfig, input_size: int) -> None:
         super().__init__()
-        self.size = size
-        self.dropout = dropout
-        self.kind = kind
-        self.recurrent_dropout = recurrent_dropout
-        self.layers = nn.ModuleList(BiLSTMLayer(width, size) for width in [input_size] + [2 * size] * (layers - 1))
+        self.size = config.lstm_size
+        self.dropout = config.dropout
+        self.kind = config.dropout_kind
+        self.recurrent_dropout = config.recurrent_dropout
+        widths = [input_size] + [2 * self.size] * (config.lstm_layers - 1)
+        self.layers = nn.ModuleList(BiLSTMLayer(width, self.size) for width in widths)
         for layer in cast("Iterable[BiLSTMLayer]", self.layers):
             layer.reset_orthogonal()
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from treecrf.network.data.batch import SPECIAL, Batch, Scores, Sizes
+from treecrf.network.data.batch import Batch, Scores, Sizes
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.network.nn.batch import TensorBatch
-from treecrf.network.nn.embeddings import CharLSTM, WordInputs, WordVectors
+from treecrf.network.nn.embeddings import WordInputs
 from treecrf.network.nn.losses import Loss, SoftTargets, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
 from treecrf.network.nn.scorers import Biaffine, Minus, TensorScores
@@ -32,8 +32,9 @@ class SpanModel(nn.Module):
         super().__init__()
         self.config = config
         self.transformer = _transformer(config, encoder)
-        self.inputs = _inputs(config, sizes, pretrained) if config.reads_words else None
-        self.lstm = _lstm(config, self.transformer) if config.encoder == "lstm" else None
+        self.inputs = WordInputs(config, sizes, pretrained) if config.reads_words else None
+        input_size = config.word_input_size + (0 if self.transformer is None else self.transformer.size)
+        self.lstm = BiLSTM(config, input_size) if config.encoder == "lstm" else None
         width = 2 * (self.transformer.size if self.transformer and not self.lstm else config.lstm_size)
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
@@ -151,15 +152,7 @@ def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer 
             f"transformer is {config.transformer!r} and {'no' if encoder is None else 'an'} encoder was passed; "
             "expected both or neither"
         )
-    if encoder is None:
-        return None
-    is_feature = config.encoder == "lstm"
-    size = config.transformer_size if is_feature else 0
-    frozen = is_feature and not config.transformer_tuned
-    word_input_size = 0 if is_feature or not config.add_word_inputs else config.word_input_size
-    return Transformer(
-        encoder, layers=config.transformer_layers, size=size, word_input_size=word_input_size, frozen=frozen
-    )
+    return None if encoder is None else Transformer(config, encoder)
 
 
 def _capitals(tags: int) -> nn.Embedding:
@@ -167,28 +160,6 @@ def _capitals(tags: int) -> nn.Embedding:
     scores = nn.Embedding(CAPITAL_CLASSES, tags, padding_idx=0)
     nn.init.zeros_(scores.weight)
     return scores
-
-
-def _inputs(config: ModelConfig, sizes: Sizes, pretrained: Tensor | None) -> WordInputs:
-    return WordInputs(
-        words=WordVectors(sizes.words, config.word_size, vectors=sizes.vectors, pretrained=pretrained),
-        chars=CharLSTM(sizes.chars, config.char_embedding_size, config.char_size) if config.char_size else None,
-        tags=nn.Embedding(len(SPECIAL) + sizes.tags, config.tag_size) if config.tag_size else None,
-        dropout=config.dropout,
-        kind=config.dropout_kind,
-    )
-
-
-def _lstm(config: ModelConfig, transformer: Transformer | None) -> BiLSTM:
-    input_size = config.word_input_size + (0 if transformer is None else transformer.size)
-    return BiLSTM(
-        input_size,
-        config.lstm_size,
-        config.lstm_layers,
-        dropout=config.dropout,
-        kind=config.dropout_kind,
-        recurrent_dropout=config.recurrent_dropout,
-    )
 
 
 def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> Biaffine | Minus:

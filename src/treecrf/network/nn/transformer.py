@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from treecrf.network.data.model_config import BertConfig
-from treecrf.network.data.tokenizers import import_transformers, load_pretrained
+from treecrf.network.data.model_config import BertConfig, ModelConfig
+from treecrf.network.data.subwords import import_transformers, load_pretrained
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.bert import Bert, SkipInit
 
@@ -19,24 +19,25 @@ from treecrf.network.nn.bert import Bert, SkipInit
 class Transformer(nn.Module):
     """The mean over the pieces of a word of a weighted sum of the encoder's last layers, (b, n + 2, size).
 
-    A frozen encoder is not trained and has no dropout. With a `word_input_size`, projected word vectors of that size
-    are added to the embeddings of their pieces. The projection is initialized with zeros.
+    A frozen encoder is not trained and has no dropout. With `add_word_inputs`, projected word vectors are added to the
+    embeddings of their pieces. The projection is initialized with zeros.
     """
 
-    def __init__(
-        self, encoder: nn.Module, *, layers: int, size: int = 0, word_input_size: int = 0, frozen: bool
-    ) -> None:
+    def __init__(self, config: ModelConfig, encoder: nn.Module) -> None:
         super().__init__()
         self.encoder = encoder
-        self.frozen = frozen
-        self.mix = ScalarMix(layers)
+        is_feature = config.encoder == "lstm"
+        self.frozen = is_feature and not config.transformer_tuned
+        self.mix = ScalarMix(config.transformer_layers)
+        size = config.transformer_size if is_feature else 0
         width = int(encoder.config.hidden_size)  # type: ignore[union-attr, arg-type]  # every config of Hugging Face has it
-        self.entry = nn.Linear(word_input_size, width, bias=False) if word_input_size else None
+        has_entry = config.add_word_inputs and not is_feature
+        self.entry = nn.Linear(config.word_input_size, width, bias=False) if has_entry else None
         if self.entry is not None:
             nn.init.zeros_(self.entry.weight)
         self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
-        encoder.requires_grad_(not frozen)
+        encoder.requires_grad_(not self.frozen)
         self.train(self.training)
 
     def train(self, mode: bool = True) -> "Transformer":
