@@ -8,11 +8,22 @@ from itertools import product
 import numpy as np
 import pytest
 
+from parser.decoding.label_grammars import COUNTS, LENGTHS, with_grammar
+from parser.decoding.label_grammars import LABELS as GRAMMAR_LABELS
 from parser.decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode, expected_f1
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.expected_f1 import (
+    CHOICES,
+    MIN_PROBABILITY,
+    SPANS_PER_WORD,
+    best_tags,
+    find_candidates,
+    sentence_cells,
+)
+from treecrf.parser.decoding.grammar import Grammar
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -145,3 +156,70 @@ def test_compiled_code_equals_the_definition(spans: int) -> None:
     expected_utilities, expected_best = utility.best_labels(labels.astype(float), marginals.astype(float))
     np.testing.assert_allclose(utilities, expected_utilities, rtol=1e-5, atol=1e-6)
     assert best.tolist() == expected_best.tolist()
+
+
+def test_no_sentence_has_too_many_candidates() -> None:
+    scores = random_scores(LENGTHS, labels=len(GRAMMAR_LABELS), tags=3, seed=5, scale=0.01)
+    marginals = np.where(np.isnan(scores.spans), 0, np.float32(0.9))  # far more than a tree has
+    candidates = find_candidates(scores, marginals, with_grammar(Grammar(COUNTS)))
+    assert (np.diff(candidates.first_spans) <= SPANS_PER_WORD * scores.lengths).all()
+
+
+def test_no_label_has_a_higher_utility_than_the_most_probable_one() -> None:
+    scores = random_scores([12, 9], labels=len(GRAMMAR_LABELS), tags=3, seed=9, scale=2.0)
+    expected_f1 = with_grammar(Grammar(COUNTS))
+    marginals = BracketDistribution.of(scores).marginals
+    candidates = find_candidates(scores, marginals, expected_f1)
+    ranked = expected_f1.rank_labels(
+        scores.labels_at(candidates.cells), marginals.ravel()[candidates.cells], choices=candidates.labels.shape[1]
+    )
+    is_limited = (expected_f1.counts[ranked.labels[:, :1]] > 0) & (ranked.utility > ranked.utility[:, :1])
+    assert is_limited.sum() > 3
+    lost = 1e-3 * (ranked.probabilities[:, :1] - ranked.probabilities)
+    limited = np.broadcast_to(candidates.utility[:, :1], ranked.utility.shape) - lost
+    assert candidates.utility[is_limited] == pytest.approx(limited[is_limited], abs=1e-6)
+
+
+def test_candidates_are_probable_spans_with_probable_labels() -> None:
+    scores = random_scores(LENGTHS, labels=len(GRAMMAR_LABELS), tags=3, seed=9, scale=2.0)
+    expected_f1 = with_grammar(Grammar(COUNTS))
+    marginals = BracketDistribution.of(scores).marginals
+    candidates = find_candidates(scores, marginals, expected_f1)
+    size = scores.spans.shape[1]
+    assert candidates.cells.tolist() == np.flatnonzero(marginals.ravel() >= MIN_PROBABILITY).tolist()
+    is_sentence = np.isin(candidates.cells, sentence_cells(scores.lengths, size))
+    probabilities = np.exp(scores.labels_at(candidates.cells).astype(float))
+    probabilities /= probabilities.sum(1, keepdims=True)
+    for cell, labels, row in zip(candidates.cells, candidates.labels, probabilities, strict=True):
+        marginal = 1.0 if cell in sentence_cells(scores.lengths, size) else float(marginals.ravel()[cell])
+        best = np.argsort(-row)[:CHOICES]
+        chosen = [label for label in best if expected_f1.counts[label] > 0 and marginal * row[label] >= MIN_PROBABILITY]
+        has_constituents = expected_f1.counts[best[0]] > 0
+        if cell in sentence_cells(scores.lengths, size):  # the most probable label of a sentence decides
+            chosen = [*best[:1], *(label for label in chosen if label != best[0])] if has_constituents else []
+        assert [label for label in labels.tolist() if label >= 0] == chosen
+    best_labels = probabilities[is_sentence].argmax(1)
+    has_none = expected_f1.counts[best_labels] == 0
+    assert candidates.sentence_labels.tolist() == np.where(has_none, best_labels, -1).tolist()
+    assert candidates.size == size and candidates.tags.tolist() == best_tags(scores).tolist()
+
+
+def test_the_least_probable_of_too_many_spans_are_dropped() -> None:
+    scores = random_scores([9, 2], labels=len(GRAMMAR_LABELS), tags=3)
+    marginals = np.zeros(scores.spans.shape, np.float32)
+    marginals[0] = np.triu(np.linspace(0.1, 1, 100, dtype=np.float32).reshape(10, 10), 1)
+    marginals[1, :3, :3] = np.triu(np.ones((3, 3)), 1)
+    marginals[0, 0, 8:] = 0.5
+    marginals[0, 8:, 0] = 0.07  # no spans, but more cells than the limit
+    cells = expected_f1._most_probable(marginals.ravel(), scores.lengths, 10)
+    probabilities = marginals.ravel()[cells]
+    assert (cells < 100).sum() == SPANS_PER_WORD * 9 and (cells >= 100).sum() == 3
+    assert probabilities.min() >= np.sort(marginals[0].ravel())[::-1][: SPANS_PER_WORD * 9].min()
+    assert cells.tolist() == sorted(cells.tolist())
+
+
+def test_every_word_has_its_best_tag() -> None:
+    scores = random_scores([3, 1], labels=2, tags=4)
+    assert scores.tags is not None
+    expected = [*scores.tags[0].argmax(-1).tolist(), int(scores.tags[1, 0].argmax())]
+    assert best_tags(scores).tolist() == expected
