@@ -1,3 +1,4 @@
+import pickle
 from random import Random
 
 import pytest
@@ -68,3 +69,27 @@ def test_every_subtree_comes_back_from_its_position(tree):
 def test_a_forest_contains_only_trees():
     with pytest.raises((TypeError, AttributeError)):
         Forest([Tree.parse("(S (NN a))"), 5])  # type: ignore[list-item]
+
+
+def test_nodes_have_their_tree_and_their_words():
+    flat = Forest([Tree.parse("(S (A a) (B (C c) (D d)))"), Tree.parse("(X x)")])
+    assert [flat.tree_of(node) for node in range(len(flat.ends))] == [0] * 8 + [1] * 2 and len(flat) == 2
+    spans = {str(flat.subtree(node)): flat.words(node) for node in range(len(flat.ends))}
+    assert spans["(S (A a) (B (C c) (D d)))"] == (0, 3) and spans["(B (C c) (D d))"] == (1, 3)
+    assert spans["(A a)"] == spans["a"] == (0, 1) and spans["d"] == (2, 3) and spans["(X x)"] == spans["x"] == (0, 1)
+
+
+def test_labels_have_numbers_and_basic_categories():
+    flat = Forest(Tree.parse("(S (NP-SBJ (NP a)) (NP-OBJ (X b)))"))
+    assert [flat.labels[flat.label_index[label]] for label in flat.labels] == flat.labels
+    basic = dict(zip(flat.labels, flat.basic_ids.tolist(), strict=True))
+    assert basic["NP-SBJ"] == basic["NP-OBJ"] == basic["NP"] != basic["S"]
+    assert len(set(basic.values())) == 5
+
+
+def test_the_addresses_of_a_forest_are_not_copied():
+    flat = Forest(Tree.parse("(S (A a) (B b))"))
+    assert flat.addresses[:3] == (5, 1, 5) and flat.addresses[3] == flat.label_ids.ctypes.data
+    copied = pickle.loads(pickle.dumps(flat))
+    assert "addresses" in flat.__dict__ and not {"addresses", "_columns"} & copied.__dict__.keys()
+    assert copied.subtree(0) == flat.subtree(0) and len(copied.addresses) == 9

@@ -92,3 +92,23 @@ def test_a_limit_needs_the_main_thread():
     thread.start()
     thread.join()
     assert "main thread" in errors[0]
+
+
+def test_patterns_have_a_text_and_names():
+    pattern = Pattern("NP=a < (NN=b $ DT)")
+    assert repr(pattern) == "Pattern('NP=a < (NN=b $ DT)')" and pattern.names == ("a", "b")
+
+
+def test_a_match_knows_its_tree():
+    trees = [TREE, Tree.parse("(TOP (NP (NN dog)))")]
+    assert [match.tree for match in Pattern("/^dog$|^old$/").find(trees)] == trees
+
+
+def test_the_definition_replaces_missing_compiled_code(monkeypatch):
+    trees, pattern = [TREE, Tree.parse("(TOP (NP (NN cat)))")], Pattern("@NP << NN=n")
+    expected = [(match.position, match.positions) for match in pattern.find(trees)]
+    positions = pattern.positions(trees).tolist()
+    monkeypatch.setattr("treecrf.trees.search.compiled.matcher", None)
+    assert [(match.position, match.positions) for match in pattern.find(trees)] == expected
+    assert pattern.positions(trees).tolist() == positions == [position for position, _ in expected]
+    assert pattern.count_by_tree(trees, nodes=True).tolist() == [5, 1]

@@ -1,7 +1,7 @@
 import pytest
 
 from treecrf.trees.search.errors import PatternError
-from treecrf.trees.search.tokens import read_tokens
+from treecrf.trees.search.tokens import MAX_DEPTH, TokenParser, read_tokens
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,40 @@ def test_a_character_that_starts_no_token_is_an_error(pattern, hint):
     with pytest.raises(PatternError, match=hint) as caught:
         read_tokens(pattern)
     assert caught.value.offset == 5
+
+
+def test_a_parser_takes_tokens_of_the_expected_kind():
+    parser = TokenParser("NP ( VP )", read_tokens("NP ( VP )"))
+    assert parser.accept("(") is None and parser.token.text == "NP"
+    assert parser.accept("literal").text == "NP" and parser.token.text == "("
+    assert parser.in_brackets(")", lambda: parser.expect("literal").text) == "VP"
+    assert parser.found() == "the end of the pattern" and parser.depth == 0
+    with pytest.raises(PatternError, match=r"expected '\|', found the end of the pattern") as caught:
+        parser.expect("|")
+    assert caught.value.offset == 9
+
+
+def test_an_error_names_the_opening_bracket_and_its_column():
+    parser = TokenParser("NP ( VP <", read_tokens("NP ( VP <"))
+    parser.position = 1
+    with pytest.raises(PatternError, match=r"expected '\)' for the '\(' at column 4, found '<'") as caught:
+        parser.in_brackets(")", lambda: parser.expect("literal", "a label"))
+    assert caught.value.offset == 8
+    assert parser.error("wrong", parser.tokens[0]).offset == 0
+    with pytest.raises(PatternError, match="expected a label, found '<'"):
+        parser.expect("literal", "a label")
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1])
+def test_brackets_nest_up_to_a_limit(depth):
+    text = "(" * depth + "NP" + ")" * depth
+    parser = TokenParser(text, read_tokens(text))
+
+    def parse():
+        return parser.in_brackets(")", parse) if parser.token.kind == "(" else parser.expect("literal").text
+
+    if depth == MAX_DEPTH:
+        assert parse() == "NP" and MAX_DEPTH == 50
+    else:
+        with pytest.raises(PatternError, match="the pattern is nested more than 50 levels deep"):
+            parse()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import awkward
-from treecrf.trees.treebank.lines import check_encoding, detect_encoding, read_lines, source_name
+from treecrf.trees.treebank.lines import check_encoding, detect_encoding, read_lines, read_text, source_name
 
 TEXT = "(NN 树木)\n(NN 海港)\n"
 
@@ -95,3 +95,20 @@ def test_sources_have_names_for_messages(tmp_path: Path) -> None:
     assert source_name("-") == "<stdin>"
     assert source_name(tmp_path / "a.mrg") == str(tmp_path / "a.mrg")
     assert source_name(io.BytesIO()) == "<stream>"
+
+
+@pytest.mark.parametrize(("name", "codec"), [("UTF8", "utf-8"), ("utf-8-sig", "utf-8"), ("GB18030", "gb18030")])
+def test_an_encoding_has_the_name_of_its_codec(name: str, codec: str) -> None:
+    assert check_encoding(name) == codec
+
+
+def test_a_whole_text_is_read_or_its_bad_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfone\ntwo\r\n\nthree")
+    assert read_text(path) == "one\ntwo\r\n\nthree"
+    path.write_bytes(b"one\nt\xffo\n")
+    with pytest.raises(ValueError, match=r"a\.txt:2: .*0xff"):
+        read_text(path)
+    path.write_bytes(b"one\ntwo\nt\0o\n")
+    with pytest.raises(ValueError, match=r"a\.txt:3: the line has zero bytes"):
+        read_text(path)
