@@ -7,15 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 import treecrf
 from project_models import EXPLAINED_MODELS, model_folder
 from treecrf import Parser
+from visited_files import visited_files
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -147,28 +147,12 @@ def test_how_it_works_names_the_files_that_turn_text_into_a_tree():
     parser = Parser.load("en", device="cpu")
     assert visited_files(lambda: parser.parse("The time for action is now.")) - named == set()
     assert len(named) <= 40
-
-
-def visited_files(function: Callable[[], object]) -> set[str]:
-    """The source files whose functions run in this thread, without functions that run during an import."""
-    source = f"{SOURCE}{os.sep}"
-    files = set()
-
-    def record_call(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(source) and not is_importing(frame):
-            files.add(frame.f_code.co_filename.removeprefix(source))
-
-    def is_importing(frame: FrameType | None) -> bool:
-        while frame is not None and frame.f_code.co_name != "<module>":
-            frame = frame.f_back
-        return frame is not None and frame.f_code.co_filename.startswith(source)
-
-    sys.setprofile(record_call)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return files
+    command = [sys.executable, ROOT / "tests" / "visited_files.py", "parse", "--device", "cpu"]
+    text = "The time for action is now.\n"
+    process = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    *names, count = process.stderr.splitlines()  # a line of standard input, from its bytes to the bytes of its tree
+    assert process.stdout == f"{parser.parse(text)}\n"
+    assert len(names) <= 40 and count == f"{len(names)} files"
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)

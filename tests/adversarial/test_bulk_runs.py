@@ -110,7 +110,7 @@ def test_an_input_that_changes_while_it_is_parsed_has_no_output(
         with path.open("a") as stream:
             stream.write("we sang\n")
 
-    monkeypatch.setattr("treecrf.corpus.line_parser._write_batch", change)
+    monkeypatch.setattr("treecrf.corpus.parse_files._write_batch", change)
     assert "in.txt has changed while it was parsed" in str(parse(model, path, "-o", tmp_path / "out"))
     assert warned and not (tmp_path / "out").exists()
 

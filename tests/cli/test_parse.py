@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.cli import main
-from treecrf.corpus import line_parser
+from treecrf.corpus import parse_files
 from treecrf.corpus.outputs import Sink
 from treecrf.parser import Parser
 from treecrf.parser.pipeline import DEFAULT_BATCHING, SentenceReader
@@ -243,7 +243,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_interrupted(after: int, *args: object) -> None:
     """Runs until some blocks are written, and interrupts after the next one."""
-    real, stops = line_parser._write_batch, iter([*repeat(False, after), True])
+    real, stops = parse_files._write_batch, iter([*repeat(False, after), True])
 
     def write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:
         real(sink, lines, ends_block)
@@ -251,7 +251,7 @@ def run_interrupted(after: int, *args: object) -> None:
             raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_parser, "_write_batch", write_batch)
+        patch.setattr(parse_files, "_write_batch", write_batch)
         assert parse(*args) == 130
 
 

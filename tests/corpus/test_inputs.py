@@ -1,6 +1,7 @@
 import gzip
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from treecrf.corpus.inputs import (
     find_inputs,
     is_json_lines,
     is_parquet,
+    join_paragraphs,
+    line_batches,
     read_lines,
     total_size,
     with_prompt,
@@ -166,3 +169,60 @@ def test_typed_lines_are_those_of_a_terminal(monkeypatch: pytest.MonkeyPatch) ->
 )
 def test_the_id_of_a_record_is_text(id_json: str, text: str | None) -> None:
     assert Line("", "", 1, id_json=id_json).id_text == text
+
+
+def line(text: str, problem: str = "") -> Line:
+    return Line(text, problem, len(text) + 1)
+
+
+def test_lines_of_a_paragraph_are_joined_and_their_sizes_added():
+    joined = list(join_paragraphs(iter([line("A line"), line("wraps."), line(""), line("End")]), limit=100))
+    assert [(item.text, item.size) for item in joined] == [("A line wraps.", 14), ("End", 5)]
+
+
+def test_a_line_that_cannot_be_read_stays_a_line_of_its_own():
+    lines = [line("A"), line("", "bad"), line("B"), line("", "worse")]
+    assert [(item.text, item.problem) for item in join_paragraphs(iter(lines), limit=100)] == [
+        ("A", ""),
+        ("", "bad"),
+        ("B", ""),
+        ("", "worse"),
+    ]
+
+
+def test_a_paragraph_over_the_limit_has_a_problem():
+    (joined,) = join_paragraphs(iter([line("many words"), line("and more")]), limit=15)
+    assert joined.text == ""
+    assert "a paragraph of 19 bytes; the limit is 15" in joined.problem
+
+
+def test_a_paragraph_at_the_limit_is_kept():
+    (joined,) = join_paragraphs(iter([line("many words"), line("and more")]), limit=19)
+    assert (joined.text, joined.problem) == ("many words and more", "")
+
+
+def test_only_one_batch_of_lines_is_read_ahead() -> None:
+    read = 0
+
+    def endless() -> Iterator[Line]:
+        nonlocal read
+        while True:
+            read += 1
+            yield Line("a cat", "", 1 << 20)
+
+    batches = line_batches(endless(), first=1, block_lines=100, max_lines=100)
+    sizes = [len(next(batches).lines) for _ in range(5)]
+    assert sizes == [4] * 5 and read == 20  # four megabytes per batch
+    assert len(next(line_batches(endless(), first=1, block_lines=100, max_lines=1)).lines) == 1
+
+
+def test_batches_end_with_each_block_and_have_the_number_of_their_first_line():
+    lines = [line(str(number)) for number in range(7)]
+    batches = list(line_batches(iter(lines), first=11, block_lines=4, max_lines=3))
+    assert [(len(batch.lines), batch.first, batch.ends_block) for batch in batches] == [
+        (3, 11, False),
+        (1, 14, True),
+        (3, 15, False),
+    ]
+    assert [item for batch in batches for item in batch.lines] == lines
+    assert next(line_batches(iter(lines[:1]), first=1, block_lines=4, max_lines=4)).ends_block

@@ -1,17 +1,200 @@
 import io
+import json
 import os
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from toygrammar import toy_trees
 from treecrf.corpus import parse_files as module
-from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.inputs import InputFile, Line, LineBatch
 from treecrf.corpus.options import ParseOptions
-from treecrf.corpus.parse_files import parse_files
+from treecrf.corpus.outputs import Sink
+from treecrf.corpus.parse_files import (
+    LineParser,
+    LineSplitter,
+    parse_files,
+    split_words,
+    word_offsets,
+)
+from treecrf.parser import Parser
+from treecrf.text import sentences
+from treecrf.trees.tree import Tree
 
 TREES = toy_trees(30, seed=3)
+LINES = [" ".join(tree.words) for tree in TREES]
+
+
+class RecordingSink(Sink):
+    """Keeps what is written and where blocks end."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO())
+        self.blocks: list[list[str]] = [[]]
+
+    def write(self, lines) -> None:
+        self.blocks[-1] += lines
+
+    def end_block(self) -> None:
+        self.blocks.append([])
+
+
+def line(text: str, problem: str = "") -> Line:
+    return Line(text, problem, len(text) + 1)
+
+
+def write_trees(parser: Parser, lines: Iterator[Line], block: int = 4, **options) -> tuple[RecordingSink, list]:
+    line_parser = LineParser(parser, ParseOptions(tokens=True, **options), pytest.fail)
+    line_parser.block_lines = block
+    sink, reports = RecordingSink(), []
+    line_parser.write_trees(lines, sink, lambda *numbers: reports.append(numbers), name="in", first=1)
+    return sink, reports
+
+
+@pytest.mark.parametrize("output_format", ["brackets", "json"])
+def test_lines_are_written_in_blocks_and_reported(parser: Parser, output_format) -> None:
+    sink, reports = write_trees(parser, map(line, [*LINES[:5], "", *LINES[5:9]]), format=output_format)
+    assert [len(block) for block in sink.blocks] == [4, 4, 2, 0]
+    assert [sentences for sentences, _ in reports] == [4, 3, 2]
+    assert sum(size for _, size in reports) == sum(len(text) + 1 for text in [*LINES[:9], ""])
+    output = [text for block in sink.blocks for text in block]
+    words = [Tree.parse(text).words if text else [] for text in output] if output_format == "brackets" else []
+    words = words or [(json.loads(text) or {"words": []})["words"] for text in output]
+    assert words == [text.split() for text in [*LINES[:5], "", *LINES[5:9]]]
+
+
+def test_tables_leave_out_lines_without_sentences(parser: Parser) -> None:
+    sink, _ = write_trees(parser, map(line, ["", LINES[0], ""]), format="csv", rows="sentences")
+    ((row,), _) = sink.blocks
+    assert row.startswith("in,,2,1,")
+
+
+def test_each_typed_line_is_parsed_before_the_next_is_read(parser: Parser) -> None:
+    sink, reports, reports_before = RecordingSink(), [], []
+
+    def typed() -> Iterator[Line]:
+        for text in LINES[:3]:
+            reports_before.append(len(reports))
+            yield line(text)
+
+    line_parser = LineParser(parser, ParseOptions(tokens=True), pytest.fail)
+    line_parser.write_trees(
+        typed(), sink, lambda *numbers: reports.append(numbers), name="in", first=1, is_interactive=True
+    )
+    assert len(sink.blocks[0]) == 3 and reports_before == [0, 1, 2]
+
+
+def test_an_interrupt_waits_for_the_end_of_a_block(parser: Parser) -> None:
+    line_parser, sink = LineParser(parser, ParseOptions(tokens=True), lambda _: None), RecordingSink()
+    line_parser.block_lines = 4
+    large_lines = (Line(text, "", 1 << 22) for text in LINES[:12])  # each is a batch of its own
+    reports: list[int] = []
+
+    def press_once(sentences: int, size: int) -> None:
+        if not reports:
+            os.kill(os.getpid(), signal.SIGINT)
+        reports.append(sentences)
+
+    with pytest.raises(KeyboardInterrupt):
+        line_parser.write_trees(large_lines, sink, press_once, name="in", first=1)
+    assert reports == [1] * 4 and [len(block) for block in sink.blocks] == [4, 0]
+
+
+def test_the_search_for_the_best_scores_is_chosen_by_no_mbr(parser: Parser) -> None:
+    for no_mbr in (False, True):
+        sink, _ = write_trees(parser, map(line, LINES), block=100, no_mbr=no_mbr, exact=True)
+        expected = [str(tree) for tree in parser.parse_many([text.split() for text in LINES], mbr=not no_mbr)]
+        assert sink.blocks[0] == expected
+
+
+def test_blocks_are_small_on_a_cpu(parser: Parser) -> None:
+    assert LineParser(parser, ParseOptions(), pytest.fail).block_lines == 256
+
+
+def test_fields_of_records_follow_the_options(parser: Parser) -> None:
+    def fields(**options) -> tuple[str, bool, str]:
+        return LineParser(parser, ParseOptions(**options), pytest.fail).fields
+
+    assert fields() == ("text", False, "id") and fields(tokens=True, id="key") == ("tokens", True, "key")
+    assert fields(field="body") == ("body", False, "id")
+
+
+def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:
+    line_parser = LineParser(parser, ParseOptions(paragraphs=True), pytest.fail)
+    for name in ("in.jsonl", "in.parquet"):
+        file = InputFile(str(tmp_path / name), Path(name))
+        with pytest.raises(ValueError, match="--paragraphs is for text files"):
+            line_parser.parse_file(file, None, lambda *_: None, resume=False)
+
+
+def test_only_parquet_outputs_have_rows(parser: Parser) -> None:
+    for output_format, rows in (("parquet", "constituents"), ("csv", None)):
+        line_parser = LineParser(parser, ParseOptions(format=output_format), pytest.fail)  # type: ignore[arg-type]
+        assert line_parser.output_file == (256, rows)
+
+
+def test_a_table_on_standard_output_has_one_header(
+    parser: Parser, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "in.txt").write_text(f"{LINES[0]}\n")
+    line_parser = LineParser(parser, ParseOptions(tokens=True, format="csv", rows="sentences"), pytest.fail)
+    file = InputFile(str(tmp_path / "in.txt"), Path("in.txt"))
+    for _ in range(2):
+        line_parser.parse_file(file, None, lambda *_: None, resume=False)
+    rows = capsysbinary.readouterr().out.decode().splitlines()
+    assert [row.startswith("document,") for row in rows] == [True, False, False]
+
+
+@pytest.fixture
+def warnings() -> list[str]:
+    return []
+
+
+def split(warnings: list[str], *lines: Line, **options: object) -> list[list[object]]:
+    splitter = LineSplitter(ParseOptions(**options), "en", warnings.append)
+    return splitter.split(LineBatch(list(lines), 5, True), "in.txt")
+
+
+def test_lines_are_split_into_sentences_or_words(warnings: list[str]):
+    assert split(warnings, line(" the  cat\tsang "), line(""), tokens=True) == [[["the", "cat", "sang"]], []]
+    (text,) = split(warnings, line("We sang. It rained."))
+    assert [[token.text for token in sentence] for sentence in text] == [["We", "sang", "."], ["It", "rained", "."]]
+    assert split(warnings, Line("a b", "", 4, words=["a b"]), tokens=True) == [[["a b"]]]
+
+
+def test_a_bad_line_is_an_error_or_empty(warnings: list[str]):
+    bad, long = line("", "it is not UTF-8"), line("a b c")
+    with pytest.raises(ValueError, match=r"^in\.txt:6: it is not UTF-8; --skip-bad leaves such lines empty$"):
+        split(warnings, line("a"), bad, tokens=True)
+    assert split(warnings, bad, long, line("a b"), tokens=True, skip_bad=True, max_words=2) == [[], [], [["a", "b"]]]
+    assert warnings == [
+        "in.txt:5: it is not UTF-8",
+        "in.txt:6: a sentence of 3 words; the limit is 2, and --max-words raises it",
+    ]
+    with pytest.raises(ValueError, match="a sentence of 1,001 words; the limit is 1,000 for this output"):
+        split(warnings, line("a " * 1001), tokens=True, format="json", probs=True)
+
+
+def test_another_language_is_warned_about_once(warnings: list[str]):
+    split(warnings, line("我们喜欢北京。"), line("你们呢？"))
+    assert len(warnings) == 1 and "looks Chinese" in warnings[0]
+
+
+@pytest.mark.parametrize("text", ["a b", " a b", "a  b ", "a\tb", "a\rb\f", "a\vb"])
+def test_words_are_separated_by_ascii_white_space(text: str):
+    assert split_words(text) == [["a", "b"]] and split_words("a\u00a0b") == [["a\u00a0b"]]
+    assert split_words(" ") == split_words("\t") == []
+    (words,) = split_words(text)
+    assert [text[start:end] for start, end in word_offsets(words, line(text))] == words
+
+
+def test_offsets_of_tokens_and_of_listed_words():
+    (tokens,) = sentences("We  sang.", language="en")
+    assert word_offsets(tokens, line("We  sang.")) == [(0, 2), (4, 8), (8, 9)]
+    assert word_offsets(["New York", "("], Line("New York (", "", 11, words=["New York", "("])) == [(0, 8), (9, 10)]
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Inputs: the files that arguments name (files, folders, patterns, standard input), read line by line.
 
+Lines are joined to paragraphs, if these were asked for, and cut into batches.
+
 A path that is named itself is never skipped. A path that is skipped inside a folder is named in a warning.
 """
 
@@ -13,12 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from treecrf.files import real_path
+from treecrf.text import paragraphs
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 
 STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _SHOWN_PATHS = 5
+_BATCH_BYTES = 1 << 22  # input that is parsed at a time
 _SAMPLE_BYTES = 1 << 20
 _MIN_UTF16 = 6  # bytes; a shorter line does not show its encoding
 
@@ -258,3 +262,55 @@ def _is_utf16(content: bytes) -> bool:
     """Whether a line is UTF-16 without a byte order mark: in Latin letters, every second byte is zero."""
     zeros = sorted(half.count(0) / max(len(half), 1) for half in (content[::2], content[1::2]))
     return len(content) >= _MIN_UTF16 and zeros[0] < 0.1 and zeros[1] > 0.9
+
+
+class LineBatch(NamedTuple):
+    """Lines that are parsed together."""
+
+    lines: list[Line]
+    first: int  # number of the first line, from 1
+    ends_block: bool  # whether a block of the output ends here
+
+
+def line_batches(lines: Iterator[Line], *, first: int, block_lines: int, max_lines: int) -> Iterator[LineBatch]:
+    """Cuts lines into batches of at most `max_lines` lines; a batch ends with each block of `block_lines` lines.
+
+    The batches of a block depend only on the lines of the block, and so do the rounding errors of its scores.
+    """
+    batch: list[Line] = []
+    size = lines_in_block = 0
+    for line in lines:
+        batch.append(line)
+        size += line.size
+        lines_in_block += 1
+        if lines_in_block == block_lines or size >= _BATCH_BYTES or len(batch) == max_lines:
+            yield LineBatch(batch, first, lines_in_block == block_lines)
+            first += len(batch)
+            batch, size, lines_in_block = [], 0, lines_in_block % block_lines
+    if batch:
+        yield LineBatch(batch, first, True)
+
+
+def join_paragraphs(lines: Iterator[Line], *, limit: int) -> Generator[Line, None, None]:
+    """Joins the lines of each paragraph; a line that cannot be read ends a paragraph and stays a line of its own.
+
+    A paragraph of more than `limit` bytes has a problem and no text.
+    """
+    unassigned: list[Line] = []  # lines that were read after the last paragraph
+    first_number = 1
+
+    def texts() -> Iterator[str]:
+        for line in lines:
+            unassigned.append(line)
+            yield "" if line.problem else line.text
+
+    for paragraph in paragraphs(texts()):
+        count = paragraph.last_line - first_number + 1
+        paragraph_lines = unassigned[:count]
+        del unassigned[:count]
+        first_number = paragraph.last_line + 1
+        yield from (line for line in paragraph_lines if line.problem)
+        size, length = sum(line.size for line in paragraph_lines), len(paragraph.text.encode())
+        problem = f"a paragraph of {length:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
+        yield Line(paragraph.text, "", size) if length <= limit else Line("", problem, size)
+    yield from (line for line in unassigned if line.problem)

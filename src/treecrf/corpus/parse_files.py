@@ -1,22 +1,270 @@
-"""Parses files in one process: `treecrf parse` without `--engine ray`."""
+"""Parses files in one process: `treecrf parse` without `--engine ray`. Each line becomes one line of the output."""
 
 import gc
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, nullcontext
+from functools import cached_property, partial
+from itertools import accumulate, chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from treecrf.corpus.inputs import InputFile, find_inputs, total_size
-from treecrf.corpus.line_parser import LineParser
-from treecrf.corpus.options import SUFFIXES, ParseOptions
-from treecrf.corpus.outputs import STDOUT, output_paths, partial_size
-from treecrf.corpus.terminal import ProgressBar
+from treecrf.corpus.inputs import (
+    InputFile,
+    Line,
+    LineBatch,
+    RecordFields,
+    find_inputs,
+    is_json_lines,
+    is_parquet,
+    join_paragraphs,
+    line_batches,
+    read_lines,
+    total_size,
+    with_prompt,
+)
+from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions
+from treecrf.corpus.outputs import STDOUT, OutputFile, Sink, open_sink, output_paths, partial_size
+from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
 from treecrf.files import lock_folder, real_path
+from treecrf.parser import Parser
+from treecrf.parser.pipeline import Words
+from treecrf.text import LanguageCheck, sentences
+from treecrf.trees.analysis import ParsedSentence
 
+if TYPE_CHECKING:
+    from treecrf.corpus.output_record import OutputRecord
+    from treecrf.text import Token
+
+_CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
 Job = tuple[InputFile, Path | None]  # the output is None for standard output
+_WORD = re.compile(r"[^ \t\r\f\v]+")
+ReportProgress = Callable[[int, int], object]  # gets the numbers of sentences and input bytes of a batch
+
+
+class LineSplitter:
+    """Splits lines into sentences, and checks their length and their language. `warn` gets messages about lines."""
+
+    def __init__(self, options: ParseOptions, language: str, warn: Callable[[str], object]) -> None:
+        self._options = options
+        self._word_limit = options.word_limit
+        self._language = language
+        self._warn = warn
+        # a folder's model that only reads words need not state its language
+        has_language = not options.tokens or not Path(options.model).is_dir()
+        self._language_check = LanguageCheck(language, max_sentences=100 if has_language else 0)
+
+    def split(self, batch: LineBatch, name: str) -> list[list[Words]]:
+        """The sentences of each line of the input `name`."""
+        return [self._split_line(line, f"{name}:{number}") for number, line in enumerate(batch.lines, batch.first)]
+
+    def _split_line(self, line: Line, place: str) -> list[Words]:
+        problem, limit, line_sentences = line.problem, self._word_limit, self._sentences(line)
+        longest = max(map(len, line_sentences), default=0)
+        if longest > limit:
+            problem = f"a sentence of {longest:,} words; the limit is {limit:,}" + (
+                ", and --max-words raises it" if limit == self._options.max_words else " for this output"
+            )
+        if not problem:
+            self._check_language(line_sentences)
+            return line_sentences
+        if not self._options.skip_bad:
+            raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
+        self._warn(f"{place}: {problem}")
+        return []
+
+    def _sentences(self, line: Line) -> list[Words]:
+        if line.problem:
+            return []
+        if line.words:
+            return [line.words]
+        return split_words(line.text) if self._options.tokens else list(sentences(line.text, language=self._language))
+
+    def _check_language(self, line_sentences: list[Words]) -> None:
+        """Warns once if one of the first sentences is not in the model's language."""
+        for sentence in line_sentences if self._language_check.is_active else ():
+            words = [token if isinstance(token, str) else token.tree_word for token in sentence]
+            if message := self._language_check.message(words):
+                self._warn(message)
+
+
+def split_words(text: str) -> list[Words]:
+    """Splits a line into the words of one sentence, at spaces, tabs and other ASCII white space."""
+    text = text.strip(" ")
+    if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
+        words = _WORD.findall(text)
+    else:
+        words = text.split(" ") if text else []
+    return [words] if words else []
+
+
+def word_offsets(words: Words, line: Line) -> list[tuple[int, int]]:
+    """The start and the end of each word in its line, in characters."""
+    if isinstance(words[0], tuple):
+        return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
+    if not line.words:
+        return [match.span() for match in _WORD.finditer(line.text)]
+    ends = list(accumulate(len(word) + 1 for word in line.words))
+    return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]
+
+
+class ParsedBatch(NamedTuple):
+    """A batch of lines with the output of each line."""
+
+    batch: LineBatch
+    output: list[str]
+    sentences: int
+
+
+class LineParser:
+    """Parses lines and writes their trees. `warn` gets a message for each line that is skipped."""
+
+    def __init__(self, parser: Parser, options: ParseOptions, warn: Callable[[str], object]) -> None:
+        self.parser = parser
+        self.options = options
+        self.warn = warn
+        content_field = options.field or ("tokens" if options.tokens else "text")
+        self.fields = RecordFields(content_field, options.tokens, options.id)
+        window = parser.batching.window
+        self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
+        self._splitter = LineSplitter(options, parser.language, lambda message: self.warn(message))
+        self._formatter = None
+        if options.format != "brackets":
+            from treecrf.corpus.line_formats import LineFormatter
+
+            self._formatter = LineFormatter(options, parser.language)
+        self._has_header_on_stdout = False
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        return self.options.output_settings() | {"block": self.block_lines}
+
+    def output_record(self, file: InputFile) -> "OutputRecord":
+        """The settings, the model and the input of an output; reads the input."""
+        from treecrf.corpus.output_record import OutputRecord, stamp_file
+
+        return OutputRecord(self._settings, file.name, stamp_file(file.path) if file.is_regular else None)
+
+    def parse_file(self, file: InputFile, target: Path | None, report: ReportProgress, *, resume: bool) -> None:
+        """Parses an input; with `resume`, after the lines that an interrupted run has written."""
+        record = self.output_record(file) if target is not None else None
+        lines = self._read_lines(file)
+        if file.is_terminal and sys.stderr.isatty():
+            lines = with_prompt(lines)
+        is_colored = self.options.format == "pretty" and has_colors(sys.stdout)
+        with closing(lines), open_sink(target, record, self.output_file, resume=resume, is_colored=is_colored) as sink:
+            if target is not None or not self._has_header_on_stdout:
+                self.write_header(sink)
+                self._has_header_on_stdout = target is None
+            for line in islice(lines, sink.lines_written):
+                report(0, line.size)
+            first = sink.lines_written + 1
+            self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
+            if record is not None and record.stamp is not None:
+                record.stamp.check_unchanged(file.path)
+
+    @property
+    def output_file(self) -> OutputFile:
+        return OutputFile(self.block_lines, self.options.rows if self.options.format == "parquet" else None)
+
+    def write_header(self, sink: Sink) -> None:
+        """Writes the header of a table at the beginning of an output."""
+        if self._formatter is not None and self._formatter.header and not sink.lines_written:
+            sink.write([self._formatter.header])
+
+    def _read_lines(self, file: InputFile) -> Generator[Line, None, None]:
+        lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
+        if not self.options.paragraphs:
+            return lines
+        if is_json_lines(file.path) or is_parquet(file.path):
+            raise ValueError(
+                f"{file.name} has records, whose texts may have line breaks; --paragraphs is for text files"
+            )
+        return join_paragraphs(lines, limit=self.options.max_line_bytes)
+
+    def write_trees(
+        self,
+        lines: Iterator[Line],
+        sink: Sink,
+        report: ReportProgress,
+        *,
+        name: str,
+        first: int,
+        is_interactive: bool = False,
+    ) -> None:
+        """Parses lines and writes their trees. A thread writes while the next lines are parsed.
+
+        Messages have the `name` of the input and the number of the line, which starts at `first`. If the input is
+        interactive, each line is answered before the next line is read.
+        """
+        write: Future[None] | None = None
+        with Interrupts(self.warn) as interrupts, ThreadPoolExecutor(1) as writer:
+            max_lines = 1 if is_interactive else self.block_lines
+            batches = line_batches(
+                interrupts.while_reading(lines), first=first, block_lines=self.block_lines, max_lines=max_lines
+            )
+            for parsed in self._parse(batches, name, is_interactive):
+                if write is not None:
+                    write.result()
+                write = writer.submit(_write_batch, sink, parsed.output, parsed.batch.ends_block)
+                report(parsed.sentences, sum(line.size for line in parsed.batch.lines))
+                if parsed.batch.ends_block:
+                    interrupts.check()
+            if write is not None:
+                write.result()
+
+    def _parse(self, batches: Iterator[LineBatch], name: str, is_interactive: bool) -> Iterator[ParsedBatch]:
+        if self._formatter is not None:
+            return (self._format_trees(batch, name) for batch in batches)
+        if not is_interactive:
+            return self._format_brackets(batches, name)
+        # one call per line: within a call, the parser may read more lines before it returns the first tree
+        return chain.from_iterable(self._format_brackets([batch], name) for batch in batches)
+
+    def _format_brackets(self, batches: Iterable[LineBatch], name: str) -> Iterator[ParsedBatch]:
+        split_batches = ((batch, self._splitter.split(batch, name)) for batch in batches)
+        windows = (
+            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)))
+            for batch, sentences in split_batches
+        )
+        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=not self.options.no_mbr)
+        for (batch, counts), brackets in parsed:
+            trees = iter(brackets)
+            output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
+            yield ParsedBatch(batch, output, sum(counts))
+
+    def _format_trees(self, batch: LineBatch, name: str) -> ParsedBatch:
+        assert self._formatter is not None
+        is_optional = self.options.format in ("conllu", *TABLES)  # lines without sentences have no output
+        sentences = self._splitter.split(batch, name)
+        sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
+        trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
+        output = [
+            self._formatter.line(list(islice(trees, len(in_line))), name, number, line)
+            for number, (line, in_line) in enumerate(zip(batch.lines, sentences, strict=True), batch.first)
+            if in_line or not is_optional
+        ]
+        return ParsedBatch(batch, output, len(sentence_lines))
+
+    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
+        offsets, mbr = map(word_offsets, sentences, lines), not self.options.no_mbr
+        if not self.options.probs and not self.options.kbest:
+            return map(ParsedSentence, self.parser.parse_many(sentences, mbr=mbr), offsets)
+        analyses = self.parser.analyze_many(sentences, k=self.options.kbest, mbr=mbr)
+        return (
+            ParsedSentence(analysis.tree, word_spans, analysis)
+            for analysis, word_spans in zip(analyses, offsets, strict=True)
+        )
+
+
+def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:
+    sink.write(lines)
+    if ends_block:
+        sink.end_block()
 
 
 def parse_files(

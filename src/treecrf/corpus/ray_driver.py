@@ -19,11 +19,11 @@ from uuid import uuid4
 import ray
 
 from treecrf.corpus.inputs import Line
-from treecrf.corpus.line_parser import LineParser
 from treecrf.corpus.manifest import FILE_NAME, Manifest
 from treecrf.corpus.options import ClusterOptions, ParseOptions
 from treecrf.corpus.output_record import InputStamp, model_digest
 from treecrf.corpus.outputs import open_file
+from treecrf.corpus.parse_files import LineParser
 from treecrf.corpus.shards import Shard, ShardQueue, ShardReader
 from treecrf.corpus.terminal import ProgressBar
 from treecrf.files import rename_file

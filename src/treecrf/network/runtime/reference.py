@@ -7,7 +7,7 @@ import numpy as np
 
 from treecrf.arrays import Floats, Ints, Mask
 from treecrf.network.data.model_config import BertConfig
-from treecrf.network.runtime.weights import Matrix, Weights
+from treecrf.network.runtime.weights import Matrix, Weights, softmax
 
 
 class Linear:
@@ -151,12 +151,6 @@ def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, si
     vectors = hidden.reshape(-1, hidden.shape[-1])[rows]
     np.add.at(out, positions, vectors / counts[:, None].astype(np.float32))
     return out
-
-
-def softmax(x: Floats) -> Floats:
-    """The softmax over the last axis."""
-    exponentials = np.exp(x - x.max(-1, keepdims=True))
-    return exponentials / exponentials.sum(-1, keepdims=True)
 
 
 def _linear(weights: Weights) -> Linear:

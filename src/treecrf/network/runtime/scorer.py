@@ -14,7 +14,7 @@ from treecrf.arrays import Floats, Ints
 from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
 from treecrf.network.runtime import int8, reference
-from treecrf.network.runtime.weights import Matrix, Weights
+from treecrf.network.runtime.weights import Matrix, Weights, softmax
 
 CACHE_BYTES = 8 << 20
 _ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
@@ -171,7 +171,7 @@ class _Transformer:
 
     def __init__(self, config: BertConfig, weights: Weights, layers: ModuleType) -> None:
         self._bert = layers.Bert(config, weights.below("encoder"))
-        self._layer_weights = weights["mix.scale"] * reference.softmax(weights["mix.weights"])
+        self._layer_weights = weights["mix.scale"] * softmax(weights["mix.weights"])
         self._entry = _linear(weights.below("entry"), layers) if "entry.weight" in weights else None
         self._linear = _linear(weights.below("linear"), layers) if "linear.weight" in weights else None
         self._mean_of_pieces = layers.mean_of_pieces

@@ -132,6 +132,12 @@ def pack(weight: Matrix, bias: Floats | None = None) -> list[AnyArray]:
     return [tiles, scales, sums, biases]
 
 
+def softmax(x: Floats) -> Floats:
+    """The softmax over the last axis."""
+    exponentials = np.exp(x - x.max(-1, keepdims=True))
+    return exponentials / exponentials.sum(-1, keepdims=True)
+
+
 def rounded_to_bytes(row: Floats) -> Floats:
     """The row after its quantization to bytes and back."""
     scale = max(np.abs(row).max(initial=0) / np.float32(127), np.finfo(np.float32).tiny)
