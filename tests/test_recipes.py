@@ -22,7 +22,7 @@ from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, TrainConfig
 from treecrf.training.export.card_files import save_card
-from treecrf.training.reproduce.ablations import BY_NAME, TABLES
+from treecrf.training.reproduce.paper import BY_NAME, TABLES
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 

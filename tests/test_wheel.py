@@ -158,7 +158,7 @@ def test_a_wheel_has_the_models_the_samples_and_the_compiled_parts(wheel: Path) 
     names = zipfile.ZipFile(wheel).namelist()
     data = ["parser/models/en/model.safetensors", "trees/treebank/samples/fifty.mrg", "training/settings/hundreds.toml"]
     data += ["trees/treebank/glossaries/en.tsv", "trees/search/head_rules/en.txt", "text/words/en.toml"]
-    data += ["training/reproduce/rows.toml", "training/export/package_files/README.md.template"]
+    data += ["training/reproduce/rows.toml", "training/templates/card.md"]
     for name in [*data, "cli/notes/parse.txt", "server/page/index.html", "py.typed"]:
         assert f"treecrf/{name}" in names
     assert any(name.endswith(".so") for name in names) == HAS_COMPILED_PARTS

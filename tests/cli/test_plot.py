@@ -39,7 +39,7 @@ def test_a_png_is_plotted_from_a_metrics_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("scores", "output", "message"),
-    [([], "a.svg", "has no finished epoch"), ([1.0], "a.xyz", "cannot write .*a.xyz: Format 'xyz' is not supported")],
+    [([], "a.svg", "has no finished epoch"), ([1.0], "a.xyz", "cannot draw .*a.xyz: Format 'xyz' is not supported")],
 )
 def test_missing_epochs_and_unknown_formats_are_errors(
     tmp_path: Path, scores: list[float], output: str, message: str

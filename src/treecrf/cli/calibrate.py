@@ -107,7 +107,7 @@ def _print_errors(reports: "Mapping[str, CalibrationReport]", sentences: str) ->
 def _print_treebanks(
     tests: "Mapping[str, Predictions]", dev: "list[Tree]", dev_predictions: "Predictions", precision: float
 ) -> None:
-    from treecrf.training.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
+    from treecrf.training.calibration.breakdown import break_down, frequent_labels, to_markdown
     from treecrf.training.calibration.predictions import Predictions
     from treecrf.training.calibration.reliability import dev_thresholds
 
@@ -116,4 +116,4 @@ def _print_treebanks(
     if len(tests) > 1:
         parts["all"] = sum(tests.values(), Predictions())
     rows = [break_down(name, part, frequent=frequent, thresholds=thresholds) for name, part in parts.items()]
-    print("", *error_table(rows), "", *coverage_table(rows, precision=precision), sep="\n")
+    print("\n" + to_markdown(rows, precision=precision), end="")

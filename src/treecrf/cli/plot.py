@@ -21,12 +21,10 @@ def run(args: argparse.Namespace) -> None:
 
 def plot_runs(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -> None:
     """Writes a figure with one panel per metric and one curve per run, with the best dev F as a number."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise SystemExit("treecrf plot: matplotlib is needed: pip install 'treecrf[plot]'") from error
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    for axes, (key, title) in zip(figure.subplots(1, len(_PANELS)), _PANELS.items(), strict=True):
+    from treecrf.training.plots import new_figure, save_figure
+
+    figure, panels = new_figure(len(_PANELS))
+    for axes, (key, title) in zip(panels, _PANELS.items(), strict=True):
         for name, records in runs.items():
             axes.plot([record[by] for record in records], [record[key] for record in records], label=name)
         if key == "dev_f":
@@ -34,13 +32,9 @@ def plot_runs(runs: dict[str, list[dict[str, Any]]], output: Path, *, by: str) -
                 best = max(records, key=lambda record: record["dev_f"])
                 axes.annotate(f"{best['dev_f']:.2f}", (best[by], best["dev_f"]), ha="center", va="bottom")
         axes.set(title=title, xlabel=by)
-        axes.grid(alpha=0.3)
     if len(runs) > 1:
         axes.legend()
-    try:
-        figure.savefig(output)
-    except ValueError as error:  # a format that matplotlib cannot write
-        raise ValueError(f"cannot write {output}: {error}") from error
+    save_figure(figure, output)
 
 
 def _read_epochs(run: Path) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from treecrf.training.reproduce.ablations import TABLES
+    from treecrf.training.reproduce.paper import TABLES
     from treecrf.training.reproduce.plan import Plan, Treebank
     from treecrf.training.reproduce.report import JSON, MARKDOWN, write_report
     from treecrf.training.reproduce.runner import run_all

@@ -1,15 +1,28 @@
-"""Markdown tables."""
+"""The texts of reports, model cards and packages, from the templates in `templates`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from treecrf.config import toml_literal
+
+_ENVIRONMENT = Environment(  # not HTML, which would need escapes
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+_ENVIRONMENT.filters |= {
+    "cell": lambda text: text.replace("|", "\\|"),
+    "code": lambda name: f"`` {name} ``" if "`" in name else f"`{name}`",
+    "decimals": lambda number, digits, sign="": f"{number:{sign}.{digits}f}",
+    "interval": lambda limits, sign="": " to ".join(f"{limit:{sign}.2f}" for limit in limits),
+    "thousands": lambda number: f"{number:,}",
+    "toml": toml_literal,
+}
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yields the lines of a table.
-
-    >>> print(*markdown_table(["label", "F1"], [["NP|PP", "92.1"]]), sep="\\n")
-    | label | F1 |
-    | --- | --- |
-    | NP\\|PP | 92.1 |
-    """
-    for row in (head, ["---"] * len(head), *rows):
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+def render(template: str, **values: object) -> str:
+    """Returns the text of a template, without the blank lines at its end."""
+    return _ENVIRONMENT.get_template(template).render(values).rstrip("\n") + "\n"

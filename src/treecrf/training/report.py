@@ -1,5 +1,6 @@
 """The report on a training run: scores with intervals, the curve of dev F, examples of errors, and what to try next."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,9 @@ from treecrf.config import read_config
 from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.parser.evaluate import ParserScores, evaluation_tags, has_own_tags, score_trees
-from treecrf.training.advice import RunFigures, advise
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
-from treecrf.training.markdown import markdown_table
+from treecrf.training.markdown import render
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.trees.bootstrap import Interval
 from treecrf.trees.evalb import Score, bootstrap
@@ -26,6 +26,11 @@ _BAR_WIDTH = 40
 _LABELS = 8  # labels with the most errors
 _EXAMPLES = 5
 _EXAMPLE_WORDS = 30  # longer sentences are not shown
+_WIDE_INTERVAL = 4.0  # points of F
+_MANY_UNKNOWN_WORDS = 0.08
+_LATE_EPOCH = 0.9  # share of all epochs
+_MANY_TREES = 10_000
+_SMALL_GAIN = 0.5  # points of F
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,22 +74,19 @@ def write_report(
     ]
     epochs = [record for record in read_metrics(folder / NAME) if record["event"] == "epoch"]
     advice = advise(_run_figures(recipe, parts, epochs, learning_curve))
-    sections = {
-        "Scores": _score_lines(parts),
-        "Dev F by epoch": ["```text", *curve_lines(epochs), "```"],
-        "Learning curve": markdown_table(
-            ["trees", "dev F"], ([f"{trees:,}", f"{dev_f:.2f}"] for trees, dev_f in sorted(learning_curve.items()))
-        ),
-        "Labels with the most errors on dev": _label_lines(parts[0].main),
-        "Examples of errors on dev": _example_lines(parts[0]),
-        "What to try next": (f"- {sentence}" for sentence in advice),
-    }
-    lines = [f"# Training report: {folder.name}", ""]
-    lines.append(f"Trained on {', '.join(f'`{path}`' for path in recipe.data.train)}; all settings are in `{RECIPE}`.")
-    for title, content in sections.items():
-        if learning_curve or title != "Learning curve":
-            lines += ["", f"## {title}", "", *content]
-    write_file(folder / REPORT, "\n".join([*lines, ""]).encode())
+    text = render(
+        "training.md",
+        name=folder.name,
+        train=recipe.data.train,
+        recipe=RECIPE,
+        parts=parts,
+        curve=curve_lines(epochs),
+        learning_curve=learning_curve,
+        label_errors=_label_errors(parts[0].main),
+        examples=_examples(parts[0]),
+        advice=advice,
+    )
+    write_file(folder / REPORT, text.encode())
     return [*map(_summary_line, parts), *advice]
 
 
@@ -104,7 +106,7 @@ def _run_figures(
     parts: Sequence[PartScores],
     epochs: Sequence[Mapping[str, Any]],
     learning_curve: Mapping[int, float],
-) -> RunFigures:
+) -> "RunFigures":
     train = [tree for path in recipe.data.train for tree in read_trees(path)]
     train_words = {word.lower() for tree in train for word in tree.words}
     dev_words = [word.lower() for tree in parts[0].gold for word in tree.words]
@@ -128,20 +130,6 @@ def _summary_line(part: PartScores) -> str:
     )
 
 
-def _score_lines(parts: Sequence[PartScores]) -> Iterator[str]:
-    yield "F over all sentences, with punctuation deleted by the gold tags; EVALB deletes it by the predicted tags."
-    yield ""
-    head = ["part", "sentences", "F", "95% interval", "precision", "recall", "EVALB's F", "tagging accuracy"]
-    rows = []
-    for part in parts:
-        score, evalb, (low, high) = part.main, part.scores.evalb, part.interval
-        tagging = f"{evalb.all.tagging_accuracy:.2f}" if part.predicts_tags else "gold tags"
-        percents = [f"{percent:.2f}" for percent in (score.precision, score.recall, evalb.f1)]
-        interval = f"{low:.1f} to {high:.1f}"
-        rows.append([part.name, f"{score.all.sentences:,}", f"{score.f1:.2f}", interval, *percents, tagging])
-    yield from markdown_table(head, rows)
-
-
 def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Draws bars of dev F, for a limited number of epochs and the best one.
 
@@ -160,35 +148,24 @@ def curve_lines(epochs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"{record['epoch']:5}  {record['dev_f']:6.2f}  {bar}{' best' if record is best else ''}"
 
 
-def _label_lines(score: Score) -> Iterator[str]:
+def _label_errors(score: Score) -> list[tuple[str, int]]:
+    """Returns the labels with the most errors, and how many they have."""
     errors = {
         label: counts.gold - counts.recalled + counts.predicted - counts.correct
         for label, counts in score.labels.items()
     }
-    rows = []
-    for label in sorted(errors, key=lambda name: -errors[name])[:_LABELS]:
-        counts = score.labels[label]
-        percents = f"{counts.precision:.1f}", f"{counts.recall:.1f}"
-        rows.append([label, f"{counts.gold:,}", *percents, f"{errors[label]:,}"])
-    return markdown_table(["label", "in gold trees", "precision", "recall", "errors"], rows)
+    return sorted(errors.items(), key=lambda item: -item[1])[:_LABELS]
 
 
-def _example_lines(part: PartScores) -> Iterator[str]:
+def _examples(part: PartScores) -> list[tuple[list[str], list[Span], list[Span]]]:
+    """Returns the words of some sentences with their missed and wrong constituents."""
     pairs = [
-        (gold, predicted)
+        (gold.words, *constituent_differences(gold, predicted))
         for gold, predicted in zip(part.gold, part.predicted, strict=True)
         if len(gold.words) <= _EXAMPLE_WORDS and any(constituent_differences(gold, predicted))
     ]
     count = min(_EXAMPLES, len(pairs))
-    for index in range(count):
-        gold, predicted = pairs[index * len(pairs) // count]
-        missed, wrong = constituent_differences(gold, predicted)
-        yield from ([""] if index else [])
-        yield from (" ".join(gold.words), "")
-        yield from (f"- missed {_format_span(span, gold)}" for span in missed)
-        yield from (f"- wrong {_format_span(span, gold)}" for span in wrong)
-    if not pairs:
-        yield "There are none."
+    return [pairs[index * len(pairs) // count] for index in range(count)]
 
 
 def constituent_differences(gold: Tree, predicted: Tree) -> tuple[list[Span], list[Span]]:
@@ -203,5 +180,64 @@ def constituent_differences(gold: Tree, predicted: Tree) -> tuple[list[Span], li
     return sorted(missed.elements()), sorted(wrong.elements())
 
 
-def _format_span(span: Span, tree: Tree) -> str:
-    return f"{span.label}: {' '.join(tree.words[span.start : span.end])}"
+@dataclass(frozen=True, kw_only=True)
+class RunFigures:
+    """Figures of a training run. `unknown_word_share` is the share of dev words that train does not have."""
+
+    trees: int
+    interval: Interval
+    scored_part: str
+    unknown_word_share: float
+    has_pretrained_words: bool
+    best_epoch: int
+    epochs: int
+    learning_curve: Mapping[int, float]  # dev F by the number of training trees
+
+
+def advise(figures: RunFigures) -> list[str]:
+    """Returns sentences that say what to try next, the most promising first."""
+    advice = []
+    gain = expected_gain(figures.learning_curve)
+    if gain is not None and gain >= _SMALL_GAIN:
+        advice.append(f"More trees: by the learning curve, twice as many would add about {gain:.1f} points of F.")
+    elif gain is not None:
+        advice.append(
+            f"Twice as many trees would add only about {max(gain, 0.0):.1f} points of F, by the learning curve."
+        )
+    elif figures.trees < _MANY_TREES:
+        advice.append(
+            f"More trees: {figures.trees:,} are few. `--learning-curve` trains on a quarter and on half of them, and "
+            "estimates how much more trees would help."
+        )
+    if not figures.has_pretrained_words and figures.unknown_word_share >= _MANY_UNKNOWN_WORDS:
+        advice.append(
+            f"{figures.unknown_word_share:.0%} of the words of dev do not occur in train. An encoder for the language "
+            "knows them (model.encoder=transformer model.transformer=NAME), and so do word vectors (data.vectors=FILE)."
+        )
+    if figures.best_epoch >= _LATE_EPOCH * figures.epochs:
+        advice.append(
+            f"The best epoch was {figures.best_epoch} of {figures.epochs}: longer training may help "
+            f"(train.epochs={2 * figures.epochs})."
+        )
+    low, high = figures.interval
+    if high - low > _WIDE_INTERVAL:
+        advice.append(
+            f"The 95% interval on {figures.scored_part} is {high - low:.1f} points wide, so smaller differences "
+            f"between two parsers mean nothing. More trees in {figures.scored_part} narrow it."
+        )
+    return advice
+
+
+def expected_gain(learning_curve: Mapping[int, float]) -> float | None:
+    """Estimates the points of F that twice as many trees add; None with less than two numbers of trees.
+
+    The error 100 - F is assumed to be a power of the number of trees, through the last two points of the curve.
+
+    >>> expected_gain({100: 60.0, 200: 80.0})
+    10.0
+    """
+    if len(learning_curve) < 2:
+        return None
+    (fewer, low), (more, high) = sorted(learning_curve.items())[-2:]
+    error_ratio = (100 - high) / (100 - low) if low < 100 else 1.0
+    return (100 - high) * (1 - math.pow(error_ratio, 1 / math.log2(more / fewer)))

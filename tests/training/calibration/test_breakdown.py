@@ -1,7 +1,7 @@
 from small import FIFTY, random_parser
 from treecrf import read_trees
 from treecrf.training.calibration import collect_predictions
-from treecrf.training.calibration.breakdown import break_down, coverage_table, error_table, frequent_labels
+from treecrf.training.calibration.breakdown import break_down, frequent_labels, to_markdown
 from treecrf.training.calibration.reliability import dev_thresholds
 
 TREES = list(read_trees(FIFTY))
@@ -20,6 +20,6 @@ def test_a_breakdown_has_the_constituents_of_frequent_and_rare_labels():
     assert row.trees.predictions == row.sentences == len(TREES) > 0 < row.trees_by_chance
     assert all(selection.precision >= 0.5 for selection in row.selections.values())
     assert row.selections.keys() == {"labeled", "sentences", "trees"}
-    tables = [*error_table([row]), *coverage_table([row], precision=0.5)]
-    assert len({line.count("|") for line in tables[:3]}) == len({line.count("|") for line in tables[3:]}) == 1
-    assert f"{row.constituents.error:.4f} (" in tables[2] and "50 %" in tables[3]
+    errors, coverage = (table.splitlines() for table in to_markdown([row], precision=0.5).split("\n\n"))
+    assert len({line.count("|") for line in errors}) == len({line.count("|") for line in coverage}) == 1
+    assert f"{row.constituents.error:.4f} (" in errors[2] and "50 %" in coverage[0]

@@ -4,7 +4,7 @@ import pytest
 
 from training.reproduce.tiny_treebank import TINY, make_treebank, make_vectors
 from treecrf.training.reproduce import speed
-from treecrf.training.reproduce.ablations import TABLES
+from treecrf.training.reproduce.paper import TABLES
 from treecrf.training.reproduce.plan import Plan, Treebank
 from treecrf.training.reproduce.report import write_report
 from treecrf.training.reproduce.runner import is_finished

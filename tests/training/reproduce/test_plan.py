@@ -1,7 +1,7 @@
 import pytest
 
 from training.reproduce.tiny_treebank import TINY, make_treebank
-from treecrf.training.reproduce.ablations import BY_NAME
+from treecrf.training.reproduce.paper import BY_NAME
 from treecrf.training.reproduce.plan import Plan, Treebank, sample_share
 from treecrf.trees.treebank import read_trees
 

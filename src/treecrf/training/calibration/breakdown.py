@@ -1,7 +1,7 @@
 """Calibration by treebank: errors with intervals, by frequency of the label, and coverage at a precision."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from treecrf.training.calibration.reliability import (
     estimate_error,
     select,
 )
-from treecrf.training.markdown import markdown_table
+from treecrf.training.markdown import render
 from treecrf.trees.tree import Tree
 
 FREQUENT = 10  # labels that count as frequent
@@ -64,34 +64,6 @@ def break_down(
     )
 
 
-def error_table(rows: Iterable[CalibrationBreakdown]) -> Iterator[str]:
-    """Formats calibration errors, with their 95% intervals by bootstrap over sentences, as a Markdown table."""
-    head = ["treebank", "sentences", "constituents", "labeled constituents", f"{FREQUENT} most frequent labels"]
-    return markdown_table(
-        [*head, "other labels", "whole trees", "whole trees, by chance"],
-        (
-            [
-                *(row.name, f"{row.sentences:,}", f"{row.constituents.predictions:,}"),
-                *(_format_error(error) for error in (row.constituents, row.frequent, row.rare, row.trees)),
-                f"{row.trees_by_chance:.4f}",
-            ]
-            for row in rows
-        ),
-    )
-
-
-def _format_error(estimate: ErrorEstimate) -> str:
-    return f"{estimate.error:.4f} ({estimate.low:.3f} to {estimate.high:.3f})" if estimate.predictions else ""
-
-
-def coverage_table(rows: Iterable[CalibrationBreakdown], *, precision: float) -> Iterator[str]:
-    """Formats the shares that are kept at the thresholds, and their precisions, as a Markdown table."""
-    percent = f"{100 * precision:g} %"
-    head = ["treebank", "constituents kept", percent, "sentences kept", f"{percent} of their constituents"]
-    return markdown_table(
-        [*head, "sentences kept", f"{percent} entirely correct"],
-        (
-            [row.name, *(f"{100 * share:.1f} %" for selection in row.selections.values() for share in selection)]
-            for row in rows
-        ),
-    )
+def to_markdown(rows: Iterable[CalibrationBreakdown], *, precision: float) -> str:
+    """Formats calibration errors with their 95% intervals, and the shares that are kept at a precision, as tables."""
+    return render("calibration.md", rows=list(rows), frequent=FREQUENT, precision=precision)

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from string import Template
 from tempfile import TemporaryDirectory
 
-from treecrf.config import toml_literal
 from treecrf.parser.models import is_embedded
 from treecrf.parser.models.entry_points import GROUP
 from treecrf.parser.models.model_card import (
@@ -23,11 +21,9 @@ from treecrf.parser.models.model_card import (
 from treecrf.parser.models.model_folder import NAME, PREFIX
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose
+from treecrf.training.markdown import render
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
-_TEMPLATES = Path(__file__).parent / "package_files"
-# registries refuse a package with this classifier
-_PRIVATE = 'classifiers = ["Private :: Do Not Upload"] # until the license is stated\n'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,27 +109,19 @@ def copy_model(
 
 def package_files(names: PackageNames, card: ModelCard, state: ParserState) -> dict[str, str]:
     """Returns the texts of all files except the model, by their paths in the package."""
-    purpose = card.purpose
     values = {
-        "name": names.name,
-        "version": names.version,
-        "model": names.model,
-        "module": names.module,
+        "names": names,
         "group": GROUP,
-        "card": (names.model_folder(Path()) / CARD_MARKDOWN).as_posix(),
-        "description": toml_literal(summary_line(card)),
+        "card": card,
+        "card_path": (names.model_folder(Path()) / CARD_MARKDOWN).as_posix(),
+        "description": summary_line(card),
         "requirement": _requirement(card, state),
-        "license_line": f"license = {toml_literal(purpose.license_id)}\n" if purpose.license_id else "",
-        "classifier_line": _PRIVATE if purpose.license == NOT_STATED else "",
-        "summary": purpose.summary,
-        "license": f"{purpose.license}; {purpose.license_reason}",
-    }
-    templates = {
-        name: (_TEMPLATES / f"{name}.template").read_text(encoding="utf-8") for name in ("pyproject.toml", "README.md")
+        "is_private": card.purpose.license == NOT_STATED,
     }
     return {
-        **{name: Template(text).substitute(values) for name, text in templates.items()},
-        "LICENSE.txt": _license_text(card),
+        "pyproject.toml": render("package-pyproject.toml", **values),
+        "README.md": render("package-readme.md", **values),
+        "LICENSE.txt": render("package-license.txt", **values),
         f"src/{names.module}/__init__.py": f'"""The model {names.model} of treecrf: data without code."""\n',
     }
 
@@ -155,17 +143,3 @@ def _requirement(card: ModelCard, state: ParserState) -> str:
     if state.config.model.transformer and state.bert is None:
         extras.append("transformers")
     return "treecrf" + f"[{','.join(extras)}]" * bool(extras) + f">={card.version}"
-
-
-def _license_text(card: ModelCard) -> str:
-    """Returns the text of the license, or the card's statement about it."""
-    purpose = card.purpose
-    if purpose.license_text:
-        return purpose.license_text.strip() + "\n"
-    lines = [f"The license of the model {card.name}: {purpose.license}; {purpose.license_reason}."]
-    if card.data:
-        lines += ["", "The model was trained on these treebanks:", ""]
-        lines += [
-            f"- {data.title} ({data.source}): {data.license}; commercial use: {data.commercial}" for data in card.data
-        ]
-    return "\n".join(lines) + "\n"

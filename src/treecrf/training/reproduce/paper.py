@@ -1,11 +1,19 @@
-"""The scores, speeds and claims of the paper (Zhang, Zhou and Li, 2020), and its treebanks, from `paper.toml`."""
+"""The paper (Zhang, Zhou and Li, 2020): its scores, speeds, claims and treebanks, and the rows of its tables and ours.
 
+A row of `rows.toml` is trained with its settings on top of the treebank's. A row that differs only in decoding, or that
+is in two tables, shares the runs of another row.
+"""
+
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from treecrf.config import tomllib
 from treecrf.trees.evalb.bootstrap import Comparison
 from treecrf.trees.treebank.releases import RELEASES
+
+MAIN = "two-stage"
+DEFAULT_TABLES = ("dev", "remarks", "test")
 
 
 class PublishedScore(NamedTuple):
@@ -16,11 +24,41 @@ class PublishedScore(NamedTuple):
     f1: float
 
 
-_DATA = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of a table."""
+
+    name: str
+    title: str
+    settings: tuple[str, ...] = ()  # may contain {vectors}, {unknown} and {encoder}, which the plan fills in
+    shares_runs_with: str = ""  # the row whose runs are used, if this row is not trained
+    mbr: bool = True
+    needs: Literal["", "vectors", "encoder"] = ""
+    train_share: float = 1.0  # share of the training trees
+
+    @property
+    def trained_name(self) -> str:
+        """The name of the row whose runs are used."""
+        return self.shares_runs_with or self.name
+
+
+def _read_toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+_DATA, _ROWS = _read_toml("paper.toml"), _read_toml("rows.toml")
 TITLES: dict[str, str] = _DATA["titles"]  # by treebank
 SETTINGS: dict[str, list[str]] = _DATA["settings"]
 SPEED: dict[str, int] = _DATA["speed"]
 SIGNIFICANCE_LEVEL = 0.05
+BY_NAME = {
+    name: Row(name=name, **(row | {"settings": tuple(row.get("settings", ()))})) for name, row in _ROWS["rows"].items()
+}
+TABLES: dict[str, tuple[Row, ...]] = {  # the rows whose runs a table needs
+    table: tuple(BY_NAME[name] for name in names) for table, names in _ROWS["tables"].items()
+}
+VARIANTS = tuple(row for row in TABLES["analysis"] if not row.name.startswith("share-"))
+LEARNING_CURVE = TABLES["analysis"][len(VARIANTS) :]
 
 
 def published_scores(table: str, corpus: str) -> dict[str, PublishedScore]:

@@ -10,7 +10,7 @@ from treecrf.config import read_config
 from treecrf.training import Recipe
 from treecrf.training.data_loader import mix_seed
 from treecrf.training.reproduce import paper
-from treecrf.training.reproduce.ablations import BY_NAME, DEFAULT_TABLES, TABLES, Row
+from treecrf.training.reproduce.paper import BY_NAME, DEFAULT_TABLES, TABLES, Row
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 

@@ -13,10 +13,10 @@ from treecrf.parser import Parser
 from treecrf.training.calibration import KINDS, calibrate, measure
 from treecrf.training.calibration.report import RECORD, plot_reports, read_record, write_record
 from treecrf.training.export.pack import source_commit
+from treecrf.training.markdown import render
 from treecrf.training.plots import new_figure, save_figure
-from treecrf.training.reproduce import ablations, breakdown, paper
-from treecrf.training.reproduce.ablations import MAIN
-from treecrf.training.reproduce.markdown import to_markdown
+from treecrf.training.reproduce import breakdown, paper
+from treecrf.training.reproduce.paper import MAIN
 from treecrf.training.reproduce.plan import PARTS, Plan, Run
 from treecrf.training.reproduce.runner import Failure
 from treecrf.training.reproduce.speed import measure_speeds
@@ -42,7 +42,7 @@ def write_report(
         "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
     }
     write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
-    write_file(plan.out / MARKDOWN, to_markdown(report).encode())
+    write_file(plan.out / MARKDOWN, render("reproduce.md", kinds=KINDS, **report).encode())
     return report
 
 
@@ -78,7 +78,7 @@ def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
 
 def _missing_rows(plan: Plan) -> list[str]:
     """Describes the rows for which the plan lacks word vectors or an encoder."""
-    rows = {row.name: row for name in plan.tables for row in ablations.TABLES[name]}
+    rows = {row.name: row for name in plan.tables for row in paper.TABLES[name]}
     return [f"{row.title}: needs --{row.needs}" for row in rows.values() if not plan.has_inputs_of(row)]
 
 
@@ -86,14 +86,14 @@ def _score_table(results: Results, table: str) -> dict[str, Any]:
     part, main = ("test", "random") if table == "test" else ("dev", MAIN)
     table_claims = {"dev": paper.CLAIMS, "remarks": paper.REMARKS}.get(table)
     published = paper.published_scores(table, results.plan.paper_corpus)
-    lines = score_rows(results, ablations.TABLES[table], part, main=main, published=published)
+    lines = score_rows(results, paper.TABLES[table], part, main=main, published=published)
     return {"lines": lines} | ({"claims": check_claims(results, table_claims)} if table_claims else {})
 
 
 def _speed(results: Results, device: str | None) -> dict[str, Any]:
     parsers = {
         name: Parser.load(results.folder(name, results.seeds(name)[0]), device, precision="float32")
-        for name in (row.name for row in ablations.TABLES["speed"])
+        for name in (row.name for row in paper.TABLES["speed"])
         if results.seeds(name)
     }
     trees = results.plan.treebank.trees
@@ -148,11 +148,11 @@ def _analysis(results: Results, device: str | None) -> dict[str, Any]:
     if not scores:
         return {}
     dev_curve, test_curve = (
-        score_rows(results, ablations.LEARNING_CURVE, part, main="share-100") for part in ("dev", "test")
+        score_rows(results, paper.LEARNING_CURVE, part, main="share-100") for part in ("dev", "test")
     )
     predicted = [list(read_trees(predictions_path(results.folder(MAIN, seed), "test"))) for seed in results.seeds(MAIN)]
     analysis = {
-        "variants": score_rows(results, ablations.VARIANTS, "dev", main="as-in-the-paper"),
+        "variants": score_rows(results, paper.VARIANTS, "dev", main="as-in-the-paper"),
         "learning": [
             {"name": dev["name"], "title": dev["title"], "dev": dev, "test": test}
             for dev, test in zip(dev_curve, test_curve, strict=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from treecrf.training.reproduce.ablations import BY_NAME, Row
-from treecrf.training.reproduce.paper import Claim, PublishedScore, paper_differences, verdict
+from treecrf.training.reproduce.paper import BY_NAME, Claim, PublishedScore, Row, paper_differences, verdict
 from treecrf.training.reproduce.plan import Plan
 from treecrf.training.reproduce.worker import OUTCOME, predictions_path
 from treecrf.trees.evalb import Rules, Score, evaluate, find_rules
