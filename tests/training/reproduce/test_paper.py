@@ -3,14 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from treecrf import Tree, evaluate
 from treecrf.config import differences, read_config
 from treecrf.training import DataConfig, Recipe
 from treecrf.training.reproduce import paper
-from treecrf.training.reproduce.paper import BY_NAME, CLAIMS, MAIN, REMARKS, TABLES, paper_differences, verdict
+from treecrf.training.reproduce.paper import BY_NAME, CLAIMS, MAIN, REMARKS, TABLES, Claim, paper_differences, verdict
 from treecrf.trees.bootstrap import Interval
-from treecrf.trees.evalb.bootstrap import Comparison
-
-BETTER, SAME = CLAIMS[0], CLAIMS[-1]
+from treecrf.trees.evalb.bootstrap import Comparison, compare_runs
 
 
 @pytest.mark.parametrize("table", ["dev", "test"])
@@ -33,26 +32,51 @@ def test_treebanks_are_recognized_by_size():
 
 
 @pytest.mark.parametrize(
-    ("claim", "difference", "p_value", "expected"),
+    ("kind", "interval", "expected"),
     [
-        (BETTER, 0.5, 0.01, "agrees"),
-        (BETTER, 0.5, 0.5, "same direction, may be chance"),
-        (BETTER, -0.5, 0.5, "not confirmed"),
-        (BETTER, -0.5, 0.01, "the opposite"),
-        (SAME, 0.1, 0.5, "agrees: no difference beyond chance"),
-        (SAME, 0.5, 0.01, "agrees: better"),
-        (SAME, -0.5, 0.01, "the opposite: worse"),
+        ("better", (0.1, 0.9), "supported"),
+        ("better", (-0.1, 1.1), "not decided"),
+        ("better", (-1.1, 0.1), "not decided"),
+        ("better", (-0.9, -0.1), "contradicted"),
+        ("same", (-0.2, 0.2), "supported"),
+        ("same", (-0.5, 0.7), "not decided"),
+        ("same", (-0.1, 0.5), "not decided"),
+        ("same", (1.2, 4.8), "contradicted"),  # +3.0 with p = .001
+        ("same", (-4.8, -1.2), "contradicted"),
+        ("not worse", (-0.2, 0.6), "supported"),
+        ("not worse", (1.2, 4.8), "supported"),
+        ("not worse", (-6.1, 0.1), "not decided"),  # -3.0 with p = .06
+        ("not worse", (-4.8, -1.2), "contradicted"),
     ],
 )
-def test_verdict_depends_on_difference_and_p_value(claim, difference, p_value, expected):
-    assert verdict(claim, Comparison(90 + difference, 90, difference, Interval(-1, 1), p_value)) == expected
+def test_a_verdict_follows_from_the_interval_and_the_kind_of_claim(kind, interval, expected):
+    claim, difference = Claim("", "two-stage", "minus", kind), sum(interval) / 2
+    comparison = Comparison(90 + difference, 90, difference, Interval(*interval), 0.5)
+    assert verdict(claim, comparison, seeds=3) == expected
+    assert verdict(claim, comparison, seeds=1) == "not decided"
+
+
+def test_a_verdict_needs_seeds_that_agree():
+    gold = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD slept))))")
+    wrong = Tree.parse("(TOP (S (DT the) (NP (NN cat)) (VP (VBD slept))))")
+    good, bad = (evaluate([gold] * 90, [wrong] * errors + [gold] * (90 - errors)) for errors in (0, 9))
+    better, same = CLAIMS[0], CLAIMS[-1]
+    for rows, others, expected in (
+        ([good] * 3, [bad] * 3, ("supported", "contradicted")),
+        ([bad] * 3, [good] * 3, ("contradicted", "contradicted")),
+        ([good, bad, bad], [bad, bad, bad], ("not decided", "not decided")),
+        ([good, bad, bad], [good, bad, bad], ("not decided", "supported")),
+    ):
+        comparison = compare_runs(rows, others)
+        assert tuple(verdict(claim, comparison, seeds=3) for claim in (better, same)) == expected
 
 
 def test_the_papers_own_differences_agree_with_its_claims():
     for claim in CLAIMS:
         differences = paper_differences(claim).values()
         assert len(differences) == 3
-        assert all(difference > 0.4 if claim.expects_gain else difference > -0.2 for difference in differences)
+        lowest, highest = {"better": (0.4, 9.0), "not worse": (-0.2, 9.0), "same": (-0.2, 0.2)}[claim.kind]
+        assert all(lowest < difference < highest for difference in differences)
 
 
 def test_remarks_are_about_rows_and_have_no_published_differences():

@@ -9,6 +9,7 @@ import pytest
 from training.reproduce.tiny_treebank import TINY
 from treecrf.training.calibration import KINDS
 from treecrf.training.markdown import render
+from treecrf.training.reproduce.paper import MARGIN
 from treecrf.training.reproduce.plan import Plan
 from treecrf.training.reproduce.report import JSON, MARKDOWN, is_at_epoch_limit, plot_analysis, write_report
 
@@ -73,7 +74,7 @@ def test_runs_that_ended_by_themselves_are_not_named(plan, report):
     assert not is_at_epoch_limit(longer, longer.runs()[0], {"best_epoch": 1})
     facts = report["facts"] | {"runs_at_epoch_limit": []}
     assert "ended because dev F had stopped rising" in render(
-        "reproduce.md", kinds=KINDS, **(report | {"facts": facts})
+        "reproduce.md", kinds=KINDS, margin=MARGIN, **(report | {"facts": facts})
     )
 
 

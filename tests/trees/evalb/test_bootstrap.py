@@ -72,16 +72,37 @@ def test_scores_of_different_sentences_cannot_be_compared():
         compare(MIXED, evaluate([GOLD], [GOLD]))
 
 
+PERFECT = evaluate([GOLD] * 60, [GOLD] * 60)
+
+
 def test_several_runs_are_compared_by_their_means():
-    perfect = evaluate([GOLD] * 60, [GOLD] * 60)
-    found = compare_runs([MIXED, perfect], [MIXED, MIXED], resamples=99)
+    found = compare_runs([MIXED, PERFECT], [MIXED, MIXED], resamples=99)
     assert found.f1 == pytest.approx((MIXED.f1 + 100) / 2) and found.other_f1 == pytest.approx(MIXED.f1)
-    assert 0 < found.interval.low < found.difference < found.interval.high
-    assert compare_runs([perfect], [MIXED], resamples=99) == compare(perfect, MIXED, resamples=99)
+    assert sum(found.interval) / 2 == pytest.approx(found.difference)
+
+
+def test_a_difference_that_only_some_seeds_have_is_not_significant():
+    consistent = compare_runs([PERFECT] * 3, [MIXED] * 3)
+    assert consistent.p_value < 0.01 and consistent.interval.low > 0
+    by_chance = compare_runs([PERFECT, MIXED, MIXED], [MIXED] * 3)
+    assert by_chance.p_value > 0.05 and by_chance.interval.low < 0 < by_chance.difference
+    more_seeds = compare_runs([PERFECT, MIXED, MIXED] * 5, [MIXED] * 15)
+    assert more_seeds.p_value < 0.05
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 4), st.integers(0, 20), st.integers(0, 1000))
+def test_the_interval_excludes_zero_exactly_if_the_difference_is_significant(runs, wrong, seed):
+    others = [
+        evaluate([GOLD] * 60, [WORSE] * min(60, wrong * run) + [GOLD] * (60 - min(60, wrong * run)))
+        for run in range(runs)
+    ]
+    found = compare_runs([MIXED] * runs, others, resamples=199, seed=seed)
+    assert (found.interval.low > 0 or found.interval.high < 0) == (found.p_value <= 0.05)
 
 
 def test_runs_of_different_sentences_cannot_be_compared():
     with pytest.raises(ValueError, match="same gold trees"):
-        compare_runs([MIXED, evaluate([GOLD], [GOLD])], [MIXED])
-    with pytest.raises(ValueError, match="one or more of each"):
+        compare_runs([MIXED, evaluate([GOLD], [GOLD])], [MIXED, MIXED])
+    with pytest.raises(ValueError, match="one or more"):
         compare_runs([], [MIXED])

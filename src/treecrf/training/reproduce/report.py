@@ -42,7 +42,7 @@ def write_report(
         "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
     }
     write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
-    write_file(plan.out / MARKDOWN, render("reproduce.md", kinds=KINDS, **report).encode())
+    write_file(plan.out / MARKDOWN, render("reproduce.md", kinds=KINDS, margin=paper.MARGIN, **report).encode())
     return report
 
 

@@ -41,9 +41,12 @@ class Results:
         predicted = read_trees(predictions_path(self.folder(row, seed), part, mbr=BY_NAME[row].mbr))
         return evaluate(self.plan.treebank.trees[part], predicted, rules=self.rules, use_gold_tags=True)
 
+    def common_seeds(self, row: str, other: str) -> list[int]:
+        return [seed for seed in self.seeds(row) if seed in self.seeds(other)]
+
     def compare(self, row: str, other: str, part: str) -> Comparison | None:
         """Tests the difference of two rows over their common seeds; None if there is no common seed."""
-        seeds = [seed for seed in self.seeds(row) if seed in self.seeds(other)]
+        seeds = self.common_seeds(row, other)
         row_scores, other_scores = ([self.score(name, part, seed) for seed in seeds] for name in (row, other))
         return compare_runs(row_scores, other_scores) if seeds else None
 
@@ -88,7 +91,7 @@ def check_claims(results: Results, claims: Sequence[Claim]) -> list[dict[str, An
             "row": claim.row,
             "other": claim.other,
             "found": comparison._asdict(),
-            "verdict": verdict(claim, comparison),
+            "verdict": verdict(claim, comparison, seeds=len(results.common_seeds(claim.row, claim.other))),
             "paper": paper_differences(claim),
         }
         for claim, comparison in comparisons

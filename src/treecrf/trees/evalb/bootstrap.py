@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RESAMPLES = 2000
+SIGNIFICANCE_LEVEL = 0.05
 
 
 class Comparison(NamedTuple):
@@ -42,31 +44,55 @@ def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int
     A resample has the same sentences for both systems. The p-value is the proportion of resamples whose difference is
     at least as far from the observed difference as the observed difference is from zero.
     """
-    return compare_runs([score], [other], resamples=resamples, seed=seed)
+    import numpy as np
+
+    _check_sizes([score], [other])
+    f1s, other_f1s = (_percentages(totals)["f1"] for totals in _resample([score, other], resamples, seed))
+    differences = np.subtract(f1s, other_f1s)
+    observed = score.f1 - other.f1
+    p_value = _p_value(abs(differences - observed), observed)
+    return Comparison(score.f1, other.f1, observed, percentile_interval(differences), p_value)
 
 
 def compare_runs(
     scores: Sequence[Score], others: Sequence[Score], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Comparison:
-    """Tests whether the mean F1 of two systems differ, for systems with several training runs each.
+    """Tests whether the mean F1 of two systems differ, by a hierarchical bootstrap over seeds and sentences.
 
-    Only sentences are resampled, the same ones for all runs. The test covers the variation between sentences, not
-    between seeds; the standard deviation over runs shows the latter.
+    Runs at the same place have the same seed, so each seed has a difference. A resample draws sentences, the same ones
+    for all runs, and adds a random effect of the seeds: their number k is small, so the effect is drawn from Student's
+    t with k - 1 degrees of freedom, scaled to the standard error of the mean over seeds. The interval is symmetric and
+    excludes 0 exactly if p is at most 0.05: both are from the same resamples. One seed has no variation between seeds.
     """
     import numpy as np
 
+    _check_sizes(scores, others)
+    f1_samples = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
+    f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
+    observed, runs = f1 - other_f1, len(scores)
+    errors = np.mean(f1_samples[:runs], axis=0) - np.mean(f1_samples[runs:], axis=0) - observed
+    if runs > 1:
+        deviation = statistics.stdev(score.f1 - other.f1 for score, other in zip(scores, others, strict=True))
+        effects = np.random.default_rng([seed, runs]).standard_t(runs - 1, resamples)
+        errors += deviation / math.sqrt(runs) * effects
+    distances = np.sort(abs(errors))
+    radius = float(distances[math.ceil((1 - SIGNIFICANCE_LEVEL) * (resamples + 1)) - 1])
+    interval = Interval(observed - radius, observed + radius)
+    return Comparison(f1, other_f1, observed, interval, _p_value(distances, observed))
+
+
+def _p_value(distances: NDArray[np.float64], observed: float) -> float:
+    """The share of resamples that are at least as far from the observed difference as it is from zero."""
+    return (int((distances >= abs(observed)).sum()) + 1) / (len(distances) + 1)
+
+
+def _check_sizes(scores: Sequence[Score], others: Sequence[Score]) -> None:
     sizes = sorted({len(score.sentences) for score in (*scores, *others)}, reverse=True)
-    if not scores or not others or sizes[1:] or not sizes[0]:
+    if not scores or len(scores) != len(others) or sizes[1:] or not sizes[0]:
         raise ValueError(
             f"cannot compare {len(scores)} and {len(others)} scores of {' and '.join(map(str, sizes)) or 'no'} "
-            "sentences; expected one or more of each, all of the same gold trees"
+            "sentences; expected as many of each, one or more, all of the same gold trees"
         )
-    f1_samples = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
-    differences = np.mean(f1_samples[: len(scores)], axis=0) - np.mean(f1_samples[len(scores) :], axis=0)
-    f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
-    observed = f1 - other_f1
-    extremes = int((abs(differences - observed) >= abs(observed)).sum())
-    return Comparison(f1, other_f1, observed, percentile_interval(differences), (extremes + 1) / (resamples + 1))
 
 
 def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
