@@ -13,7 +13,8 @@ from training.export.toy_card import PURPOSE, TREEBANK
 from treecrf.cli import main
 from treecrf.config import read_config
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
-from treecrf.parser import Parser, models
+from treecrf.parser import Parser
+from treecrf.parser.models import model_folder
 from treecrf.parser.models.model_card import ModelCard, Purpose, read_treebanks
 from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import Recipe, fit
@@ -138,7 +139,7 @@ def test_a_run_is_packed_without_a_text_and_with_the_files_of_its_recipe(
 def test_embedded_models_are_listed_shown_and_loaded_by_name(
     packed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "FOLDER", packed.parent)
+    monkeypatch.setattr(model_folder, "FOLDER", packed.parent)
     monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
     assert Parser.load("toy-model", device="cpu").normalization == "plain"
     with pytest.raises(SystemExit):
@@ -159,7 +160,7 @@ def test_embedded_models_are_listed_shown_and_loaded_by_name(
 def test_models_command_without_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "FOLDER", tmp_path)
+    monkeypatch.setattr(model_folder, "FOLDER", tmp_path)
     monkeypatch.setattr("treecrf.parser.models.entry_points.distributions", lambda: [])
     with pytest.raises(SystemExit):
         main(["models"])
