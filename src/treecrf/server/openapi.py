@@ -1,37 +1,30 @@
 """The OpenAPI document, and the `/docs` page that shows it as HTML without scripts or external resources."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
-from treecrf.server.schema import BatchRequest, ParseRequest, SplitRequest
+from treecrf.server import schema
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>treecrf: API</title></head>
-<body>
-<h1>treecrf {version}</h1>
-<p>{description} Machine-readable: <a href="openapi.json">openapi.json</a>. Web page: <a href=".">/</a>.</p>
-{body}
-</body>
-</html>
-"""
+_FOLDER = Path(__file__).parent
+_READ_BY_ROUTES = (schema.ParseRequest, schema.BatchRequest, schema.SplitRequest)
 
 
 class DocumentedApp(FastAPI):
-    """An app whose OpenAPI document has the schemas of request bodies, which the routes read themselves."""
+    """An app whose OpenAPI document has the schemas of bodies that the routes read and write themselves."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            document = super().openapi()
-            _, definitions = models_json_schema(
-                [(model, "validation") for model in (ParseRequest, BatchRequest, SplitRequest)],
-                ref_template="#/components/schemas/{model}",
-            )
-            document["components"]["schemas"] |= definitions["$defs"]
+            schemas = super().openapi()["components"]["schemas"]
+            models: list[Any] = [(model, "validation") for model in _READ_BY_ROUTES]
+            models.append((schema.SplitResponse, "serialization"))
+            _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")
+            schemas |= json.loads((_FOLDER / "responses.json").read_bytes()) | definitions["$defs"]
         return super().openapi()
 
 
@@ -39,7 +32,8 @@ def docs_page(document: Mapping[str, Any]) -> str:
     """The HTML page that lists the routes of an OpenAPI document and the fields of its schemas."""
     info = document["info"]
     body = "\n".join([*_route_sections(document["paths"]), *_schema_sections(document["components"]["schemas"])])
-    return _PAGE.format(version=escape(info["version"]), description=escape(info["description"]), body=body)
+    page = (_FOLDER / "docs.html").read_text(encoding="utf-8")
+    return page.format(version=escape(info["version"]), description=escape(info["description"]), body=body)
 
 
 def _route_sections(paths: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel
 
 from treecrf.parser import Parser
 from treecrf.server import schema
@@ -160,22 +159,24 @@ def parse_routes(runner: RequestRunner) -> APIRouter:
     """The routes of this server's own protocol."""
     routes = APIRouter()
 
-    def post(path: str, body: type[BaseModel], success: dict[str, Any], *errors: int) -> Callable[[Any], Any]:
-        """A decorator for a route that reads its body itself; the arguments are for the OpenAPI document."""
-        responses = {200: success, **schema.error_responses(*_READ_ERRORS, *errors)}
-        return routes.post(path, responses=responses, openapi_extra=schema.request_body(body))
+    def post(path: str, body: str, answer: str, *errors: int) -> Callable[[Any], Any]:
+        """A decorator for a route that reads its body itself; the names of schemas are for the OpenAPI document."""
+        content = schema.json_content(answer) | (PLAIN_TEXT if answer != "SplitResponse" else {})
+        responses = {200: {"content": content}, **schema.error_responses(*_READ_ERRORS, *errors)}
+        extra = {"requestBody": {"content": schema.json_content(body), "required": True}}
+        return routes.post(path, responses=responses, openapi_extra=extra)
 
-    @post("/parse", schema.ParseRequest, {"model": schema.ParseResponse, "content": PLAIN_TEXT}, 503)
+    @post("/parse", "ParseRequest", "ParseResponse", 503)
     async def parse(request: Request) -> Response:
         """Parse a text, or the words of a sentence."""
         return await runner.answer(request, schema.ParseRequest)
 
-    @post("/parse/batch", schema.BatchRequest, {"model": schema.BatchResponse, "content": PLAIN_TEXT}, 503)
+    @post("/parse/batch", "BatchRequest", "BatchResponse", 503)
     async def parse_batch(request: Request) -> Response:
         """Parse several texts or sentences."""
         return await runner.answer(request, schema.BatchRequest)
 
-    @post("/sentences", schema.SplitRequest, {"model": schema.SplitResponse})
+    @post("/sentences", "SplitRequest", "SplitResponse")
     async def split(request: Request) -> Response:
         """Split a text into sentences and words, without parsing them."""
         return await runner.split(request)

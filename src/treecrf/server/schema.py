@@ -1,4 +1,4 @@
-"""The JSON schema of requests and responses."""
+"""The JSON schema of requests and responses; responses.json has the schema of parsed sentences."""
 
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -97,73 +97,10 @@ class SplitRequest(_Strict):
     model: str | None = Field(default=None, description="a name from GET /models, whose language the text has")
 
 
-class Span(BaseModel):
-    """A constituent of a tree: words[start:end], and text[offsets[0]:offsets[1]]."""
-
-    start: int
-    end: int
-    label: str
-    offsets: tuple[int, int]
-    probability: float | None = Field(
-        default=None, description="the sum of the probabilities of all trees that have it"
-    )
-    calibrated: float | None = Field(default=None, description="about the share of such constituents that are correct")
-
-
-class Alternative(BaseModel):
-    """One of the most probable trees."""
-
-    tree: str
-    log_prob: float
-    calibrated: float = Field(description="calibrated probability that the tree is all correct")
-    differences: list[str] = Field(description="what the tree changes against the first one")
-    spans: list[Span] | None = None
-
-
-class Sentence(BaseModel):
-    """A parsed sentence. Optional fields are present if the request asked for them."""
-
-    tree: str
-    words: list[str]
-    tags: list[str]
-    offsets: list[tuple[int, int]]
-    spans: list[Span]
-    log_prob: float | None = None
-    calibrated: float | None = Field(default=None, description="about the share of such trees that are all correct")
-    entropy: float | None = None
-    kbest: list[Alternative] | None = None
-    kbest_exact: bool | None = Field(default=None, description="whether no tree outside of kbest is more probable")
-    differences: list[str] | None = Field(
-        default=None, description="what the tree changes against the first of kbest, the most probable tree"
-    )
-    marginals: list[list[float]] | None = Field(
-        default=None, description="row i has the probability of words[i:j] for every j > i"
-    )
-
-
 class Warnings(BaseModel):
     """Messages about an input that is parsed nonetheless."""
 
     warnings: list[str] = Field(description="for example, that the text has another language than the model")
-
-
-class Sentences(Warnings):
-    """The sentences of one input, in order."""
-
-    sentences: list[Sentence]
-
-
-class ParseResponse(Sentences):
-    """The response to POST /parse."""
-
-    model: str
-
-
-class BatchResponse(BaseModel):
-    """The response to POST /parse/batch: one result per input, in order."""
-
-    model: str
-    results: list[Sentences]
 
 
 class SplitSentence(BaseModel):
@@ -212,10 +149,9 @@ class ErrorResponse(BaseModel):
     request_id: str
 
 
-def request_body(model: type[BaseModel]) -> dict[str, Any]:
-    """The OpenAPI description of a request body, for `openapi_extra`; the document has the model among its schemas."""
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}}
-    return {"requestBody": {"content": content, "required": True}}
+def json_content(name: str) -> dict[str, Any]:
+    """The OpenAPI description of a JSON body, whose schema has this name in the document."""
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
