@@ -33,9 +33,8 @@ import numpy as np
 
 from common import command_line, print_head, print_row
 from treecrf.corpus.measures import MEASURES, Interval, Measure, measure_trees
-from treecrf.corpus.measures.intervals import FACTORS_FILE, measure_counts, read_error_factors
-from treecrf.corpus.measures.structures import INDICES
-from treecrf.corpus.measures.totals import STRUCTURES, compute_measures, count_trees
+from treecrf.corpus.measures.structures import INDICES, STRUCTURES, compute_measures, count_trees
+from treecrf.corpus.measures.text import FACTORS_FILE, measure_counts, read_error_factors
 from treecrf.files import write_file
 from treecrf.parser import Parser
 from treecrf.trees.search import Forest

@@ -1,5 +1,6 @@
 import json
 
+import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
@@ -8,7 +9,6 @@ from toygrammar import toy_trees
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
 from treecrf.parser.formats import Formatter
-from treecrf.server import schema
 from treecrf.server.app import create_app
 from treecrf.server.parse_routes import parse_sentences
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
@@ -22,10 +22,15 @@ JSON = Formatter(format="json")
 PROBABILITIES = RequestOptions(model="small", formatter=Formatter(format="json", probs=True, kbest=2), marginals=True)
 
 
+def check_schema(client: TestClient, name: str, response: object) -> None:
+    components = client.get("/openapi.json").json()["components"]
+    jsonschema.validate(response, {"$ref": f"#/components/schemas/{name}", "components": components})
+
+
 def parse(client: TestClient, **body: object) -> list[dict[str, object]]:
     response = client.post("/parse", json=body)
     assert response.status_code == 200, response.text
-    assert schema.ParseResponse.model_validate(response.json())
+    check_schema(client, "ParseResponse", response.json())
     return list(response.json()["sentences"])
 
 
@@ -86,7 +91,7 @@ def test_each_sentence_of_a_text_has_its_own_constraints(client: TestClient) -> 
 def test_a_batch_has_one_result_per_input_in_order(client: TestClient) -> None:
     inputs: list[dict[str, object]] = [{"text": TEXT}, {"text": " "}, {"tokens": WORDS}, {"tokens": []}]
     response = client.post("/parse/batch", json={"inputs": inputs, "probabilities": True}).json()
-    assert schema.BatchResponse.model_validate(response)
+    check_schema(client, "BatchResponse", response)
     assert response["model"] == "small"
     single = [{"sentences": parse(client, **one, probabilities=True)} for one in inputs]
     assert [[one["tree"] for one in result["sentences"]] for result in response["results"]] == [
@@ -96,7 +101,7 @@ def test_a_batch_has_one_result_per_input_in_order(client: TestClient) -> None:
 
 def test_a_text_is_split_without_parsing_it(client: TestClient) -> None:
     response = client.post("/sentences", json={"text": TEXT})
-    assert schema.SplitResponse.model_validate(response.json())
+    check_schema(client, "SplitResponse", response.json())
     parsed = parse(client, text=TEXT)
     assert response.json()["sentences"] == [{name: one[name] for name in ("words", "offsets")} for one in parsed]
     for body in ({"text": "Yes.\n\n" * 1001}, {"text": "a", "model": "klingon"}, {"tokens": ["a"]}):

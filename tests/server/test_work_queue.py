@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from treecrf.parser.formats import Formatter
 from treecrf.server.errors import ApiError
 from treecrf.server.limits import Limits
-from treecrf.server.metrics import Metrics
+from treecrf.server.monitoring import Metrics
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.work_queue import Batcher, FairQueue, FairThreads, Job, ParseSentences, SentenceResult
 

@@ -15,15 +15,14 @@ from starlette.routing import Route
 from treecrf import __version__
 from treecrf.parser import Parser
 from treecrf.server import schema
-from treecrf.server.access_log import AccessLog
 from treecrf.server.connections import Connections
 from treecrf.server.corenlp import corenlp_routes
 from treecrf.server.errors import handle_http_error
 from treecrf.server.limits import Limits
 from treecrf.server.memory import release_memory_periodically
-from treecrf.server.metrics import Metrics
 from treecrf.server.middleware import AuthMiddleware, DrainUnreadBody, HeadMethod
 from treecrf.server.models import model_info
+from treecrf.server.monitoring import AccessLog, Metrics
 from treecrf.server.openapi import DocumentedApp, docs_page
 from treecrf.server.parse_routes import AUTH_ERRORS, PLAIN_TEXT, RequestRunner, parse_routes, parse_sentences
 from treecrf.server.request_parsing import RequestReader

@@ -54,9 +54,9 @@ def _response(response: Mapping[str, Any]) -> str:
 
 def _schema_sections(schemas: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2>Fields</h2>"
-    for name, schema in schemas.items():
-        yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.get("description", ""))}</p>'
-        rows = [_field_row(field_name, field) for field_name, field in schema.get("properties", {}).items()]
+    for name, fields in schemas.items():
+        yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(fields.get("description", ""))}</p>'
+        rows = [_field_row(field_name, field) for field_name, field in fields.get("properties", {}).items()]
         yield _table(("field", "type", "default", "description"), rows)
 
 

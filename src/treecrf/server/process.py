@@ -12,8 +12,8 @@ import webbrowser
 import uvicorn
 from fastapi import FastAPI
 
-from treecrf.server.access_log import JsonFormatter, TextFormatter
 from treecrf.server.limits import Limits
+from treecrf.server.monitoring import JsonFormatter, TextFormatter
 from treecrf.server.uvicorn_adapter import Server, ServerProtocol
 
 _STOP_SECONDS = 2  # time after the limit on the drain, in which unfinished requests get their error responses

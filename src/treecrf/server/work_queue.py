@@ -29,7 +29,7 @@ from treecrf.server.limits import (
     STOP_SECONDS,
     Limits,
 )
-from treecrf.server.metrics import Metrics
+from treecrf.server.monitoring import Metrics
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from small import FIFTY, random_parser
 from treecrf.corpus.measures import measure_words
-from treecrf.corpus.measures.totals import MEASURES, compute_measures, count_trees
+from treecrf.corpus.measures.structures import MEASURES, compute_measures, count_trees
 from treecrf.corpus.measures.word_scores import WordScores, is_word_tag
 from treecrf.trees.search import Forest
 from treecrf.trees.tree import Tree

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.measures.intervals import FACTORS_FILE, ErrorFactors, Measure, read_error_factors
-from treecrf.corpus.measures.text import measure_samples, measure_trees, sample_text
-from treecrf.corpus.measures.totals import MEASURES, measures_of_language
+from treecrf.corpus.measures.structures import MEASURES, measures_of_language
+from treecrf.corpus.measures.text import (
+    FACTORS_FILE,
+    ErrorFactors,
+    Measure,
+    measure_samples,
+    measure_trees,
+    read_error_factors,
+    sample_text,
+)
 from treecrf.corpus.measures.word_scores import WORD_MEASURES, measure_words
 from treecrf.corpus.terminal import ProgressBar
 from treecrf.parser import Parser

@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from treecrf.parser import Parser
-from treecrf.server.access_log import JsonFormatter
 from treecrf.server.app import create_app
+from treecrf.server.monitoring import JsonFormatter, Metrics
 
 
 def log_entries(caplog: pytest.LogCaptureFixture) -> list[dict[str, object]]:
@@ -77,3 +77,15 @@ def test_every_route_is_counted_under_its_own_path(parser: Parser) -> None:
     paths |= {("GET", path, 200) for path in ("/ping", "/ready", "/live", "/docs", "/openapi.json")}
     rows = re.findall(r'treecrf_requests_total{method="(\w+)",path="(.*)",status="(\d+)"} 1.0', text)
     assert {(method, path, int(status)) for method, path, status in rows} == paths
+
+
+def test_each_app_has_its_own_metrics() -> None:
+    first, second = Metrics(), Metrics()
+    first.record_request("GET", "/models", 200, 0.5)
+    first.record_batch(sentences=3, requests=2, seconds=0.25)
+    value = first.registry.get_sample_value
+    assert value("treecrf_requests_total", {"method": "GET", "path": "/models", "status": "200"}) == 1
+    assert value("treecrf_request_seconds_sum", {"path": "/models"}) == 0.5
+    assert (value("treecrf_sentences_total"), value("treecrf_batch_requests_sum")) == (3, 2)
+    assert second.registry.get_sample_value("treecrf_sentences_total") == 0
+    assert value("treecrf_batch_seconds_sum") == 0.25

@@ -1,4 +1,4 @@
-"""The access log: one line of JSON per request or event."""
+"""The access log, one line of JSON per request or event, and the metrics for Prometheus."""
 
 import json
 import logging
@@ -7,19 +7,22 @@ import time
 import uuid
 from collections.abc import Collection
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treecrf.server.errors import error_response
-from treecrf.server.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
 _METHODS = ("GET", "HEAD", "POST")  # other methods are counted as "other"
 _POLLED_PATHS = ("/health", "/metrics")
 _REQUEST_ID = re.compile(r"[\w.:/+=-]{1,64}", re.ASCII)
+_SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_SECONDS_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 
 
 class JsonFormatter(logging.Formatter):
@@ -47,6 +50,38 @@ class TextFormatter(logging.Formatter):
             line = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in fields.items())])
         traceback = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
         return f"{timestamp} {line.encode('unicode_escape').decode()}{traceback}"
+
+
+class Metrics:
+    """The metrics of one app, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        sizes = partial(Histogram, buckets=_SIZE_BUCKETS, registry=registry)
+        seconds = partial(Histogram, buckets=_SECONDS_BUCKETS, registry=registry)
+        self._requests = counter("treecrf_requests", "Requests by path and status.", ("method", "path", "status"))
+        description = "Seconds from a request's headers to its response."
+        self._request_seconds = seconds("treecrf_request_seconds", description, ("path",))
+        self._sentences = counter("treecrf_sentences", "Parsed sentences.")
+        self._batch_sentences = sizes("treecrf_batch_sentences", "Sentences per batch.")
+        self._batch_requests = sizes("treecrf_batch_requests", "Requests per batch.")
+        self._batch_seconds = seconds("treecrf_batch_seconds", "Seconds per batch.")
+        self.queue = gauge("treecrf_queue_sentences", "Queued sentences.")
+        self.queue_work = gauge("treecrf_queue_work", "Estimated work of the queued sentences.")
+        self.dropped = counter("treecrf_dropped_sentences", "Queued sentences whose client disconnected.")
+
+    def record_request(self, method: str, path: str, status: int, seconds: float) -> None:
+        self._requests.labels(method, path, str(status)).inc()
+        self._request_seconds.labels(path).observe(seconds)
+
+    def record_batch(self, sentences: int, requests: int, seconds: float) -> None:
+        self._sentences.inc(sentences)
+        self._batch_sentences.observe(sentences)
+        self._batch_requests.observe(requests)
+        self._batch_seconds.observe(seconds)
 
 
 class AccessLog:
