@@ -427,7 +427,7 @@ def test_close_finishes_queued_jobs() -> None:
 
 
 def test_a_batch_after_slow_ones_has_less_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treecrf.server.work_queue.BATCH_SECONDS", 0.0)  # every batch is slow
+    monkeypatch.setattr("treecrf.server.limits.BATCH_SECONDS", 0.0)  # every batch is slow
     stub = StubParser()
 
     async def test(batcher: Batcher) -> None:

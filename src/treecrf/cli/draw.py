@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 
 from treecrf.corpus.options import check_minimum
 from treecrf.files import real_path, write_file
+from treecrf.trees.drawing import render as rendering
 from treecrf.trees.drawing import use_fonts
 from treecrf.trees.drawing.colors import THEMES
-from treecrf.trees.drawing.render import (
-    OPTION_FORMATS,
-    SUFFIXES,
-    RenderOptions,
-    characters_without_font,
-    file_names,
-    format_of,
-    render,
-)
 from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, select_trees
 from treecrf.trees.treebank.lines import read_lines
 
@@ -32,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("input", nargs="?", default=_STDIO, metavar="INPUT", help="a file, plain or gzipped, or - (default: -)")
     add("-o", "--output", default=_STDIO, metavar="OUT", help=".svg, .png, .pdf, .html, .tex or .txt (default: -)")
-    add("--format", choices=SUFFIXES, help="output format (default: by the name of OUT, or text)")
+    add("--format", choices=rendering.SUFFIXES, help="output format (default: by the name of OUT, or text)")
     add("--number", metavar="N", help="draw only these trees, counted from 1: 3 or 2,5-7")
     add("--model", metavar="M", help="parse the input, which is raw text, with this model")
     add("--tokens", action="store_true", help="with --model: a line is one sentence, with spaces between its words")
@@ -58,16 +50,16 @@ def run(args: argparse.Namespace) -> None:
         use_fonts(args.fonts)
     if options.format in ("png", "pdf"):
         _warn_about_fonts(trees)
-    files = render(trees, options)
+    files = rendering.render(trees, options)
     _write(files, args.output)
     if args.output != _STDIO:
-        names = " to ".join(file_names(args.output, len(files))[:: max(len(files) - 1, 1)])
+        names = " to ".join(rendering.file_names(args.output, len(files))[:: max(len(files) - 1, 1)])
         print(f"{len(trees)} tree{'s' * (len(trees) > 1)} drawn in {names}")
 
 
-def _render_options(args: argparse.Namespace) -> RenderOptions:
-    format_ = args.format or ("text" if args.output == _STDIO else format_of(args.output))
-    for name, formats in OPTION_FORMATS.items():
+def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
+    format_ = args.format or ("text" if args.output == _STDIO else rendering.format_of(args.output))
+    for name, formats in rendering.OPTION_FORMATS.items():
         if getattr(args, name) not in (None, False) and format_ not in formats:
             raise ValueError(f"--{name} needs the format {' or '.join(formats)}; this is {format_}")
     if args.tokens and not args.model:
@@ -75,7 +67,7 @@ def _render_options(args: argparse.Namespace) -> RenderOptions:
     check_minimum(args, width=1)
     if args.output != _STDIO != args.input and real_path(args.output) == real_path(args.input):
         raise ValueError(f"{args.output} is the input and would be overwritten; choose another -o")
-    return RenderOptions(
+    return rendering.RenderOptions(
         format=format_,
         layout=args.layout or "tidy",
         theme=args.theme or "light",
@@ -110,7 +102,7 @@ def _read_sentences(args: argparse.Namespace, language: str) -> "Iterator[Words]
 
 
 def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:
-    if missing := characters_without_font(trees):
+    if missing := rendering.characters_without_font(trees):
         examples = f"{missing[0]!r} and {len(missing) - 1} more" if len(missing) > 1 else repr(missing)
         hint = "install a font that has them, such as Noto Sans CJK, or name a folder with --fonts"
         print(f"treecrf draw: no font has {examples}, which are drawn as boxes; {hint}", file=sys.stderr)
@@ -118,7 +110,7 @@ def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:
 
 def _write(files: Sequence[bytes], output: str) -> None:
     if output != _STDIO:
-        for name, data in zip(file_names(output, len(files)), files, strict=True):
+        for name, data in zip(rendering.file_names(output, len(files)), files, strict=True):
             write_file(real_path(name), data)
         return
     if len(files) > 1:

@@ -8,24 +8,14 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from treecrf.trees.search import (
-    CHINESE,
-    COLLINS,
-    Match,
-    MatchCounts,
-    Pattern,
-    apply_surgeries,
-    read_forests,
-    read_surgeries,
-    time_limit,
-)
+from treecrf.trees import search as tregex
 from treecrf.trees.search.surgery import Surgery
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 
 _STDIN = "-"
 _BATCH = 2000  # trees in memory
-_HEADS = {"collins": COLLINS, "chinese": CHINESE}
+_HEADS = {"collins": tregex.COLLINS, "chinese": tregex.CHINESE}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,18 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     _check(args)
-    with nullcontext() if args.max_seconds is None else time_limit(args.max_seconds):
+    with nullcontext() if args.max_seconds is None else tregex.time_limit(args.max_seconds):
         _search(args)
 
 
 def _search(args: argparse.Namespace) -> None:
     if args.surgery is not None:
         script = sys.stdin.read() if args.surgery == _STDIN else Path(args.surgery).read_text(encoding="utf-8")
-        _print_changed(read_surgeries(script), [args.pattern, *args.files])
+        _print_changed(tregex.read_surgeries(script), [args.pattern, *args.files])
         return
     if args.pattern is None:
         raise ValueError("expected a pattern, such as 'NP < PP'")
-    pattern = Pattern(args.pattern)
+    pattern = tregex.Pattern(args.pattern)
     files = args.files or [_STDIN]
     if args.expected:
         _print_expected(pattern, files, args)
@@ -77,7 +67,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("--model and --samples need --expected; parse a text first to search its trees")
 
 
-def _print_expected(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
+def _print_expected(pattern: tregex.Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
     """Prints a line for each sentence of the texts, and a line with the totals of each text."""
     from treecrf.parser import Parser
     from treecrf.parser.tree_samples import expected_counts
@@ -96,7 +86,7 @@ def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) ->
     for file in [file for file in files if file is not None] or [_STDIN]:
         for number, tree in enumerate(read_trees(file), 1):
             try:
-                changed = apply_surgeries(tree, surgeries)
+                changed = tregex.apply_surgeries(tree, surgeries)
             except ValueError as error:
                 raise ValueError(f"{file}, tree {number}: {error}") from error
             if changed is None:
@@ -107,9 +97,9 @@ def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) ->
         print(f"treecrf search: the surgery deleted {deleted} whole tree{'s' * (deleted > 1)}", file=sys.stderr)
 
 
-def _print_matches(pattern: Pattern, file: str, args: argparse.Namespace) -> None:
+def _print_matches(pattern: tregex.Pattern, file: str, args: argparse.Namespace) -> None:
     first_number = 1  # number of the first tree of a batch
-    for forest in read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads]):
+    for forest in tregex.read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads]):
         last_position = -1
         for match in pattern.find(forest):
             if not args.nodes or match.position != last_position:
@@ -118,16 +108,16 @@ def _print_matches(pattern: Pattern, file: str, args: argparse.Namespace) -> Non
         first_number += len(forest)
 
 
-def _print_counts(pattern: Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
+def _print_counts(pattern: tregex.Pattern, files: Iterable[str], args: argparse.Namespace) -> None:
     print("file\tmatches\tnodes\ttrees")
     for file in files:
-        forests = read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads])
+        forests = tregex.read_forests(file, batch_trees=_BATCH, head_rules=_HEADS[args.heads])
         batches = [pattern.count(forest) for forest in forests]
-        counts = MatchCounts(*map(sum, zip(*batches, strict=True))) if batches else MatchCounts(0, 0, 0)
+        counts = tregex.MatchCounts(*map(sum, zip(*batches, strict=True))) if batches else tregex.MatchCounts(0, 0, 0)
         print(file, *counts, sep="\t")
 
 
-def _match_line(file: str, number: int, match: Match, show: str | None) -> str:
+def _match_line(file: str, number: int, match: tregex.Match, show: str | None) -> str:
     if show != "json":
         text = " ".join(_words(match.node)) if show == "words" else match.tree if show == "trees" else match.node
         return f"{file}:{number}\t{text}"
@@ -138,7 +128,7 @@ def _match_line(file: str, number: int, match: Match, show: str | None) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def _json_node(match: Match, position: int) -> dict[str, Any]:
+def _json_node(match: tregex.Match, position: int) -> dict[str, Any]:
     """A node with its label, its words, their range in the tree, and its brackets."""
     node = match.forest.subtree(position)
     label = node if isinstance(node, str) else node.label

@@ -19,16 +19,8 @@ from functools import partial
 from itertools import count, repeat
 from typing import Generic, NamedTuple, TypeVar
 
+from treecrf.server import limits
 from treecrf.server.errors import ApiError
-from treecrf.server.limits import (
-    BATCH_SECONDS,
-    LARGE_WORK,
-    MIN_BATCH_WORK,
-    RESERVE_SHARE,
-    SMALL_SHARE,
-    STOP_SECONDS,
-    Limits,
-)
 from treecrf.server.monitoring import Metrics
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 
@@ -257,7 +249,7 @@ class _Lane:
         batch: Batch = []
         batch_work, limit = 0.0, self._batch_work
         if self.past_seconds:
-            limit = min(limit, max(MIN_BATCH_WORK, BATCH_SECONDS * self.past_work / self.past_seconds))
+            limit = min(limit, max(limits.MIN_BATCH_WORK, limits.BATCH_SECONDS * self.past_work / self.past_seconds))
         while self.queue and batch_work < limit:
             batch.append(self.queue.pop())
             batch_work += batch[-1].work
@@ -268,14 +260,14 @@ class _Lane:
 class Batcher:
     """Queues jobs, and parses them in two threads: one for batches, and one for sentences with much work."""
 
-    def __init__(self, parse_sentences: ParseSentences, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, parse_sentences: ParseSentences, settings: limits.Limits, metrics: Metrics) -> None:
         self._parse_sentences = parse_sentences
-        self._limits = limits
+        self._limits = settings
         self._metrics = metrics
         self._jobs: set[Job] = set()  # jobs without complete results
         self._is_stopped = False
         self._condition = threading.Condition()
-        self._batch_lane = _Lane(self._condition, batch_work=limits.batch_words, wait_seconds=limits.wait_seconds)
+        self._batch_lane = _Lane(self._condition, batch_work=settings.batch_words, wait_seconds=settings.wait_seconds)
         self._large_lane = _Lane(self._condition, batch_work=1, wait_seconds=0)
         self._threads = {
             lane: threading.Thread(target=self._run_lane, args=(lane,), name=name, daemon=True)
@@ -301,7 +293,7 @@ class Batcher:
         for thread in self._threads.values():
             while thread.is_alive() and not self._is_stopped:
                 thread.join(0.1)
-            thread.join(STOP_SECONDS)
+            thread.join(limits.STOP_SECONDS)
 
     def stop(self) -> None:
         """Fails all jobs that are not complete; further jobs fail as well."""
@@ -321,8 +313,8 @@ class Batcher:
             if self._is_stopped:
                 raise _stopped_error()
             self._check_queue(job)
-            self._batch_lane.push(job, [sentence for sentence in sentences if sentence.work <= LARGE_WORK])
-            self._large_lane.push(job, [sentence for sentence in sentences if sentence.work > LARGE_WORK])
+            self._batch_lane.push(job, [sentence for sentence in sentences if sentence.work <= limits.LARGE_WORK])
+            self._large_lane.push(job, [sentence for sentence in sentences if sentence.work > limits.LARGE_WORK])
             self._jobs.add(job)
             self._condition.notify_all()
         try:
@@ -347,7 +339,7 @@ class Batcher:
             (len(job.sentences), self._queued_sentences(), self._limits.queue),
             (sum(job.work), queued_work, self._limits.queue_work),
         )
-        reserve = RESERVE_SHARE if all(size <= SMALL_SHARE * limit for size, _, limit in sizes) else 0.0
+        reserve = limits.RESERVE_SHARE if all(size <= limits.SMALL_SHARE * limit for size, _, limit in sizes) else 0.0
         if any(queued + size > limit * (1 + reserve) for size, queued, limit in sizes):
             past_work = sum(lane.past_work for lane in self._threads)
             past_seconds = sum(lane.past_seconds for lane in self._threads)

@@ -5,16 +5,8 @@ from dataclasses import dataclass
 from typing import IO
 
 from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.measures import text as text_measures
 from treecrf.corpus.measures.structures import MEASURES, measures_of_language
-from treecrf.corpus.measures.text import (
-    FACTORS_FILE,
-    ErrorFactors,
-    Measure,
-    measure_samples,
-    measure_trees,
-    read_error_factors,
-    sample_text,
-)
 from treecrf.corpus.measures.word_scores import WORD_MEASURES, measure_words
 from treecrf.corpus.terminal import ProgressBar
 from treecrf.parser import Parser
@@ -50,9 +42,10 @@ class TableWriter:
         names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)
         bounds = [f"{name}_{bound}" for name in names for bound in ("low", "high", "pop_low", "pop_high")]
         self._write_row(["file", *names, *bounds])
-        factors = read_error_factors(self.parser.folder) if self.parser else {}
+        factors = text_measures.read_error_factors(self.parser.folder) if self.parser else {}
         if self.parser and not factors:
-            self.warn(f"the model has no {FACTORS_FILE}: the intervals assume that its errors vary like its samples")
+            name = text_measures.FACTORS_FILE
+            self.warn(f"the model has no {name}: the intervals assume that its errors vary like its samples")
         for file in files:
             by_name = self._measure_file(file, factors)
             measures = [by_name[name] for name in names]
@@ -71,13 +64,15 @@ class TableWriter:
                     cells = [str(number), str(row.number), row.word, row.tag, *values, *_bounds(intervals)]
                     self._write_row([file.name, *cells])
 
-    def _measure_file(self, file: InputFile, factors: ErrorFactors) -> dict[str, Measure]:
+    def _measure_file(self, file: InputFile, factors: text_measures.ErrorFactors) -> dict[str, text_measures.Measure]:
         if has_trees(file):
-            measures = measure_trees(read_trees(file.path), seed=self.seed)
+            measures = text_measures.measure_trees(read_trees(file.path), seed=self.seed)
         else:
             assert self.parser is not None, "text needs a parser"
             samples = self._sample(file)
-            measures = measure_samples(samples, language=self.parser.language, factors=factors, seed=self.seed)
+            measures = text_measures.measure_samples(
+                samples, language=self.parser.language, factors=factors, seed=self.seed
+            )
         if not measures["S"].value:
             self.warn(f"{file.name} has no sentences; its measures are 0")
         return measures
@@ -88,7 +83,7 @@ class TableWriter:
         message = language_warning(text.split(maxsplit=_LANGUAGE_WORDS)[:_LANGUAGE_WORDS], self.parser.language)
         if message:
             self.warn(f"{file.name}: {message}")
-        samples = sample_text(self.parser, text, samples=self.samples, seed=self.seed)
+        samples = text_measures.sample_text(self.parser, text, samples=self.samples, seed=self.seed)
         try:
             for sentence in samples:
                 yield sentence
