@@ -343,7 +343,7 @@ def test_small_sentences_do_not_wait_for_a_large_one() -> None:
     def parse(
         options: RequestOptions, sentences: Sequence[SentenceInput], should_stop: Callable[[], bool]
     ) -> list[SentenceResult]:
-        return stub(options, sentences, should_stop) if len(sentences[0].words) > 250 else ["small"]
+        return stub(options, sentences, should_stop) if len(sentences[0].words) > 250 else ["small"] * len(sentences)
 
     async def test(batcher: Batcher) -> None:
         stub.may_finish.clear()
