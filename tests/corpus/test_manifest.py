@@ -11,7 +11,7 @@ from treecrf.corpus.shards import Shard
 
 
 def shard(source: str, number: int) -> Shard:
-    return Shard(source, number, 1, 0, f"{source}-{number}")
+    return Shard(source, number, number + 1, 0, f"{source}-{number}")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_report_names_shards_that_were_retried_or_failed(make_manifest: Call
     summary, retried, failed = manifest.report()
     assert summary == "2 shards: 1 done (1 lines), 1 of them retried, 1 failed; 3 bad lines left empty"
     assert retried == f"retried: {first}: it died"
-    assert failed.startswith(f"failed after 4 attempts: {second} (") and failed.endswith(", lines 2 to 2): no memory")
+    assert failed.startswith(f"failed after 4 attempts: {second} (") and failed.endswith(", lines 2 to 3): no memory")
 
 
 def test_a_manifest_is_saved_every_few_seconds_or_at_once(
@@ -88,7 +88,7 @@ def test_a_manifest_is_saved_every_few_seconds_or_at_once(
     manifest, now = make_manifest(), [1000.0]
     monkeypatch.setattr("treecrf.corpus.manifest.time.monotonic", lambda: now[0])
     file = tmp_path / FILE_NAME
-    for seconds, is_saved in ((0.0, True), (1.9, False), (0.2, True)):
+    for seconds, is_saved in ((0.0, True), (1.5, False), (0.5, True)):
         now[0] += seconds
         manifest.save()
         assert file.exists() == is_saved

@@ -1,5 +1,6 @@
 """Tests of output files that are interrupted and continued, and of their names."""
 
+import errno
 import gzip
 import io
 from collections.abc import Sequence
@@ -136,3 +137,18 @@ def test_labels_on_a_terminal_are_blue() -> None:
     ColorSink(stream).write(Tree.parse("(S (NP (NN cat)))").pretty().split("\n"))
     blue = ["\x1b[34mS\x1b[0m", "└── \x1b[34mNP\x1b[0m", "    └── \x1b[34mNN\x1b[0m cat", ""]
     assert stream.getvalue().decode() == "\n".join(blue)
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (OSError(errno.ENOSPC, "full"), "out"),
+        (OSError(errno.ENOSPC, "full", "x"), "x"),
+        (OSError(errno.EIO, "p"), None),
+    ],
+)
+def test_the_error_of_a_full_disk_names_the_output(tmp_path: Path, error: OSError, name: str | None) -> None:
+    with pytest.raises(OSError) as caught, open_file(tmp_path / "out", None, KIND):
+        raise error
+    assert caught.value.errno == error.errno
+    assert (caught.value.filename and Path(caught.value.filename).name.strip(".").removesuffix(".part")) == name

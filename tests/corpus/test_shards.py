@@ -77,10 +77,23 @@ def shard(source: str, number: int) -> Shard:
     return Shard(source, number, 1, 0, f"{source}-{number}")
 
 
+def test_a_queue_is_true_as_long_as_a_shard_waits() -> None:
+    queue = ShardQueue([shard("a", 0)])
+    assert queue and not ShardQueue([])
+    taken = queue.take("")
+    assert not queue
+    queue.put_back(taken)
+    assert queue
+
+
+def test_shards_name_their_lines() -> None:
+    assert Shard("in.txt", 4, 1500, 0, "out").name == "in.txt, lines 5 to 1,504"
+
+
 def test_workers_finish_an_input_before_they_take_shards_of_others() -> None:
     queue = ShardQueue([shard("a", 0), shard("a", 1), *(shard("b", number) for number in range(4))])
     first, second = queue.take(""), queue.take("")
-    assert (first.output, second.output) == ("a-0", "b-0")
+    assert (first.output, second.output) == ("a-0", "b-0") and queue
     assert queue.take("a").output == "a-1"
     assert queue.take("a").output == "b-1"
     queue.put_back(first)

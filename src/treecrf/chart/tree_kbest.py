@@ -11,8 +11,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from treecrf.chart.torch_backend import span_mask
-
 _MAX_CANDIDATES = 1 << 26  # candidates that are compared at once
 
 
@@ -42,13 +40,10 @@ class _Ranking:
         size, device = labeled.shape[1], labeled.device
         choices = min(k, labeled.shape[-1])
         values, self._labels = labeled.double().topk(choices, -1)
-        is_span = span_mask(lengths, size)
-        values = values.masked_fill(~is_span[..., None], -torch.inf)
-        free = free.double().masked_fill(~is_span, -torch.inf)
         self._labels = torch.cat([self._labels, torch.full_like(self._labels[..., :1], -1)], -1)
-        values = torch.cat([values, free[..., None]], -1)  # the last choice is no constituent
+        values = torch.cat([values, free.double()[..., None]], -1)  # the last choice is no constituent
         shape = (*labeled.shape[:3], k)
-        self._left, self._right = (torch.full(shape, -torch.inf, dtype=values.dtype, device=device) for _ in range(2))
+        self._left, self._right = (torch.empty(shape, dtype=values.dtype, device=device) for _ in range(2))
         # choice and rank of the split, for a left child or the whole sentence, and for a right child
         self._left_choice, self._right_choice = (torch.zeros(shape, dtype=torch.int64, device=device) for _ in range(2))
         self._splits = torch.zeros(*shape, 3, dtype=torch.int64, device=device)  # the split, and the ranks of its sides
@@ -75,7 +70,7 @@ class _Ranking:
         left = self._left[:, starts[:, None], splits][..., first]
         right = self._right[:, splits, starts[:, None] + width][..., second]
         candidates = (left + right).flatten(2)  # (b, starts, splits * pairs)
-        best, index = _topk(candidates, self.k)
+        best, index = candidates.topk(self.k, -1)
         pair = index % len(first)
         split = starts[:, None] + 1 + index // len(first)
         self._splits[:, starts, starts + width] = torch.stack((split, first[pair], second[pair]), -1)
@@ -83,7 +78,8 @@ class _Ranking:
 
     def _combine(self, choices: Tensor, best: Tensor) -> tuple[Tensor, Tensor]:
         """The k best sums of a choice and a pair of trees, and their numbers: choice * k + rank."""
-        return _topk((choices[..., None] + best[..., None, :]).flatten(-2), self.k)
+        values, index = (choices[..., None] + best[..., None, :]).flatten(-2).topk(self.k, -1)
+        return values, index
 
     def trees(self) -> RankedTrees:
         """Follows the choices from the whole sentences down, for all trees at once."""
@@ -115,13 +111,3 @@ class _Ranking:
             depth = depth + torch.where(is_branching, 1, -1) * is_pending
         shape = (self.k, batch, size, size)
         return RankedTrees(scores.view(self.k, batch), labels.view(shape))
-
-
-def _topk(values: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k highest values in descending order, and their indices; -inf after the last value."""
-    best, index = values.topk(min(k, values.shape[-1]), -1)
-    missing = k - best.shape[-1]
-    if missing > 0:
-        best = torch.nn.functional.pad(best, (0, missing), value=-torch.inf)
-        index = torch.nn.functional.pad(index, (0, missing))
-    return best, index

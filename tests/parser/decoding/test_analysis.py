@@ -38,3 +38,8 @@ def test_a_tree_with_many_derivations_is_one_alternative() -> None:
     assert [alternative.tree for alternative in analysis.alternatives] == [analysis.tree]
     assert analysis.log_prob == pytest.approx(0.0, abs=1e-5)
     assert analysis.constituents[0].probability == 1.0 and len(analysis.constituents) == 1
+
+
+def test_without_alternatives_an_analysis_is_exact() -> None:
+    analysis = analyze(random_scores([4], labels=len(LABELS)), k=0)
+    assert analysis.alternatives_exact and not analysis.alternatives

@@ -21,8 +21,28 @@ def test_calibration_keeps_the_order_and_the_range(one, other, a, b, c):
         assert low <= high + 1e-12
 
 
+def logistic(log_odds):
+    return 1 / (1 + math.exp(-log_odds))
+
+
+@pytest.mark.parametrize("probability", [1e-4, 0.3, 0.9])
+@pytest.mark.parametrize("c", [-1.0, 3.0])
+def test_calibration_is_linear_in_the_logarithms_of_a_probability_and_its_complement(probability, c):
+    log_odds = 0.5 * math.log(probability) - 2 * math.log(1 - probability) + c
+    assert BetaCalibration(0.5, 2.0, c)(probability) == pytest.approx(logistic(log_odds))
+    assert TreeCalibration(0.5, 2.0, c)(math.log(probability), 9) == pytest.approx(logistic(log_odds))
+    with_length = TreeCalibration(0.5, 2.0, c, -0.7)(math.log(probability), 9)
+    assert with_length == pytest.approx(logistic(log_odds - 0.7 * math.log(9)))
+    assert BetaCalibration()(probability) == probability
+    assert TreeCalibration(d=0.5)(math.log(probability), 1) == pytest.approx(probability)
+    assert BetaCalibration(c=1.0)(probability) == pytest.approx(
+        logistic(math.log(probability / (1 - probability)) + 1.0)
+    )
+
+
 def test_certain_probabilities_stay_certain():
     assert BetaCalibration(c=-3.0)(1.0) == 1.0 and BetaCalibration(c=3.0)(0.0) == 0.0
+    assert TreeCalibration(c=-3.0)(0.0, 5) == 1.0 and TreeCalibration(c=3.0)(-math.inf, 5) == 0.0
 
 
 def test_a_parser_calibrates_probabilities_and_saves_the_calibration(tmp_path):

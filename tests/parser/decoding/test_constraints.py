@@ -128,3 +128,10 @@ def test_a_required_constituent_forbids_exactly_the_spans_that_cross_it() -> Non
     for start, end in combinations(range(size), 2):
         does_cross = start < 2 < end < 4 or 2 < start < 4 < end
         assert (spans[start, end] == -np.inf) == does_cross
+
+
+def test_a_word_or_the_sentence_without_a_label_is_an_error() -> None:
+    labels, scores = LabelSet(["NP"]), random_scores([3], labels=1)
+    for span in ((0, 1), (1, 2), (2, 3), (0, 3)):
+        with pytest.raises(ImpossibleError, match="no label of the model does that"):
+            constrain(scores, Constraints(forbid=[span]), labels=labels)

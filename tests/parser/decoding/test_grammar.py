@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parser.decoding.label_grammars import COUNTS, TREES, productions_log_prob
-from treecrf.parser.decoding.grammar import Grammar, ProductionCounts
+from treecrf.parser.decoding.grammar import NO_CONTEXT, Grammar, ProductionCounts
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.productions import productions, productions_to_text
 from treecrf.trees.treebank.well_formed import count_productions
@@ -44,6 +44,13 @@ def test_probabilities_are_those_of_witten_and_bell(grammar: Grammar) -> None:
         for place in range(1, len(sequence)):
             log_prob += math.log(smooth((label, *sequence[max(0, place - 2) : place]), sequence[place]))
         assert grammar.children_log_prob(label, children) == pytest.approx(log_prob)
+
+
+def test_labels_have_a_start_state_and_tags_have_none(grammar: Grammar) -> None:
+    labels = {label for label, *_ in COUNTS}
+    assert len({grammar.start_state(label) for label in labels}) == len(labels)
+    assert all(grammar.start_state(label) != NO_CONTEXT for label in labels)
+    assert grammar.start_state("NN") == grammar.start_state("unknown") == NO_CONTEXT == 0
 
 
 def test_frequent_productions_are_more_probable_than_others(grammar: Grammar) -> None:
