@@ -1,3 +1,5 @@
+import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from project_models import model_folder
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.network.runtime.int8 import instruction_set
@@ -174,3 +177,32 @@ def test_a_parser_says_how_it_computes(folder: Path) -> None:
     default = Parser.load(folder, device="cpu")
     expected = "float32" if default.scorer is default.model else f"int8 ({instruction_set()})"
     assert expected in repr(default)
+
+
+def test_a_parser_is_called_like_a_function(parser: Parser) -> None:
+    assert parser(["the", "cat"]) == parser.parse(["the", "cat"])
+
+
+def test_the_default_model_is_en() -> None:
+    assert Parser.load().folder == model_folder("en")
+
+
+def test_a_copy_and_another_process_have_the_same_model_and_settings() -> None:
+    parser = Parser.load("en", "cpu")
+    parser.f1_threshold = 0.0
+    words = ["The", "old", "man", "saw", "the", "girl", "with", "the", "telescope", "."]
+    for other in (copy.copy(parser), pickle.loads(pickle.dumps(parser))):
+        assert other.config == parser.config
+        assert other.parse(words) == parser.parse(words)
+
+
+def test_a_parser_without_a_folder_cannot_be_pickled(parser: Parser) -> None:
+    with pytest.raises(TypeError, match="save it, and load it in each process"):
+        pickle.dumps(parser)
+
+
+def test_the_sentences_of_a_text_are_analyzed(parser: Parser) -> None:
+    first, second = parser.analyze_text("The cat sees. A dog sees.", k=2)
+    assert (first.text, second.text) == ("The cat sees.", "A dog sees.")
+    assert second.analysis is not None and second.analysis.tree == second.tree
+    assert second.tree == parser.parse("A dog sees.")

@@ -1,7 +1,9 @@
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, repeat
+from typing import Any, cast
 
 import pytest
 import torch
@@ -151,3 +153,40 @@ def test_a_sentence_that_needs_too_much_memory_is_an_error():
     parser = random_parser(toy_trees(20, seed=1))
     with pytest.raises(ValueError, match="sentence 0 has 1,001 words; expected at most 1,000"):
         parser.analyze(["a"] * 1001)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        (None, r"sentence 0 is None; expected a string, or a list of words"),
+        (3, r"sentence 0 is 3; expected"),
+        (b"the cat", r"sentence 0 is b'the cat'; expected"),
+        ({"the": 1}, r"sentence 0 is \{'the': 1\}; expected"),
+        ([("the", "DT")], r"sentence 0 has \('the', 'DT'\) for a word; expected words, and tags as `tags`"),
+    ],
+)
+def test_something_else_than_a_sentence_is_an_error(parser: Parser, sentence: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        parser.parse(sentence)
+
+
+def test_spans_in_place_of_constraints_are_an_error(parser: Parser) -> None:
+    with pytest.raises(TypeError, match=r"has the constraints \[\(0, 2, 'NP'\)\]; expected Constraints\(require"):
+        parser.parse(["the", "cat"], constraints=cast(Any, [(0, 2, "NP")]))
+
+
+def test_sentences_in_place_of_words_give_a_warning(parser: Parser) -> None:
+    with pytest.warns(UserWarning, match=r"words like sentences, such as 'She sang\.'; parse_many takes sentences"):
+        parser.parse(["She sang.", "He left."])
+
+
+def test_the_trees_before_a_wrong_sentence_come_first(parser: Parser) -> None:
+    trees = parser.parse_many([["the", "cat"], ["a", "dog", "sees"], [], ["cats"]], tags=[None] * 4)
+    assert [next(trees).words, next(trees).words] == [["the", "cat"], ["a", "dog", "sees"]]
+    with pytest.raises(ValueError, match="sentence 2 has no words"):
+        next(trees)
+
+
+def test_missing_and_empty_cells_of_a_column_have_no_tree(parser: Parser) -> None:
+    trees = list(parser.parse_column([["the", "cat"], "", None, math.nan, [], ["cats"]]))
+    assert [tree and tree.words for tree in trees] == [["the", "cat"], None, None, None, None, ["cats"]]

@@ -1,11 +1,11 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
@@ -27,7 +27,7 @@ from treecrf.parser.pipeline import (
     decode_windows,
     warn_about_text,
 )
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
 from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from treecrf.chart.crf import SpanCRF
     from treecrf.parser.tree_samples import TreeSamples
+    from treecrf.text import Token
     from treecrf.trees.search import ExpectedCount, Pattern
 
 T = TypeVar("T")
@@ -55,9 +56,9 @@ class Parser(Components):
 
     @staticmethod
     def load(
-        source: str | Path, device: "str | torch.device | None" = None, *, precision: Precision | None = None
+        source: str | Path = "en", device: "str | torch.device | None" = None, *, precision: Precision | None = None
     ) -> "Parser":
-        """Loads a parser from a folder that `save` wrote, or an installed model by its name.
+        """Loads a parser from a folder that `save` wrote, or an installed model by its name, such as en.
 
         The device is a GPU if there is one and PyTorch is installed, unless `device` is given. On a CPU, products are
         computed on 8-bit integers and without PyTorch, unless `precision` is "float32". Loading never executes
@@ -100,6 +101,22 @@ class Parser(Components):
         (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return tree
 
+    __call__ = parse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles the place of the model instead of its weights, so that other processes of this machine load it."""
+        if self.folder is None or not isinstance(self.scorer, RuntimeScorer):
+            raise TypeError(
+                "a parser with a network of PyTorch cannot be pickled; save it, and load it in each process"
+            )
+        return _load_again, (self.folder, self.scorer.precision.startswith("int8"), self.config)
+
+    def parse_column(self, sentences: Iterable[str | Words | None], *, mbr: bool = True) -> Iterator[Tree | None]:
+        """Parses the column of a table like `parse_many`; the tree of an empty or missing cell is None."""
+        for_trees, for_cells = tee(sentences)
+        trees = self.parse_many(filter(_has_words, for_trees), mbr=mbr)
+        return (next(trees) if _has_words(cell) else None for cell in for_cells)
+
     def parse_text(self, text: str, *, mbr: bool = True) -> Iterator[ParsedSentence]:
         """Splits a document into sentences and parses each; yields their trees with their places in the document.
 
@@ -107,8 +124,13 @@ class Parser(Components):
         """
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
         for tokens, tree in zip(for_offsets, self.parse_many(for_trees, mbr=mbr), strict=True):
-            offsets = [(token.start, token.end) for token in tokens]
-            yield ParsedSentence(tree, offsets, text=text[offsets[0][0] : offsets[-1][1]])
+            yield _sentence_of_text(text, tokens, tree)
+
+    def analyze_text(self, text: str, *, k: int = 1, mbr: bool = True) -> Iterator[ParsedSentence]:
+        """Splits a document like `parse_text`, and yields its sentences with their analyses."""
+        for_trees, for_offsets = tee(split_sentences(text, language=self.language))
+        for tokens, analysis in zip(for_offsets, self.analyze_many(for_trees, k=k, mbr=mbr), strict=True):
+            yield _sentence_of_text(text, tokens, analysis.tree, analysis)
 
     def parse_many(
         self,
@@ -326,6 +348,24 @@ class Parser(Components):
         if marginals:
             analyses = map(lambda analysis, rows: replace(analysis, marginals=rows), analyses, distribution.rows())
         return [calibrate_analysis(analysis, self.calibration, self.tree_calibration) for analysis in analyses]
+
+
+def _sentence_of_text(
+    text: str, tokens: "Sequence[Token]", tree: Tree, analysis: Analysis | None = None
+) -> ParsedSentence:
+    offsets = [(token.start, token.end) for token in tokens]
+    return ParsedSentence(tree, offsets, analysis, text[offsets[0][0] : offsets[-1][1]])
+
+
+def _load_again(folder: Path, is_int8: bool, config: ParserConfig) -> Parser:
+    parser = Parser.load(folder, "cpu", precision="int8" if is_int8 else None)
+    parser.config = config
+    return parser
+
+
+def _has_words(cell: Any) -> TypeGuard[str | Words]:
+    """Whether the cell of a table has words; NaN is a missing cell of pandas."""
+    return bool(cell.strip() if isinstance(cell, str) else cell is not None and cell == cell and len(cell))
 
 
 def _one(value: Any) -> list[Any] | None:

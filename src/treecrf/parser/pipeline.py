@@ -1,7 +1,7 @@
 """The parsing pipeline: windows of sentences to batches, batches to trees, and trees back into input order."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -126,7 +126,15 @@ class SentenceReader:
             if not window:
                 return
             words, *others = zip(*window, strict=True)
-            yield self.window(words, first, **dict(zip(columns, others, strict=True)))
+            given = dict(zip(columns, others, strict=True))
+            try:
+                sentences_read = self.window(words, first, **given)
+            except (TypeError, ValueError):  # the sentences before the wrong one are parsed first
+                for end in range(len(window)):
+                    row = {name: column[end : end + 1] for name, column in given.items()}
+                    yield self.window(words[end : end + 1], first + end, **row)
+                raise
+            yield sentences_read
             first += len(window)
 
     def window(
@@ -145,6 +153,7 @@ class SentenceReader:
                 from treecrf.text import tokenize
 
                 sentence = tokenize(sentence, language=self.language)
+            _check_sentence(number, sentence)
             if len(sentence) and isinstance(sentence[0], tuple):
                 tokens = cast("Sequence[Token]", sentence)
                 words.append([token.tree_word for token in tokens])
@@ -154,6 +163,11 @@ class SentenceReader:
                 model_words.append(cast("Sequence[str]", sentence))
             _check_words(number, words[-1], self.max_words)
         self._check_tags(first, words, tags)
+        for number, given in enumerate(constraints or (), first):
+            if not isinstance(given, Constraints | None):
+                raise TypeError(
+                    f"sentence {number} has the constraints {given!r:.80}; expected Constraints(require=...)"
+                )
         return Sentences(range(first, first + len(words)), words, model_words, tags, constraints)
 
     def _check_tags(self, first: int, words: Sequence[Sequence[str]], tags: Sequence[Tags | None] | None) -> None:
@@ -179,11 +193,21 @@ def warn_about_text(text: str, language: str) -> None:
             warnings.warn(message, UserWarning, stacklevel=3)
 
 
+def _check_sentence(number: int, sentence: Any) -> None:
+    if isinstance(sentence, bytes | Mapping) or not hasattr(sentence, "__getitem__"):
+        raise TypeError(f"sentence {number} is {sentence!r:.80}; expected a string, or a list of words")
+    if len(sentence) and isinstance(sentence[0], tuple) and not hasattr(sentence[0], "tree_word"):
+        raise TypeError(f"sentence {number} has {sentence[0]!r:.80} for a word; expected words, and tags as `tags`")
+
+
 def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
     try:
-        "".join(words)  # the fastest check that every word is a string
+        text = "".join(words)  # the fastest check that every word is a string
     except TypeError as error:
         raise TypeError(f"sentence {number} has a word that is not a string: {error}") from None
+    if " " in text and any(" " in word and word.endswith((".", "!", "?")) for word in words):
+        message = f"sentence {number} has words like sentences, such as {words[0]!r:.80}; parse_many takes sentences"
+        warnings.warn(message, UserWarning, stacklevel=2)
     if not len(words):
         raise ValueError(f"sentence {number} has no words; expected at least one")
     if len(words) > limit:

@@ -8,6 +8,7 @@ replaces the manifest by one that is marked as staged: from then on the hidden f
 Last, each file gets its own name, and the manifest loses the mark.
 """
 
+import difflib
 import hashlib
 import json
 import os
@@ -89,9 +90,14 @@ def installed_folder(name: str) -> Path:
         return models[0].folder()
     for package in MODEL_PACKAGES:
         if package.model == name:
-            raise FileNotFoundError(f"the model '{name}' is not installed: pip install {package.name}")
+            raise FileNotFoundError(
+                f"the model '{name}' is not installed: pip install {package.name}, from treecrf's repository "
+                f"pip install packages/{package.name}, or pip install --find-links FOLDER {package.name} with its wheel"
+            )
+    near = difflib.get_close_matches(name.lower(), [*names(), *(package.model for package in MODEL_PACKAGES)], n=1)
+    suggestion = f"; did you mean '{near[0]}'?" if near else ":"
     raise FileNotFoundError(
-        f"there is no model '{name}': no folder has that name, and the installed models are "
+        f"there is no model '{name}'{suggestion} no folder has that name, and the installed models are "
         f"{', '.join(names()) or 'none'}; `treecrf models` also lists the models of packages that are not installed"
     )
 
