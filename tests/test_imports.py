@@ -53,8 +53,9 @@ EDGES: dict[str, set[str]] = {
         ),
     },
     "training": {
-        *("config", "files", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "text", "network/data"),
-        *("network/nn", "parser"),
+        *("config", "files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "text"),
+        "chart",
+        *("network/data", "network/nn", "parser/decoding", "parser"),
     },
     "training/calibration": {
         *(

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from small import small_recipe
-from treecrf.files import DamagedFileError, reading, write_file
+from treecrf import files
+from treecrf.files import DamagedFileError, write_file
 from treecrf.parser.models import model_folder
 from treecrf.training import checkpoint, fit
 from treecrf.training.checkpoint import STATE, TrainState, read_safetensors, to_safetensors
@@ -67,6 +68,6 @@ def test_equal_tensors_make_equal_bytes() -> None:
 
 
 def test_files_are_read_without_pickle() -> None:
-    for module in (reading, model_folder, checkpoint):
+    for module in (files, model_folder, checkpoint):
         source = Path(module.__file__).read_text()
         assert "pickle" not in source and "torch.load" not in source

@@ -1,6 +1,7 @@
 """Tests of the settings of a training run."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -51,5 +52,21 @@ def test_the_share_of_lowercase_sentences_is_checked(lowercase: float) -> None:
 
 def test_teachers_need_a_crf() -> None:
     data, train = DataConfig(train=("a",), dev=("b",)), TrainConfig(teachers=("run",))
-    with pytest.raises(ValueError, match="expected a CRF loss"):
-        Recipe(data=data, model=ModelConfig(loss="one-stage-margin"), train=train)
+    for loss in ("one-stage-margin", "tree"):
+        with pytest.raises(ValueError, match=f"model.loss is '{loss}'; expected 'two-stage'"):
+            Recipe(data=data, model=ModelConfig(loss=loss), train=train)
+
+
+@pytest.mark.parametrize("model", [{"loss": "one-stage-margin"}, {"tag_size": 10}])
+def test_partial_trees_need_a_crf_without_input_tags(model: dict[str, Any]) -> None:
+    data = DataConfig(partial=("a.txt",), dev=("b",))
+    assert Recipe(data=data).data.train == ()
+    with pytest.raises(ValueError, match=r"data\.partial is set"):
+        Recipe(data=data, model=ModelConfig(**model))
+    with pytest.raises(ValueError, match=r"data\.partial is set"):
+        Recipe(data=data, train=TrainConfig(teachers=("run",)))
+
+
+def test_training_needs_trees_or_partial_trees() -> None:
+    with pytest.raises(ValueError, match=r"data\.train names no file"):
+        DataConfig(dev=("b",))

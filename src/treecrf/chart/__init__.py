@@ -5,7 +5,11 @@ strings, labels and trees (`parser.decoding`), and networks (`network`). The nam
 compiled, or in NumPy if the compiled code could not be built.
 """
 
-from treecrf.arrays import Doubles, Ints, Reals
+from collections.abc import Iterable
+
+import numpy as np
+
+from treecrf.arrays import Doubles, Ints, Mask, Reals
 from treecrf.chart import cpu_backend
 
 if cpu_backend.available:
@@ -13,10 +17,23 @@ if cpu_backend.available:
 else:
     from treecrf.chart.numpy_backend import cky, inside, outside
 
-__all__ = ["cky", "inside", "inside_outside", "outside"]
+__all__ = ["cky", "compatible_spans", "inside", "inside_outside", "outside"]
 
 
 def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
     """The inside chart, log Z and the marginals."""
     chart, log_z = inside(scores, lengths)
     return chart, log_z, outside(scores, lengths, chart)
+
+
+def compatible_spans(brackets: Iterable[tuple[int, int]], size: int) -> Mask:
+    """Whether each span of a chart (size, size) crosses none of the brackets, which are (start, end) each.
+
+    >>> compatible_spans([(0, 2)], 4).nonzero()[0].tolist(), compatible_spans([(0, 2)], 4).nonzero()[1].tolist()
+    ([0, 0, 0, 1, 2], [1, 2, 3, 2, 3])
+    """
+    is_compatible = np.triu(np.ones((size, size), np.bool_), 1)
+    for start, end in brackets:
+        is_compatible[:start, start + 1 : end] = False
+        is_compatible[start + 1 : end, end + 1 :] = False
+    return is_compatible

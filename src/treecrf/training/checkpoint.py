@@ -66,7 +66,7 @@ def check_recipe(folder: Path, recipe: Recipe, *, resume: bool) -> None:
 def input_digests(recipe: Recipe) -> dict[str, str]:
     """Returns the SHA-256 of each treebank and of the word vectors."""
     data = recipe.data
-    paths = [*data.train, *data.parsed, *data.dev, *data.test, *filter(None, [data.vectors])]
+    paths = [*data.train, *data.parsed, *data.partial, *data.dev, *data.test, *filter(None, [data.vectors])]
     return {path: file_digest(path) for path in paths}
 
 

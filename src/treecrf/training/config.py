@@ -13,7 +13,7 @@ from treecrf.text.normalization import Normalization
 class DataConfig:
     """The treebanks and word vectors; several files are read as one treebank."""
 
-    train: tuple[str, ...]
+    train: tuple[str, ...] = ()
     dev: tuple[str, ...]
     test: tuple[str, ...] = ()
     language: Literal["en", "es", "id", "is", "pt", "zh"] = "en"  # how the trained parser tokenizes raw text
@@ -23,8 +23,10 @@ class DataConfig:
     # trees by a parser, for sentences without gold trees: training with teachers needs some trees for them; productions
     # are counted in gold trees alone
     parsed: tuple[str, ...] = ()
-    # how often an epoch has each sentence, by file of `train`, then of `parsed` (default: once); with weight 0, a file
-    # only adds its words to the vocabulary
+    # sentences with some brackets, which are all that is known of their trees; the module `partial` has the notations
+    partial: tuple[str, ...] = ()
+    # how often an epoch has each sentence, by file of `train`, `parsed` and `partial` (default: once); with weight 0, a
+    # file only adds its words to the vocabulary
     weights: tuple[float, ...] = ()
     lowercase: float = 0.0  # the share of training sentences that are converted to lower case
     binarization: Literal["left", "right"] = "left"  # for training trees
@@ -34,10 +36,14 @@ class DataConfig:
     unknown_vector: str = ""  # the word in that file whose vector is used for unknown words
 
     def __post_init__(self) -> None:
-        files = len(self.train) + len(self.parsed)
+        if not (self.train or self.partial):
+            raise ValueError("data.train names no file, and neither does data.partial; expected at least one")
+        names = ["train", *(name for name in ("parsed", "partial") if getattr(self, name))]
+        files = sum(len(getattr(self, name)) for name in names)
         if self.weights and len(self.weights) != files:
-            names = "train and parsed" if self.parsed else "train"
-            raise ValueError(f"{len(self.weights)} weights for {files} files of {names}; expected one for each")
+            raise ValueError(
+                f"{len(self.weights)} weights for {files} files of {' and '.join(names)}; expected one for each"
+            )
         if self.weights and not (all(0 <= weight < math.inf for weight in self.weights) and any(self.weights)):
             raise ValueError(f"weights are {list(self.weights)}; expected numbers from 0, and at least one above 0")
         if not 0 <= self.lowercase <= 1:
@@ -111,5 +117,12 @@ class Recipe:
     train: TrainConfig = field(default_factory=TrainConfig)
 
     def __post_init__(self) -> None:
-        if self.train.teachers and self.model.loss == "one-stage-margin":
-            raise ValueError("train.teachers is set and model.loss is 'one-stage-margin'; expected a CRF loss")
+        if self.train.teachers and self.model.loss in ("one-stage-margin", "tree"):
+            raise ValueError(
+                f"train.teachers is set and model.loss is {self.model.loss!r}; expected 'two-stage' or 'one-stage-crf'"
+            )
+        if self.data.partial and (self.train.teachers or self.model.tag_size or not self.model.is_crf):
+            raise ValueError(
+                "data.partial is set; expected a CRF loss (model.loss), no input tags (model.tag_size=0) and no "
+                "train.teachers"
+            )

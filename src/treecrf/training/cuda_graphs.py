@@ -70,9 +70,14 @@ def can_capture_steps(config: TrainConfig, model: SpanModel, processes: Processe
 
 
 def _can_capture_model(model: SpanModel) -> bool:
-    """Returns whether a model launches the same kernels for all batches of a shape: a CRF, our LSTM, our BERT."""
+    """Returns whether a model launches the same kernels for all batches of a shape: a CRF, our LSTM, our BERT.
+
+    Forests differ in size, also among batches of one shape.
+    """
     config, transformer = model.config, model.transformer
-    if config.loss == "one-stage-margin" or not (transformer is None or isinstance(transformer.encoder, Bert)):
+    if config.loss in ("one-stage-margin", "tree") or not (
+        transformer is None or isinstance(transformer.encoder, Bert)
+    ):
         return False
     lstm_sizes = [config.lstm_size] * (config.encoder == "lstm")
     lstm_sizes += [config.char_size // 2] * (config.reads_words and config.char_size > 0)

@@ -16,7 +16,9 @@ from treecrf.network.data.bucketing import Budget, Indices, buckets, pad_to, pad
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.network.nn.batch import TensorBatch
+from treecrf.training.partial import PartialTree, derivations
 from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.binarize import LabelSet
 
 T = TypeVar("T")
 
@@ -37,21 +39,34 @@ class Corpus:
     """Training sentences with their binarized gold trees as label ids."""
 
     words: list[list[str]]
-    tags: list[list[str]]
+    tags: list[list[str]]  # of full trees
     gold: list[GoldTree]
     lengths: list[int]
 
     @staticmethod
     def from_trees(
-        trees: Iterable[Tree], vocabulary: Vocabulary, *, side: Literal["left", "right"] = "left"
+        trees: Iterable[Tree],
+        vocabulary: Vocabulary,
+        *,
+        side: Literal["left", "right"] = "left",
+        marginalize: bool = False,
+        partial: Sequence[PartialTree] = (),
+        root: str = "TOP",
     ) -> "Corpus":
-        """Binarizes trees to the left or right and looks up their labels, once for the whole run."""
-        trees = list(trees)
-        words = [tree.words for tree in trees]
+        """Binarizes trees to the left or right and looks up their labels, once for the whole run.
+
+        With `marginalize`, the target of a tree is the forest of its derivations, binarized in any way.
+        """
+        trees, labels = list(trees), LabelSet(vocabulary.labels)
+        gold = [vocabulary.encode_tree(tree, side=side) for tree in trees]
+        if marginalize:
+            forests = (derivations(tree, labels) for tree in trees)
+            gold = [GoldTree.of_forest(forest, tree.tags) for forest, tree in zip(forests, gold, strict=True)]
+        words = [*(tree.words for tree in trees), *(sentence.words for sentence in partial)]
         return Corpus(
             words=words,
             tags=[tree.tags for tree in trees],
-            gold=[vocabulary.encode_tree(tree, side=side) for tree in trees],
+            gold=gold + [sentence.encode(vocabulary, labels, root) for sentence in partial],
             lengths=[len(sentence) for sentence in words],
         )
 
@@ -124,7 +139,7 @@ class DataLoader:
         return StepBatch(
             sentences=len(indices),
             words=words,
-            labeled_spans=2 * words - len(indices),
+            labeled_spans=max(1, sum(len(self.corpus.gold[index].starts) for index in indices)),
             parts=[
                 (number, self._collate_part(indices[number::part_count], is_lowercase[number::part_count]))
                 for number in numbers

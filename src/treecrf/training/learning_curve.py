@@ -27,7 +27,7 @@ def measure_learning_curve(
 
     `dev_f` is the dev F of the run with all trees, the last point of the curve.
     A share is read more often, so that each run has as many steps as the run with all trees. A larger share contains
-    the smaller ones. Trees of `data.parsed` are in every run, and not in the numbers of trees.
+    the smaller ones. `data.parsed` and `data.partial` are in every run, and not in the numbers of trees.
     """
     curve: dict[int, float] = {}
     for share in SHARES:
@@ -52,7 +52,7 @@ def _share_recipe(recipe: Recipe, share: float, target: Path) -> tuple[Recipe, i
         write_trees(share_path, (trees[index] for index in chosen))
         paths.append(str(share_path))
         counts.append((len(trees), len(chosen)))
-    weights = recipe.data.weights or (1.0,) * (len(paths) + len(recipe.data.parsed))
+    weights = recipe.data.weights or (1.0,) * (len(paths) + len(recipe.data.parsed) + len(recipe.data.partial))
     scaled = tuple(weight * total / part for weight, (total, part) in zip(weights, counts, strict=False))
     data = replace(recipe.data, train=tuple(paths), weights=scaled + weights[len(paths) :], test=())
     return replace(recipe, data=data), sum(part for _, part in counts), sum(total for total, _ in counts)

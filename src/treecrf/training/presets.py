@@ -47,7 +47,7 @@ def read_folder_recipe(folder: Path, overrides: Sequence[str] = ()) -> FolderRec
     trees, dev_trees = (_count_trees(files[part]) for part in ("train", "dev"))
     preset = choose_preset(trees)
     recipe = read_config(Recipe, FOLDER / f"{preset}.toml", [*own_files, *overrides])
-    if not {"train.epochs", "data.weights", "data.train", "data.parsed", "data.dev"} & names:
+    if not {"train.epochs", "data.weights", "data.train", "data.parsed", "data.partial", "data.dev"} & names:
         recipe = limit_dev_time(recipe, trees, dev_trees)
     return FolderRecipe(recipe, preset, trees)
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -23,6 +23,7 @@ from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.distillation import compute_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
 from treecrf.training.optimizer import EMA, build_optimizer
+from treecrf.training.partial import UNKNOWN_TAG, PartialTree, read_partial
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
@@ -38,6 +39,7 @@ class TreebankPart:
 
     trees: list[Tree]
     files: list[tuple[str, int]]  # each file with its number of trees
+    partial: list[PartialTree] = field(default_factory=list)  # of the last files
 
     @staticmethod
     def read(paths: Sequence[str], setting: str) -> "TreebankPart":
@@ -58,6 +60,19 @@ class TreebankPart:
 
     def __add__(self, other: "TreebankPart") -> "TreebankPart":
         return TreebankPart(trees=self.trees + other.trees, files=self.files + other.files)
+
+    def with_partial(self, paths: Sequence[str]) -> "TreebankPart":
+        """Returns the trees, and the partial trees of files."""
+        files = [(path, read_partial(path)) for path in paths]
+        partial = [sentence for _, sentences in files for sentence in sentences]
+        return replace(self, files=self.files + [(path, len(found)) for path, found in files], partial=partial)
+
+    def vocabulary_trees(self) -> list[Tree]:
+        """Returns all trees; partial trees have their labeled brackets."""
+        names = {node.label for tree in self.trees for node in tree.walk() if not node.is_leaf}
+        names = names.union(*(sentence.long_labels for sentence in self.partial))
+        root, tag = (self.trees[0].label, self.trees[0].tags[0]) if self.trees else ("TOP", UNKNOWN_TAG)
+        return self.trees + [sentence.tree(names, root=root, unknown_tag=tag) for sentence in self.partial]
 
     def tree_weights(self, file_weights: Sequence[float]) -> list[float] | None:
         """Returns the weight of each tree, which is its file's weight; None without file weights."""
@@ -108,12 +123,15 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
     """Reads the treebanks of a recipe and builds an untrained parser unless one is given, its optimizer and loader."""
     data, config = recipe.data, recipe.train
     rules = find_rules(data.rules)
-    gold = TreebankPart.read(data.train, "data.train").retag(data.retag)
+    gold = TreebankPart(trees=[], files=[])
+    if data.train:
+        gold = TreebankPart.read(data.train, "data.train").retag(data.retag)
     train = gold + TreebankPart.read(data.parsed, "data.parsed") if data.parsed else gold
+    train = train.with_partial(data.partial)
     dev = TreebankPart.read(data.dev, "data.dev")
     test = TreebankPart.read(data.test, "data.test") if data.test else None
     if parser is None:
-        parser = build_parser(recipe, train.trees, gold=gold.trees)
+        parser = build_parser(recipe, train.vocabulary_trees(), gold=gold.trees)
     else:
         torch.manual_seed(config.seed)
     parser.model.to(processes.device)
@@ -148,8 +166,16 @@ def _build_optimizer(recipe: Recipe, model: SpanModel) -> torch.optim.Optimizer:
 
 
 def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> DataLoader:
+    corpus = Corpus.from_trees(
+        train.trees,
+        parser.vocabulary,
+        side=recipe.data.binarization,
+        marginalize=recipe.model.loss == "tree",
+        partial=train.partial,
+        root=parser.root,
+    )
     return DataLoader(
-        corpus=Corpus.from_trees(train.trees, parser.vocabulary, side=recipe.data.binarization),
+        corpus=corpus,
         numericalizer=parser.numericalizer,
         budget=Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells),
         seed=recipe.train.seed,
@@ -160,7 +186,7 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
         world_size=processes.world_size,
         read_tags=recipe.model.tag_size > 0,
         pin_memory=processes.device.type == "cuda",
-        fixed_shapes=can_capture_steps(recipe.train, parser.model, processes),
+        fixed_shapes=not train.partial and can_capture_steps(recipe.train, parser.model, processes),
     )
 
 

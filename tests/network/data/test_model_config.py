@@ -6,7 +6,10 @@ from treecrf.network.data.model_config import BertConfig, ModelConfig
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"loss": "hinge"}, "loss is 'hinge'; expected one of 'two-stage', 'one-stage-crf', 'one-stage-margin'"),
+        (
+            {"loss": "hinge"},
+            "loss is 'hinge'; expected one of 'two-stage', 'tree', 'one-stage-crf', 'one-stage-margin'",
+        ),
         ({"lstm_size": 0}, "lstm_size is 0; expected 1 or more"),
         ({"tag_size": -1}, "tag_size is -1; expected 0 or more"),
         ({"dropout": 1.0}, "dropout is 1.0; expected at least 0 and less than 1"),

@@ -80,6 +80,12 @@ class ArrayBatch(Generic[Array]):
     labels: Array | None = None  # (m,)
     gold_tags: Array | None = None  # (b, n), IGNORED in padding
 
+    # gold forests, if a sentence has one instead of a gold tree; cells as above
+    forest_cells: Array | None = None  # (c,) spans of the forests' trees
+    restricted_cells: Array | None = None  # (r,) the spans that may not have every label
+    restricted_rows: Array | None = None  # (p,) the row in `restricted_cells` of each pair of a span and its label
+    restricted_labels: Array | None = None  # (p,)
+
     def require(self, name: str, *others: str) -> tuple[Array, ...]:
         """The fields with these names, which come together; raises a ValueError if the batch does not have them."""
         arrays = tuple(getattr(self, field) for field in (name, *others))
@@ -95,7 +101,8 @@ class ArrayBatch(Generic[Array]):
     @property
     def total_labels(self) -> int:
         """The number of gold spans in the label loss."""
-        return 2 * self.total_words - self.size - self.unseen_labels
+        spans = 2 * self.total_words - self.size if self.forest_cells is None else len(self.require("labels")[0])
+        return spans - self.unseen_labels
 
 
 def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from treecrf.network.data.batch import SPECIAL, Sizes
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 
-LossKind = Literal["two-stage", "one-stage-crf", "one-stage-margin"]
+LossKind = Literal["two-stage", "tree", "one-stage-crf", "one-stage-margin"]
 DropoutKind = Literal["shared", "vanilla"]
 RecurrentDropout = Literal["batch", "sentence", "none"]
 LEAKY_SLOPE = 0.1  # slope of the scorers' leaky ReLU
@@ -25,7 +25,7 @@ class ModelConfig:
     Only the paper's ablations use the one-stage losses, the scorer minus, the boundary same-word and vanilla dropout.
     """
 
-    loss: LossKind = "two-stage"
+    loss: LossKind = "two-stage"  # or the probability of the tree, whatever its binarization: "tree"
     margin: float = 1.0  # cost of a wrong labeled span in the loss one-stage-margin
     scorer: Literal["biaffine", "minus"] = "biaffine"
     encoder: Literal["lstm", "transformer"] = "lstm"
@@ -87,7 +87,7 @@ class ModelConfig:
     @property
     def one_stage(self) -> bool:
         """Whether labeled spans are scored directly, without bracketing first."""
-        return self.loss != "two-stage"
+        return self.loss in ("one-stage-crf", "one-stage-margin")
 
     @property
     def is_crf(self) -> bool:

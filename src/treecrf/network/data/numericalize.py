@@ -14,7 +14,7 @@ import numpy as np
 from treecrf.arrays import Ints
 from treecrf.network.data.batch import BOS, EOS, IGNORED, PAD, SPECIAL, UNK, Batch, char_fields
 from treecrf.network.data.subwords import SubwordTokenizer, build_segments
-from treecrf.network.data.vocabulary import GoldTree, Vocabulary
+from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
 from treecrf.text.normalization import Normalization, normalizer
 
 _NO_CASE, _LOWER, _CAPITALIZED, _UPPER, _INITIAL, _MIXED = range(6)
@@ -252,7 +252,7 @@ def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:
         if len(tree.tags) != length:
             raise ValueError(f"sentence {number} has {length} words, its gold tree {len(tree.tags)}; expected the same")
     size = int(lengths.max()) + 1
-    sentences = np.repeat(np.arange(len(lengths)), 2 * lengths - 1)
+    sentences = np.repeat(np.arange(len(lengths)), [len(tree.starts) for tree in gold])
     starts = np.concatenate([tree.starts for tree in gold])
     ends = np.concatenate([tree.ends for tree in gold])
     tags = np.full((len(lengths), size - 1), IGNORED, dtype=np.int64)
@@ -264,4 +264,26 @@ def _collate_gold(gold: Sequence[GoldTree], lengths: Ints) -> dict[str, Ints]:
         "rights": sentences * size + ends,
         "labels": np.concatenate([tree.labels for tree in gold]),
         "gold_tags": tags,
+        **_collate_forests([tree.forest for tree in gold], size),
+    }
+
+
+def _collate_forests(forests: Sequence[Forest | None], size: int) -> dict[str, Ints]:
+    """The fields of gold forests; none if no sentence has one."""
+    numbered = [(sentence, forest) for sentence, forest in enumerate(forests) if forest is not None]
+    if not numbered:
+        return {}
+    first_rows = np.cumsum([0, *(len(forest.restricted) for _, forest in numbered)])
+
+    def cells(name: str) -> Ints:
+        spans = [sentence * size**2 + getattr(forest, name) @ [size, 1] for sentence, forest in numbered]
+        return np.concatenate(spans)
+
+    return {
+        "forest_cells": cells("spans"),
+        "restricted_cells": cells("restricted"),
+        "restricted_rows": np.concatenate(
+            [first + forest.rows for first, (_, forest) in zip(first_rows, numbered, strict=False)]
+        ),
+        "restricted_labels": np.concatenate([forest.labels for _, forest in numbered]),
     }

@@ -31,14 +31,32 @@ class UnseenLabel(NamedTuple):
     first_tree: int  # the number of the first tree with this label, from 0
 
 
+class Forest(NamedTuple):
+    """A set of binarized trees: their spans, and the labels of those spans that may not have every label."""
+
+    spans: Ints  # (c, 2) starts and ends
+    restricted: Ints  # (r, 2) the spans without some labels
+    rows: Ints  # (p,) the row in `restricted` of each pair of a span and its label
+    labels: Ints  # (p,)
+
+
 @dataclass(frozen=True, slots=True)
 class GoldTree:
-    """The 2n-1 spans and n tags of a binarized tree as ids; labels and tags without an id are IGNORED."""
+    """The 2n-1 spans and n tags of a binarized tree as ids; labels and tags without an id are IGNORED.
+
+    With a forest, there are no other spans: each of its trees is right.
+    """
 
     starts: Ints  # (2n - 1,)
     ends: Ints  # (2n - 1,)
     labels: Ints  # (2n - 1,)
     tags: Ints  # (n,)
+    forest: Forest | None = None
+
+    @staticmethod
+    def of_forest(forest: Forest, tags: Ints) -> "GoldTree":
+        none = np.zeros(0, dtype=np.int64)
+        return GoldTree(none, none, none, tags, forest)
 
 
 @dataclass(frozen=True, kw_only=True)

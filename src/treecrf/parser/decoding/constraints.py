@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Floats, Ints, Mask
-from treecrf.chart import inside
+from treecrf.chart import compatible_spans, inside
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.treebank.binarize import LabelSet
@@ -64,17 +64,18 @@ class ImpossibleError(ValueError):
     """Constraints that no tree of the sentence satisfies."""
 
 
-class _Allowed(NamedTuple):
-    """The spans that constraints allow, and the labels that they allow for some spans."""
+class Allowed(NamedTuple):
+    """The spans of some trees, and their labels at the spans that may not have every label."""
 
     spans: Mask  # (n + 1, n + 1)
     labels: dict[tuple[int, int], Mask]  # by span, (labels,)
 
 
-def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str) -> _Allowed:
+def compatible_labels(constraints: Constraints, length: int, labels: LabelSet, root: str) -> Allowed:
+    """The spans and labels of the trees that satisfy constraints on a sentence of `length` words."""
     rules = [(verb, Bracket(*item)) for verb in ("require", "forbid") for item in getattr(constraints, verb)]
     required = [bracket for verb, bracket in rules if verb == "require"]
-    allowed = _Allowed(np.ones((length + 1, length + 1), dtype=np.bool_), {})
+    allowed = Allowed(np.ones((length + 1, length + 1), dtype=np.bool_), {})
     for verb, bracket in rules:
         _check_bracket(verb, bracket, length, {root, *labels.names})
         containing = labels.containing(*bracket, length=length, root=root)
@@ -89,7 +90,7 @@ def _allowed(constraints: Constraints, length: int, labels: LabelSet, root: str)
 
 
 def _forbid_unlabeled_spans(
-    allowed: _Allowed, rules: Sequence[tuple[str, Bracket]], required: Sequence[Bracket], length: int
+    allowed: Allowed, rules: Sequence[tuple[str, Bracket]], required: Sequence[Bracket], length: int
 ) -> None:
     """Forbids spans for which no label is left; raises an error if every tree has such a span."""
     in_every_tree = {bracket[:2] for bracket in required} | {(0, length)} | {(i, i + 1) for i in range(length)}
@@ -128,15 +129,6 @@ def _check_bracket(verb: str, bracket: Bracket, length: int, names: set[str]) ->
         )
 
 
-def compatible_spans(constituents: Iterable[Position], size: int) -> Mask:
-    """Whether each span of a chart (n + 1, n + 1), `size` is n + 1, crosses no constituent."""
-    is_compatible = np.triu(np.ones((size, size), np.bool_), 1)
-    for start, end in constituents:
-        is_compatible[:start, start + 1 : end] = False
-        is_compatible[start + 1 : end, end + 1 :] = False
-    return is_compatible
-
-
 @dataclass(frozen=True, kw_only=True)
 class ConstrainedScores(Scores):
     """Scores with forbidden spans, whose score is -inf, and forbidden labels at some spans."""
@@ -169,7 +161,7 @@ def apply_constraints(
         if not constraint:
             continue
         try:
-            allowed = _allowed(constraint, length, labels, root)
+            allowed = compatible_labels(constraint, length, labels, root)
         except ImpossibleError as error:
             raise ImpossibleError(f"sentence {numbers[sentence]}: {error}") from None
         allowed_spans[sentence, : length + 1, : length + 1] = allowed.spans

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from treecrf.arrays import Doubles
-from treecrf.chart import inside
+from treecrf.chart import compatible_spans, inside
 from treecrf.network.data.batch import Scores
-from treecrf.parser.decoding.constraints import Position, compatible_spans
+from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Tree

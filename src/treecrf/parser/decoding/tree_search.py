@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask
-from treecrf.chart import cky, inside, inside_outside
+from treecrf.chart import cky, compatible_spans, inside, inside_outside
 from treecrf.network.data.batch import Scores
-from treecrf.parser.decoding.constraints import Position, compatible_spans
+from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.treebank.binarize import LabelSet

@@ -42,7 +42,7 @@ def pack_model(
     if purpose is None:
         purpose = unstated_purpose(map(treebank_name, run_recipe.data.train))
     recipe = portable_recipe(run_recipe, purpose)
-    described = _describe_data(run, recipe.data.train, recipe.data.parsed, treebanks)
+    described = _describe_data(run, recipe.data.train + recipe.data.partial, recipe.data.parsed, treebanks)
     files = recipe_files(run_recipe) if data is None else data_files(data, recipe.data.train, purpose.tests)
     save_parser_state(folder, _smaller_state(load_parser_state(run), recipe, vectors), weight_step=weight_step)
     parser = Parser.load(folder, device)
@@ -59,7 +59,9 @@ def renew_card(
     """Writes the card of a packed model again, with new texts and new scores."""
     card = ModelCard.load(folder)
     trained_on = tomllib.loads(card.recipe)["data"]
-    described = _describe_data(folder, trained_on["train"], trained_on["parsed"], treebanks)
+    described = _describe_data(
+        folder, trained_on["train"] + trained_on.get("partial", []), trained_on["parsed"], treebanks
+    )
     files = data_files(data, trained_on["train"], purpose.tests)
     parser = Parser.load(folder, device)
     measurements = measure_model(parser, folder, files, rules=scoring_rules(folder))
@@ -83,7 +85,9 @@ def portable_recipe(recipe: Recipe, purpose: Purpose) -> Recipe:
     def shorten(paths: tuple[str, ...]) -> tuple[str, ...]:
         return tuple("/".join(Path(path).parts[-2:]) for path in paths)
 
-    paths: dict[str, Any] = {part: shorten(getattr(recipe.data, part)) for part in ("train", "parsed", "dev", "test")}
+    paths: dict[str, Any] = {
+        part: shorten(getattr(recipe.data, part)) for part in ("train", "parsed", "partial", "dev", "test")
+    }
     data = replace(recipe.data, **paths, vectors=Path(recipe.data.vectors).name, rules=Path(recipe.data.rules).name)
     model = recipe.model
     if model.transformer:

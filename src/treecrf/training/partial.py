@@ -1,0 +1,184 @@
+"""Partial trees: sentences with some of their brackets, and sets of trees as training targets.
+
+A file has one sentence per line. Its name says the notation; it may also end in `.gz`.
+
+    .mrg    (S (NP the cat) sat on the mat .)
+    .txt    [ the cat ] sat { on the } mat .
+    .jsonl  {"words": ["the", "cat", "sat"], "require": [[0, 2, "NP"]], "forbid": [[1, 3]]}
+
+A bracket is a constituent that the tree has; braces and `forbid` are constituents that it does not have. The rest is
+open. A round bracket without a label, `( the cat)`, and a square bracket have any label. A round bracket around one
+word is a tag if no longer span has its label.
+"""
+
+import json
+import re
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecrf.arrays import Mask
+from treecrf.chart import compatible_spans
+from treecrf.network.data.batch import IGNORED
+from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
+from treecrf.parser.decoding.constraints import Allowed, Bracket, Constraints, ImpossibleError, compatible_labels
+from treecrf.trees.tree import Span, Tree, escape, unescape
+from treecrf.trees.treebank.binarize import LabelSet, from_spans, is_intermediate, to_spans
+from treecrf.trees.treebank.lines import read_lines
+
+UNKNOWN_TAG = "XX"  # the tag of all words, if a vocabulary has only trees without tags
+_TOKEN = re.compile(r"\((?P<label>[^\s()]*)|(?P<close>\))|(?P<word>[^\s()]+)")
+_CLOSING = {"[": "]", "{": "}"}
+
+
+class PartialTree(NamedTuple):
+    """The words of a sentence, and the constituents that its tree has or does not have.
+
+    Of several constituents over the same words, the outermost is first.
+    """
+
+    words: list[str]
+    constraints: Constraints
+    location: str = ""  # for messages
+
+    @property
+    def long_labels(self) -> set[str]:
+        """The labels of constituents over two words or more."""
+        return {label for start, end, label in self._required if label and end - start > 1}
+
+    @property
+    def _required(self) -> list[Bracket]:
+        return [Bracket(*item) for item in self.constraints.require]
+
+    def tags(self, names: Container[str]) -> dict[int, str]:
+        """Returns the tags of words, by position: the labels of single words that are not `names` of constituents."""
+        single = [(start, label) for start, end, label in self._required if label and end - start == 1]
+        return {start: label for start, label in single if label not in names}
+
+    def without_tags(self, names: Container[str]) -> Constraints:
+        required = [item for item in self._required if item.label is None or item.start + 1 < item.end]
+        words = [item for item in self._required if item.start + 1 == item.end and item.label in names]
+        return Constraints(require=[*required, *words], forbid=self.constraints.forbid)
+
+    def tree(self, names: Container[str], *, root: str, unknown_tag: str) -> Tree:
+        """Returns the tree of the labeled brackets alone, for a vocabulary."""
+        chains: dict[tuple[int, int], list[str]] = {}
+        for start, end, label in map(Bracket._make, self.without_tags(names).require):
+            if label and not (label == root and end - start == len(self.words)):
+                chains.setdefault((start, end), []).append(label)
+        tags = self.tags(names)
+        leaves = [Tree(tags.get(position, unknown_tag), (word,)) for position, word in enumerate(self.words)]
+        return from_spans([Span(*span, " ".join(map(escape, chain))) for span, chain in chains.items()], leaves, root)
+
+    def encode(self, vocabulary: Vocabulary, labels: LabelSet, root: str) -> GoldTree:
+        """Returns the forest of the trees that agree with the brackets."""
+        names, tags = {root, *labels.names}, np.full(len(self.words), IGNORED)
+        for position, tag in self.tags(names).items():
+            if tag not in vocabulary.tag_ids:
+                raise ValueError(f"{self.location}: the model has no label and no tag {tag!r:.80}")
+            tags[position] = vocabulary.tag_ids[tag]
+        try:
+            allowed = compatible_labels(self.without_tags(names), len(tags), labels, root)
+        except ImpossibleError as error:
+            raise ImpossibleError(f"{self.location}: {error}") from None
+        return GoldTree.of_forest(_forest(allowed), tags)
+
+
+def read_partial(path: str | Path) -> list[PartialTree]:
+    """Reads the partial trees of a file."""
+    ending = Path(str(path).removesuffix(".gz")).suffix
+    if ending not in _READERS:
+        raise ValueError(f"the name of {path} ends in {ending or 'nothing'}; expected {', '.join(_READERS)}")
+    sentences = []
+    for number, (line, problem) in enumerate(read_lines(path, None), 1):
+        try:
+            if problem:
+                raise ValueError(problem)
+            if line.strip():
+                sentences.append(_READERS[ending](line)._replace(location=f"{path}:{number}"))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}:{number}: {error}") from None
+    return sentences
+
+
+def _read_brackets(line: str) -> PartialTree:
+    words: list[str] = []
+    required: list[tuple[int, int, str | None]] = []
+    opened: list[tuple[int, int]] = []  # the place in `required` and the start of each open bracket
+    for token in _TOKEN.finditer(line):
+        if token["close"]:
+            if not opened:
+                raise ValueError(f"')' at character {token.start() + 1} closes no bracket")
+            place, start = opened.pop()
+            if start == len(words):
+                raise ValueError(f"the bracket that ends at character {token.start() + 1} has no words")
+            required[place] = start, len(words), required[place][2]
+        elif token["word"]:
+            words.append(unescape(token["word"]))
+        else:
+            opened.append((len(required), len(words)))
+            required.append((0, 0, unescape(token["label"]) or None))
+    if opened:
+        raise ValueError(f"{len(opened)} of the brackets are not closed")
+    return _partial_tree(words, required, [])
+
+
+def _read_square_brackets(line: str) -> PartialTree:
+    words: list[str] = []
+    spans: dict[str, list[tuple[int, int]]] = {"[": [], "{": []}
+    opened: list[tuple[str, int]] = []
+    for token in line.split():
+        if token in _CLOSING:
+            opened.append((token, len(words)))
+        elif token in _CLOSING.values():
+            bracket, start = opened.pop() if opened else ("", 0)
+            if _CLOSING.get(bracket) != token or start == len(words):
+                raise ValueError(f"'{token}' after {len(words)} words closes no bracket with words")
+            spans[bracket].append((start, len(words)))
+        else:
+            words.append(token)
+    if opened:
+        raise ValueError(f"{len(opened)} of the brackets are not closed")
+    return _partial_tree(words, spans["["], spans["{"])
+
+
+def _read_json(line: str) -> PartialTree:
+    values = json.loads(line)
+    if not isinstance(values, dict) or not {"words"} <= values.keys() <= {"words", "require", "forbid"}:
+        raise ValueError(f"{line.strip()!r:.80} is not an object with words, require and forbid")
+    if not isinstance(values["words"], list) or not all(isinstance(word, str) and word for word in values["words"]):
+        raise ValueError(f"words are {values['words']!r:.80}; expected a list of strings")
+    return _partial_tree(values["words"], values.get("require", []), values.get("forbid", []))
+
+
+_READERS = {".mrg": _read_brackets, ".txt": _read_square_brackets, ".jsonl": _read_json}
+
+
+def _partial_tree(words: list[str], require: Sequence[Any], forbid: Sequence[Any]) -> PartialTree:
+    if not words:
+        raise ValueError("the sentence has no words")
+    return PartialTree(words, Constraints(require=require, forbid=forbid))
+
+
+def derivations(tree: Tree, labels: LabelSet) -> Forest:
+    """Returns all derivations of a tree; a constituent whose label has no id may have any label of constituents."""
+    length = len(tree.words)
+    ids = {labels.strings[number]: [number] for number in labels.tree_labels(length)}
+    constituents = {(span.start, span.end): span.label for span in to_spans(tree) if not is_intermediate(span.label)}
+    spans = compatible_spans(constituents, length + 1)
+    masks: dict[tuple[int, int], Mask] = {}
+    for start, end in np.argwhere(spans).tolist():
+        choices = labels.free_labels(length)
+        if (start, end) in constituents:
+            choices = ids.get(constituents[start, end], labels.tree_labels(length))
+        masks[start, end] = np.isin(np.arange(len(labels.strings)), choices)
+    return _forest(Allowed(spans, masks))
+
+
+def _forest(allowed: Allowed) -> Forest:
+    restricted = [span for span in allowed.labels if allowed.spans[span]]
+    masks = np.array([allowed.labels[span] for span in restricted], bool)
+    rows, labels = masks.nonzero() if restricted else np.zeros((2, 0), np.int64)
+    return Forest(np.argwhere(np.triu(allowed.spans, 1)), np.array(restricted, np.int64).reshape(-1, 2), rows, labels)
