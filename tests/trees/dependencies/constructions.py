@@ -11,11 +11,22 @@ from treecrf.trees.tree import Tree
 FOLDER = Path(__file__).parents[2] / "data" / "dependencies"
 
 
+def _read(path: Path) -> list[list[str]]:
+    """The name, the tree and the arcs of each construction."""
+    return [block.strip().split("\n") for block in path.read_text(encoding="utf-8").split("# ")[1:]]
+
+
 def constructions(*modules: str) -> Any:
     """Parametrizes a test by the tree and the arcs of each construction of some modules."""
-    text = "".join((FOLDER / f"{module}.txt").read_text(encoding="utf-8") for module in modules)
-    rows = [block.strip().split("\n") for block in text.split("# ")[1:]]
+    rows = [row for module in modules for row in _read(FOLDER / f"{module}.txt")]
     return pytest.mark.parametrize(("tree", "arcs"), [row[1:] for row in rows], ids=[row[0] for row in rows])
+
+
+def wrong_constructions() -> list[str]:
+    """The names of all constructions, of any module, that are not converted to their arcs."""
+    return [
+        name for path in sorted(FOLDER.glob("*.txt")) for name, tree, arcs in _read(path) if arcs_text(tree) != arcs
+    ]
 
 
 def arcs_text(tree: str) -> str:

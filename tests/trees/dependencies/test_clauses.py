@@ -1,7 +1,7 @@
 """Heads of verb phrases and clauses."""
 
 from treecrf.trees.dependencies.clauses import clause_of, is_auxiliary, is_existential, is_wh
-from trees.dependencies.constructions import arcs_text, constructions, unit
+from trees.dependencies.constructions import arcs_text, constructions, unit, wrong_constructions
 
 
 @constructions("clauses")
@@ -31,3 +31,7 @@ def test_auxiliaries_stand_before_a_verb_phrase():
     has, be, phrase = unit("(VBZ has)"), unit("(VB be)"), unit("(VP (VBN sung))")
     assert is_auxiliary(has, [be, phrase]) and not is_auxiliary(has, [be])
     assert is_auxiliary(unit("(MD can)"), []) and not is_auxiliary(unit("(VBZ sings)"), [phrase])
+
+
+def test_all_constructions_keep_their_arcs():
+    assert wrong_constructions() == []

@@ -3,7 +3,7 @@
 from treecrf.trees.dependencies.groups import group_children, group_coordinations, group_names, merge_fixed_expressions
 from treecrf.trees.dependencies.units import build_units
 from treecrf.trees.tree import Tree
-from trees.dependencies.constructions import arcs_text, constructions, unit
+from trees.dependencies.constructions import arcs_text, constructions, unit, wrong_constructions
 
 
 @constructions("groups")
@@ -67,3 +67,7 @@ def test_a_phrase_with_a_fixed_preposition_is_a_prepositional_phrase():
 def test_a_constituent_that_loses_all_words_is_removed():
     _, words, root = merged("(S (PP (IN because) (PP (IN of)) (NP (NN rain))))")
     assert words == [("because", "IN"), ("rain", "NN")] and len(root.children[0].children) == 2
+
+
+def test_all_constructions_keep_their_arcs():
+    assert wrong_constructions() == []

@@ -1,7 +1,7 @@
 """Heads of noun phrases, names, numbers, adjective phrases and adverb phrases."""
 
 from treecrf.trees.dependencies.nominals import is_possessive, is_temporal
-from trees.dependencies.constructions import arcs_text, constructions, unit
+from trees.dependencies.constructions import arcs_text, constructions, unit, wrong_constructions
 
 
 @constructions("nominals")
@@ -19,3 +19,7 @@ def test_times_are_units_of_time_and_years():
     assert not is_temporal(unit("(CD 199)")) and not is_temporal(unit("(CD 19.8)"))
     assert is_temporal(unit("(NP (, week))")) and not is_temporal(unit("(NN 1998)"))
     assert not is_temporal(unit("(NP (NN week) (NN plan))"))
+
+
+def test_all_constructions_keep_their_arcs():
+    assert wrong_constructions() == []

@@ -2,7 +2,7 @@
 
 from treecrf.trees.dependencies.punctuation import PunctuationAttacher
 from treecrf.trees.dependencies.units import Arcs
-from trees.dependencies.constructions import arcs_text, constructions
+from trees.dependencies.constructions import arcs_text, constructions, wrong_constructions
 
 
 @constructions("punctuation")
@@ -33,3 +33,7 @@ def test_a_bracket_closes_the_last_open_one():
 
 def test_a_closing_mark_without_an_opening_one_goes_to_its_left():
     assert attach(["a", "b", ")"], ["NN", "NN", "-RRB-"], [-1, 0, None]) == [-1, 0, 0]
+
+
+def test_all_constructions_keep_their_arcs():
+    assert wrong_constructions() == []

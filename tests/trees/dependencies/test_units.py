@@ -1,6 +1,6 @@
 from treecrf.trees.dependencies.units import Arcs, Unit, build_units, first_word, in_postorder, positions
 from treecrf.trees.tree import Tree
-from trees.dependencies.constructions import unit
+from trees.dependencies.constructions import unit, wrong_constructions
 
 
 def test_a_tree_becomes_units_with_categories_and_lower_case_words():
@@ -62,3 +62,7 @@ def test_a_promoted_word_takes_over_the_dependents_of_its_head():
     arcs.attach(3, 2, "obj")
     arcs.promote(3, 2, "cop")
     assert arcs.heads == [3, -1, 3, -1] and arcs.relations[:3] == ["nsubj", "dep", "cop"]
+
+
+def test_all_constructions_keep_their_arcs():
+    assert wrong_constructions() == []

@@ -52,14 +52,11 @@ def _noun_head(items: Sequence[Unit]) -> int:
     core = _core(items)
     phrases = [i for i, item in enumerate(core) if item.label in NOMINALS and not is_possessive(item)]
     nouns = [i for i, item in enumerate(core) if item.label in NOUN_TAGS or item.label == "$"]
-    if phrases and core[phrases[0]].label in ("NP", "WHNP"):
-        nouns = [i for i in nouns if i > phrases[0]] if phrases[0] == 0 and not _is_full(core[0]) else nouns
-        if not nouns or (phrases[0] == 0 and _is_full(core[0])):
-            return phrases[0]
+    has_phrase = bool(phrases) and core[phrases[0]].label in ("NP", "WHNP")
+    if has_phrase and (not nouns or (phrases[0] == 0 and _is_full(core[0]))):
+        return phrases[0]
     if nouns:
         return _described_noun(core, nouns)
-    if phrases:
-        return phrases[0]
     for labels in (("CD", "QP"), ("PRP", "EX", "WP", "WDT"), ("JJ", "JJS", "JJR", "ADJP", "VBN", "VBG"), ("DT", "PDT")):
         if found := positions(core, labels):
             is_range = any(item.label == "SYM" for item in core)
