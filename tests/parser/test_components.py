@@ -7,6 +7,7 @@ import pytest
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.network.nn import SpanModel
+from treecrf.network.runtime.scorer import DEFAULT_PRECISION
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.parser import Parser, components
 from treecrf.parser.components import default_device, load_scorer, require_torch
@@ -77,10 +78,10 @@ def state() -> ParserState:
     ("precision", "is_fast", "has_torch", "expected"),
     [
         ("int8", True, True, "int8"),
-        ("int8", False, True, "int8"),
-        (None, True, True, "int8"),
+        ("int14", False, True, "int14"),
+        (None, True, True, DEFAULT_PRECISION),
         (None, False, True, "network"),  # plain C is slower than PyTorch
-        (None, False, False, "int8"),
+        (None, False, False, DEFAULT_PRECISION),
         ("float32", True, True, "network"),
     ],
 )
@@ -95,8 +96,8 @@ def test_the_precision_selects_the_scorer(
     monkeypatch.setattr(components, "is_fast", lambda: is_fast)
     monkeypatch.setattr(components, "has_torch", lambda: has_torch)
     scorer = load_scorer(state, "cpu", precision)
-    assert isinstance(scorer, RuntimeScorer if expected == "int8" else SpanModel)
-    assert scorer.precision.startswith("int8" if expected == "int8" else "float32") and scorer.device == "cpu"
+    assert isinstance(scorer, SpanModel if expected == "network" else RuntimeScorer) and scorer.device == "cpu"
+    assert scorer.precision.split()[0] == ("float32" if expected == "network" else expected)
 
 
 @pytest.mark.parametrize("has_driver", [True, False])

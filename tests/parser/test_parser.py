@@ -13,6 +13,7 @@ from project_models import model_folder
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.network.runtime.int8 import instruction_set
+from treecrf.network.runtime.scorer import DEFAULT_PRECISION
 from treecrf.parser import Parser
 from treecrf.text import tokenize
 from treecrf.threads import num_threads
@@ -175,7 +176,7 @@ def test_a_parser_says_how_it_computes(folder: Path) -> None:
     exact = Parser.load(folder, device="cpu", precision="float32")
     assert repr(exact) == f"<Parser: lstm, en, cpu, float32, {num_threads()} threads>"
     default = Parser.load(folder, device="cpu")
-    expected = "float32" if default.scorer is default.model else f"int8 ({instruction_set()})"
+    expected = "float32" if default.scorer is default.model else f"{DEFAULT_PRECISION} ({instruction_set()})"
     assert expected in repr(default)
 
 

@@ -113,7 +113,7 @@ class ParseOptions:
     skip_bad: bool = option(False, "write an empty line and a warning for a line that cannot be parsed")
     max_line_bytes: int = option(1_000_000, "longest line")
     max_words: int = option(2000, "longest sentence")
-    precision: Literal["float32", "int8"] | None = option(None, "on a CPU (default: int8 if supported)")
+    precision: Literal["float32", "int8", "int14"] | None = option(None, "on a CPU (default: int8 if supported)")
 
     def __post_init__(self) -> None:
         if self.kbest and self.format not in ("json", "pretty"):

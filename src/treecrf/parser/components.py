@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import treecrf
 from treecrf.chart import cpu_backend
@@ -25,6 +25,7 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.runtime import int8
 from treecrf.network.runtime.int8 import is_fast, why_unsupported
+from treecrf.network.runtime.scorer import DEFAULT_PRECISION, Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.network.runtime.weights import Weights
 from treecrf.parser.decoding import ExpectedF1, label_grammar
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from treecrf.network.nn import SpanModel
 
 _SEARCH = Path(treecrf.__file__).parent / "trees" / "search"  # not imported: parsing does not need it
-Precision = Literal["float32", "int8"]
 _GPU_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 _ROCM_DEVICE = Path("/dev/kfd")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
@@ -225,18 +225,20 @@ def warn_about_missing_parts() -> None:
 def load_scorer(state: ParserState, device: "str | torch.device | None", precision: Precision | None) -> Scorer:
     """Builds the scorer of a saved parser: on a CPU the runtime on 8-bit integers, unless `precision` is float32."""
     if precision not in (None, *get_args(Precision)):
-        raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8' or None")
+        raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8', 'int14' or None")
     warn_about_missing_parts()
     where = str(device or default_device())
     has_known_encoder = state.encoder_json is None or state.bert is not None
     reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
     if where != "cpu":
         reason = f"it runs on {where}"
-    if precision == "int8" and reason is not None:
+    if precision in ("int8", "int14") and reason is not None:
         raise ValueError(f"the model cannot run on 8-bit integers: {reason}; load it with precision='float32'")
-    is_int8 = precision == "int8" or (precision is None and reason is None and (is_fast() or not has_torch()))
-    if is_int8 or (where == "cpu" and precision is None and not has_torch() and has_known_encoder):
-        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, is_int8=is_int8)
+    if precision is None and reason is None and (is_fast() or not has_torch()):
+        precision = DEFAULT_PRECISION
+    without_torch = where == "cpu" and precision is None and not has_torch() and has_known_encoder
+    if precision in ("int8", "int14") or without_torch:
+        return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, precision=precision or "float32")
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.parser.components import Components, Precision, load_scorer, require_torch
+from treecrf.network.runtime.scorer import Precision
+from treecrf.parser.components import Components, load_scorer, require_torch
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import analyze_batch
 from treecrf.parser.decoding.calibration import calibrate_analysis

@@ -31,6 +31,7 @@ static int64_t *integers(int64_t count, int64_t low, int64_t high) {
     for (int64_t k = 0; k < count; k++) x[k] = between(low, high);
     return x;
 }
+static int64_t levels; /* of quantized rows */
 static int64_t address(const void *pointer) { return (int64_t)(uintptr_t)pointer; }
 
 static void packed(const Kernels *kernels, int64_t outputs, int64_t inputs, int64_t *table) {
@@ -41,6 +42,7 @@ static void packed(const Kernels *kernels, int64_t outputs, int64_t inputs, int6
     kernels->pack(&job);
     free(weights);
     table[0] = address(job.tiles), table[1] = address(job.scales), table[2] = address(job.sums), table[3] = address(bias);
+    table[4] = address(&levels);
 }
 
 static int is_equal(const char *what, const void *a, const void *b, size_t bytes) {
@@ -170,7 +172,10 @@ int main(int count, char **names) {
     if (!cpu_supports(names[2])) return printf("this processor does not have %s\n", names[2]), 3;
     const Kernels *reference = find(names[1]), *other = find(names[2]);
     long jobs = atol(names[3]), equal = 0;
-    for (long job = 0; job < jobs; job++) equal += compare[job % 6](reference, other);
+    for (long job = 0; job < jobs; job++) {
+        levels = job / 6 % 2 ? NARROW_LEVELS : WIDE_LEVELS;
+        equal += compare[job % 6](reference, other);
+    }
     printf("%ld of %ld jobs agree\n", equal, jobs);
     return equal < jobs;
 }

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 SOURCE = Path(__file__).parents[3] / "src"
-LANES, TILE, JOB_COUNTERS = 16, 64, 3  # as in kernels.h
+LANES, TILE, JOB_COUNTERS, LEVELS = 16, 64, 3, (255, 16383)  # as in kernels.h
 REFUSED = (ValueError, MemoryError, OverflowError, TypeError)
 WRONG_SIZES = (-1, -(2**62), 2**41, 2**62)
 WRONG_INDICES = (-1, 2**40, 2**62, -(2**63))
@@ -75,7 +75,7 @@ def pack_call(random: Random, outputs: int, inputs: int) -> Call:
 def packed(kernels: Any, random: Random, outputs: int, inputs: int) -> list[np.ndarray]:
     call = pack_call(random, outputs, inputs)
     call.run(kernels)
-    return [*call.outputs, floats(random, outputs + -outputs % TILE)]
+    return [*call.outputs, floats(random, outputs + -outputs % TILE), random.choice(LEVELS, 1)]
 
 
 def table(parameters: list[np.ndarray]) -> np.ndarray:

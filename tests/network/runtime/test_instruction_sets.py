@@ -90,14 +90,15 @@ def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
         kernels.select("mmx")
 
 
+@pytest.mark.parametrize("precision", ["int8", "int14"])
 @pytest.mark.parametrize("name", ["scalar", "avx2"])
-def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name, tmp_path):
+def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name, precision, tmp_path):
     if name not in kernels.instruction_sets():
         pytest.skip(f"this processor does not have {name}")
     kernels.select(name)
     trees = toy_trees(30)
     random_parser(trees, tag_head=True).save(tmp_path / "parser")
-    parser = Parser.load(tmp_path / "parser", "cpu", precision="int8")
+    parser = Parser.load(tmp_path / "parser", "cpu", precision=precision)
     sentences = [tree.words for tree in trees]
     together = list(parser.brackets_many(sentences))
     assert together == [line for words in sentences for line in parser.brackets_many([words])]
@@ -106,10 +107,12 @@ def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name
 SENTENCE = ["the", "old", "cat", "that", "sat", "on", "the", "mat", "saw", "two", "dogs", "and"]
 
 
-@pytest.mark.parametrize("model", ["en", "en-lstm"])
-def test_trees_of_real_models_do_not_depend_on_batches_threads_and_instruction_sets(kernels, model, monkeypatch):
+@pytest.mark.parametrize(("model", "precision"), [("en", "int8"), ("en-lstm", "int8"), ("en-lstm", "int14")])
+def test_trees_of_real_models_do_not_depend_on_batches_threads_and_instruction_sets(
+    kernels, model, precision, monkeypatch
+):
     sentences = [SENTENCE[:length] for length in range(1, len(SENTENCE) + 1)]  # more words than one batch of a thread
-    parser = Parser.load(model, "cpu", precision="int8")
+    parser = Parser.load(model, "cpu", precision=precision)
     runs = []
     for name in kernels.instruction_sets():
         kernels.select(name)

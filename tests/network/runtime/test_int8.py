@@ -18,8 +18,8 @@ from network.runtime.layers import (
     shuffled_lengths,
     without_padding,
 )
-from treecrf.network.runtime import _kernels, int8, reference
-from treecrf.network.runtime.weights import Matrix, Weights, quantize_weights
+from treecrf.network.runtime import int8, reference
+from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, quantize_weights
 
 pytestmark = pytest.mark.usefixtures("int8_support")
 LSTM_SIZES = [(1, 1), (3, 5), (17, 16), (50, 50), (64, 70), (200, 400)]  # inputs, units
@@ -30,14 +30,10 @@ def rounded(x, levels, low):
     return low + np.rint((x - low) / step) * step
 
 
-def levels(inputs):
-    """The largest quantized value of a row: fewer for many inputs, so that sums have 31 bits."""
-    padded = inputs + -inputs % 16
-    return min(_kernels.select(_kernels.selected()), (2**31 - 1) // (127 * padded))
-
-
-def rounded_rows(x):
-    return rounded(x, levels(x.shape[-1]), x.min(-1, keepdims=True))
+def rounded_rows(x, levels=WIDE_LEVELS):
+    """Rows as the kernels read them: with fewer levels for many inputs, so that sums have 31 bits."""
+    padded = x.shape[-1] + -x.shape[-1] % 16
+    return rounded(x, min(levels, (2**31 - 1) // (127 * padded)), x.min(-1, keepdims=True))
 
 
 def rounded_weight(weight):
@@ -47,11 +43,13 @@ def rounded_weight(weight):
 
 @pytest.mark.parametrize(("rows", "inputs", "outputs"), [(1, 1, 1), (5, 17, 63), (6, 64, 64), (200, 100, 130)])
 @pytest.mark.parametrize("slope", [1.0, 0.1])
-def test_a_linear_layer_equals_floats_with_rounded_weights_and_rows(rows, inputs, outputs, slope):
+@pytest.mark.parametrize("levels", [NARROW_LEVELS, WIDE_LEVELS])
+def test_a_linear_layer_equals_floats_with_rounded_weights_and_rows(rows, inputs, outputs, slope, levels):
     x, weight, bias = random_array(rows, inputs), random_array(outputs, inputs, seed=1), random_array(outputs, seed=2)
-    rows_read = rounded_rows(x) if inputs > 1 else x
+    rows_read = rounded_rows(x, levels) if inputs > 1 else x
     expected = reference.Linear(Matrix(rounded_weight(weight)), bias, slope=slope)(rows_read)
-    np.testing.assert_allclose(int8.Linear(Matrix(weight), bias, slope=slope)(x), expected, atol=1e-3, rtol=1e-3)
+    layer = int8.Linear(Matrix(weight), bias, slope=slope, levels=levels)
+    np.testing.assert_allclose(layer(x), expected, atol=1e-3, rtol=1e-3)
 
 
 def test_rows_may_have_any_strides():
@@ -82,21 +80,22 @@ def test_piece_inputs_change_all_layers():
         assert relative_error(hidden, without_padding(expected_encoder(pieces, lengths, layer_weights), lengths)) > 0.1
 
 
-def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch):
+@pytest.mark.parametrize(("levels", "error"), [(NARROW_LEVELS, 0.02), (WIDE_LEVELS, 2e-3)])
+def test_the_encoder_equals_floats_with_rounded_weights_and_rows(monkeypatch, levels, error):
     weights, (pieces, lengths) = random_bert_weights(), ragged_pieces()
-    hidden = int8.Bert(BERT, weights)(pieces, lengths, np.ones(1, np.float32))
+    hidden = int8.Bert(BERT, weights, levels=levels)(pieces, lengths, np.ones(1, np.float32))
 
     class RoundedLinear(reference.Linear):
         def __init__(self, weight, bias=None, *, slope=1.0):
             super().__init__(Matrix(rounded_weight(weight.rows)), bias, slope=slope)
 
         def __call__(self, x):
-            return super().__call__(rounded_rows(x))
+            return super().__call__(rounded_rows(x, levels))
 
     monkeypatch.setattr(reference, "Linear", RoundedLinear)
     expected = reference.Bert(BERT, weights)(pieces, lengths, np.ones(1, np.float32))
     # a value halfway between two integers may be rounded up or down
-    assert relative_error(without_padding(hidden, lengths), without_padding(expected, lengths)) < 2e-3
+    assert relative_error(without_padding(hidden, lengths), without_padding(expected, lengths)) < error
 
 
 def test_the_output_is_the_weighted_sum_of_layers():

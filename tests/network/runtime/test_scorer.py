@@ -15,7 +15,7 @@ from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.nn import SpanModel
 from treecrf.network.nn.bert import Bert
 from treecrf.network.runtime import int8, reference
-from treecrf.network.runtime.scorer import CharVectors, Scorer
+from treecrf.network.runtime.scorer import DEFAULT_PRECISION, CharVectors, Scorer
 from treecrf.network.runtime.weights import Matrix, Weights
 from treecrf.parser import Parser, components
 from treecrf.parser.components import warn_about_missing_parts
@@ -51,9 +51,9 @@ def network_and_batch(name):
     return small_model(TRANSFORMERS[name], encoder=Bert(BERT)).eval(), host_batch_of(TREES, numericalizer=numericalizer)
 
 
-def scorer_of(model, *, is_int8):
+def scorer_of(model, precision):
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    return Scorer(model.config, Weights(weights), BERT if model.transformer else None, is_int8=is_int8)
+    return Scorer(model.config, Weights(weights), BERT if model.transformer else None, precision=precision)
 
 
 def actual_scores(scorer, batch):
@@ -75,25 +75,27 @@ def actual_scores(scorer, batch):
 def test_scores_in_numpy_equal_those_of_the_network(name):
     model, batch = network_and_batch(name)
     expected = actual_scores(model, batch)
-    for values, expected_values in zip(actual_scores(scorer_of(model, is_int8=False), batch), expected, strict=True):
+    for values, expected_values in zip(actual_scores(scorer_of(model, "float32"), batch), expected, strict=True):
         np.testing.assert_allclose(values, expected_values, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("precision", ["int8", "int14"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("int8_support")
-def test_scores_on_integers_are_close_to_those_of_the_network(name):
+def test_scores_on_integers_are_close_to_those_of_the_network(name, precision):
     model, batch = network_and_batch(name)
     expected = actual_scores(model, batch)
-    for values, expected_values in zip(actual_scores(scorer_of(model, is_int8=True), batch), expected, strict=True):
+    for values, expected_values in zip(actual_scores(scorer_of(model, precision), batch), expected, strict=True):
         assert not np.array_equal(values, expected_values)
         assert relative_error(values, expected_values) < 0.15  # 8 bits are few for random weights
 
 
+@pytest.mark.parametrize("precision", ["int8", "int14"])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("int8_support")
-def test_the_batch_of_a_sentence_changes_no_bit_of_its_scores(name):
+def test_the_batch_of_a_sentence_changes_no_bit_of_its_scores(name, precision):
     model, _ = network_and_batch(name)
-    scorer = scorer_of(model, is_int8=True)
+    scorer = scorer_of(model, precision)
     numericalizer = Numericalizer(
         VOCABULARY,
         characters=model.config.char_size > 0,
@@ -116,7 +118,7 @@ def test_the_batch_of_a_sentence_changes_no_bit_of_its_scores(name):
 def test_a_batch_without_the_features_that_the_model_reads_is_an_error():
     model, batch = network_and_batch("lstm that reads tags")
     with pytest.raises(ValueError, match="the model reads part-of-speech tags and the batch has none"):
-        scorer_of(model, is_int8=False).score(replace(batch, tags=None))
+        scorer_of(model, "float32").score(replace(batch, tags=None))
 
 
 PARSER_CONFIGS = {
@@ -155,7 +157,7 @@ def span_scores(parser):
 
 @pytest.mark.usefixtures("int8_support")
 def test_a_parser_on_the_cpu_scores_on_integers_by_default(folder):
-    default, int8_parser = Parser.load(folder, "cpu"), Parser.load(folder, "cpu", precision="int8")
+    default, int8_parser = Parser.load(folder, "cpu"), Parser.load(folder, "cpu", precision=DEFAULT_PRECISION)
     float_parser = Parser.load(folder, "cpu", precision="float32")
     assert isinstance(default.scorer, Scorer) and float_parser.scorer is float_parser.model
     scores, expected = span_scores(int8_parser), span_scores(float_parser)
@@ -242,7 +244,7 @@ def test_what_needs_pytorch_says_so(folder, monkeypatch):
 
 
 def test_an_unknown_precision_is_an_error(folder):
-    with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'int8' or None"):
+    with pytest.raises(ValueError, match="precision is 'half'; expected 'float32', 'int8', 'int14' or None"):
         Parser.load(folder, "cpu", precision="half")
     with pytest.raises(ValueError, match="cannot run on 8-bit integers: it runs on cuda"):
         Parser.load(folder, "cuda", precision="int8")

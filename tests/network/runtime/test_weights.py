@@ -88,14 +88,19 @@ def test_stored_bytes_are_packed_like_the_floats_that_they_stand_for(outputs, in
     weights = Weights(quantize_weights({"weight": random_array(outputs, inputs)}))
     stored, floats = weights.matrix("weight"), Matrix(weights["weight"])
     assert stored.scales is not None
-    for bytes_part, float_part in zip(pack(stored), pack(floats), strict=True):
+    for bytes_part, float_part in zip(pack(stored, levels=255), pack(floats, levels=255), strict=True):
         np.testing.assert_allclose(bytes_part, float_part, rtol=1e-6)
 
 
 def test_packed_weights_are_bytes_with_scales_and_sums_of_each_output():
     weight, bias = random_array(70, 19), random_array(70, seed=1)
-    tiles, scales, sums, biases = pack(Matrix(weight), bias)
-    assert tiles.shape == (8, 8, 16, 4) and (biases[:70] == bias).all() and not biases[70:].any()
+    tiles, scales, sums, biases, levels = pack(Matrix(weight), bias, levels=255)
+    assert (
+        levels.tolist() == [255]
+        and tiles.shape == (8, 8, 16, 4)
+        and (biases[:70] == bias).all()
+        and not biases[70:].any()
+    )
     rows = tiles.swapaxes(1, 2).reshape(128, 32)
     assert not rows[70:].any() and not rows[:, 19:].any() and (sums == rows.sum(1, dtype=np.int32)).all()
     assert np.abs(rows[:70, :19] * scales[:70, None] - weight).max() <= scales.max() / 2 * 1.001

@@ -267,7 +267,7 @@ static int64_t lay_out_group(const EncoderJob *job, Group *g, int64_t rows, char
     g->x = (float *)(block + x);
     g->narrow = (float *)(block + narrow);
     g->wide = (float *)(block + wide);
-    g->quantized = quantized_at(block, quantized);
+    g->quantized = quantized_at(block, quantized, layer_at(job, 0).qkv.levels);
     return bytes;
 }
 

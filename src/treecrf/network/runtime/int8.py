@@ -1,14 +1,16 @@
 """The layers of the network on the compiled kernels: linear layers, LSTMs, the BERT encoder and biaffine scorers.
 
-Weights have 8 bits and one scale per output. Each input row is quantized on its own, so the result of a sentence does
-not depend on the rest of its batch. Rows have up to 14 bits, and all instruction sets give the same numbers.
+Weights have 8 bits and one scale per output. Each input row is rounded to integers from 0 to `levels` on its own, so
+the result of a sentence does not depend on the rest of its batch. All instruction sets give the same numbers. Rows with
+8 bits need one product of bytes per weight. Rows with 14 bits need two, and trees are almost always those of float32.
 `reference.py` has the same layers in float32.
 """
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from treecrf.network.data.model_config import BertConfig
 from treecrf.network.runtime.weights import (
     LANES,
     TILE_COLUMNS,
+    WIDE_LEVELS,
     Matrix,
     Weights,
     address_of,
@@ -76,11 +79,13 @@ def why_unsupported(encoder: BertConfig | None = None) -> str | None:
 class Linear:
     """A linear layer, followed by a leaky ReLU with the given slope."""
 
-    def __init__(self, weight: Matrix, bias: Floats | None = None, *, slope: float = 1.0) -> None:
+    def __init__(
+        self, weight: Matrix, bias: Floats | None = None, *, slope: float = 1.0, levels: int = WIDE_LEVELS
+    ) -> None:
         outputs, inputs = weight.rows.shape
         self._sizes = inputs, outputs
         self._slope = slope
-        self._parameters = _ParameterTable(pack(weight, bias))
+        self._parameters = _ParameterTable(pack(weight, bias, levels=levels))
 
     def __call__(self, x: Floats) -> Floats:
         """Outputs (..., outputs) for inputs (..., inputs)."""
@@ -99,11 +104,11 @@ class SpanScorer:
     W has the blocks `weight` (size, size), `left` (size,), `right` (size,) and `bias` ().
     """
 
-    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
+    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats, *, levels: int = WIDE_LEVELS) -> None:
         # a second row holds the rounding errors of `right` as bytes
         rows = np.concatenate([weight, right[None], (right - rounded_to_bytes(right))[None]])
         biases = np.concatenate([left, bias[None], np.zeros(1, np.float32)])
-        self._right_product = Linear(Matrix(rows), biases)
+        self._right_product = Linear(Matrix(rows), biases, levels=levels)
 
     def __call__(self, left: Floats, right: Floats) -> Floats:
         """Scores (b, n, n) for boundary vectors (b, n, size)."""
@@ -124,7 +129,7 @@ class LabelScorer:
     W has the blocks `weight` (classes, size, size), `left` (classes, size), `right` (classes, size), `bias` (classes,).
     """
 
-    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats) -> None:
+    def __init__(self, weight: Floats, left: Floats, right: Floats, bias: Floats, *, levels: int = WIDE_LEVELS) -> None:
         classes, size, _ = weight.shape
         self._sizes = size, classes
         # The kernel computes 16 classes at a time, and adds up the bias first. The right boundary is multiplied first,
@@ -132,7 +137,8 @@ class LabelScorer:
         weights = np.concatenate([right[None], weight.swapaxes(0, 1)])  # (size + 1, classes, size)
         biases = np.concatenate([bias[None], left.T])
         rows = split_classes(weights).reshape(-1, size)
-        self._parameters = _ParameterTable(pack(Matrix(rows), split_classes(biases[..., None]).ravel()))
+        flat_biases = split_classes(biases[..., None]).ravel()
+        self._parameters = _ParameterTable(pack(Matrix(rows), flat_biases, levels=levels))
 
     def __call__(self, left: Floats, right: Floats, lefts: Ints, rights: Ints) -> Floats:
         """Scores (m, classes) of spans between boundaries `lefts` and `rights` (m,), among vectors (b, n, size)."""
@@ -154,13 +160,14 @@ class LabelScorer:
 class Lstm:
     """A bidirectional LSTM layer, from weights and biases (2, 4 * size, ...) with the gates in PyTorch's order."""
 
-    def __init__(self, inputs: Matrix, hidden: Matrix, bias: Floats) -> None:
+    def __init__(self, inputs: Matrix, hidden: Matrix, bias: Floats, *, levels: int = WIDE_LEVELS) -> None:
         self._sizes = inputs.rows.shape[2], hidden.rows.shape[2]
         packed: list[AnyArray] = []
         for direction in range(2):
             select = itemgetter(direction)
-            packed += pack(inputs.map(select).map(tile_gates), tile_gates(bias[direction][:, None])[:, 0])
-            packed += pack(hidden.map(select).map(tile_gates))
+            biases = tile_gates(bias[direction][:, None])[:, 0]
+            packed += pack(inputs.map(select).map(tile_gates), biases, levels=levels)
+            packed += pack(hidden.map(select).map(tile_gates), levels=levels)
         self._parameters = _ParameterTable(packed)
 
     def __call__(self, x: Floats, lengths: Ints) -> Floats:
@@ -181,7 +188,7 @@ class Lstm:
 class Bert:
     """The BERT encoder; returns a weighted sum of its hidden states."""
 
-    def __init__(self, config: BertConfig, weights: Weights) -> None:
+    def __init__(self, config: BertConfig, weights: Weights, *, levels: int = WIDE_LEVELS) -> None:
         self._config = config
         embeddings = weights.below("embeddings")
         positions = embeddings["position_embeddings.weight"] + embeddings["token_type_embeddings.weight"][0]
@@ -193,10 +200,11 @@ class Bert:
             attention = layer.below("attention")
             qkv = [attention.below(f"self.{name}") for name in ("query", "key", "value")]
             weight = Matrix.concatenate([linear.matrix("weight") for linear in qkv])
-            parameters += pack(weight, np.concatenate([linear["bias"] for linear in qkv]))
-            parameters += _linear(attention.below("output.dense")) + _norm(attention.below("output.LayerNorm"))
-            parameters += _linear(layer.below("intermediate.dense"))
-            parameters += _linear(layer.below("output.dense")) + _norm(layer.below("output.LayerNorm"))
+            parameters += pack(weight, np.concatenate([linear["bias"] for linear in qkv]), levels=levels)
+            for block, *names in ((attention, "output.dense"), (layer, "intermediate.dense", "output.dense")):
+                for linear in map(block.below, names):
+                    parameters += pack(linear.matrix("weight"), linear["bias"], levels=levels)
+                parameters += _norm(block.below("output.LayerNorm"))
         self._parameters = _ParameterTable(parameters)
 
     def __call__(
@@ -222,6 +230,14 @@ class Bert:
             lengths=np.ascontiguousarray(lengths), mix=layer_weights, added=inputs,
         )  # fmt: skip
         return out
+
+
+def layers(levels: int) -> SimpleNamespace:
+    """The layers of this module with rows of `levels`, by the names of the classes in `reference.py`."""
+    classes = (Linear, SpanScorer, LabelScorer, Lstm, Bert)
+    return SimpleNamespace(
+        mean_of_pieces=mean_of_pieces, **{layer.__name__: partial(layer, levels=levels) for layer in classes}
+    )
 
 
 def mean_of_pieces(hidden: Floats, rows: Ints, positions: Ints, counts: Ints, size: int) -> Floats:
@@ -270,10 +286,6 @@ def _lstm_block(sequences: int) -> int:
     """The number of sequences that an LSTM advances at once: few if threads share them, else blocks of equal size."""
     blocks = max(1, -(-sequences // _LSTM_BLOCK))
     return _TILE_ROWS if num_threads() > 1 else max(_TILE_ROWS, -(-sequences // blocks))
-
-
-def _linear(weights: Weights) -> list[AnyArray]:
-    return pack(weights.matrix("weight"), weights["bias"])
 
 
 def _norm(weights: Weights) -> list[Floats]:

@@ -1,8 +1,9 @@
 /* Jobs of the CPU runtime, and the table of functions that each instruction set provides.
 
    Weights are int8 with a scale for each output. Each row that is multiplied by them is quantized by itself between its
-   own smallest and largest number: x = low + scale * q, with q from 0 to 16,383. Instruction sets that multiply bytes need
-   two products for that. So a row's result never depends on the other rows of a batch. Everything else is float32.
+   own smallest and largest number: x = low + scale * q. So a row's result never depends on the other rows of a batch. A
+   narrow row has q from 0 to 255, which is one byte and one product for each weight. A wide row has q from 0 to 16,383,
+   for which instruction sets that multiply bytes need two products. Everything else is float32.
 
    The algorithms are written once, in linear.h, encoder.h, lstm.h and scorers.h, on top of vectors of LANES floats.
    kernels_*.c compile them for one instruction set each; module.c chooses one at run time. All instruction sets give the
@@ -15,13 +16,14 @@
 
 #define LANES 16
 #define TILE (4 * LANES) /* columns of a tile */
-#define MAX_QUANTIZED 16383 /* the largest quantized value */
+#define NARROW_LEVELS 255 /* the largest value of a narrow row */
+#define WIDE_LEVELS 16383
 #define LOW_BITS 7       /* of a quantized value that is split into two bytes */
 
 #define JOB_COUNTERS 3   /* zeros that the threads of a job share: the first is the first item that no thread has taken */
 
-/* A packed linear layer: weights, scales, column sums and bias, by address. */
-enum { PACK_FIELDS = 4, NORM_FIELDS = 2 };
+/* A packed linear layer: weights, scales, column sums, bias, and the largest value of quantized rows, by address. */
+enum { PACK_FIELDS = 5, NORM_FIELDS = 2 };
 
 /* The table of an encoder: word vectors, position vectors and norm of the embeddings; then of each layer four products and
    two norms. */

@@ -10,16 +10,20 @@ typedef struct {
        whole LANES, columns to whole tiles. */
     const int8_t *weights;
     const float *scales, *sums, *bias; /* sums: of a column's integers */
+    int64_t levels;                    /* the largest value of quantized rows */
     float slope;                       /* of a leaky ReLU */
 } Linear;
 
-/* Quantized rows: x = low + scale * q. */
+/* Quantized rows: x = low + scale * q. If BYTE_ROWS, narrow rows are bytes, and wide rows a row of the low 7 bits and a row
+   of the high 7 bits. Otherwise all rows are 16-bit integers. */
 typedef struct {
-    QuantizedValue *q; /* a row of bytes is a row of the low 7 bits and a row of the high 7 bits */
+    uint8_t *q;
     float *scales, *lows;
+    int64_t levels;
 } Quantized;
 
-enum { ROW_PARTS = BYTE_ROWS ? 2 : 1 };
+INLINE int is_wide(int64_t levels) { return !BYTE_ROWS || levels > NARROW_LEVELS; }
+INLINE int64_t row_bytes(int64_t width, int64_t levels) { return is_wide(levels) ? 2 * width : width; }
 
 enum { NO_GELU, GELU };
 
@@ -54,7 +58,7 @@ INLINE Floats gelu(Floats x) {
 }
 
 /* The largest quantized value, which is less for many inputs, so that sums have 31 bits. */
-INLINE int64_t quantized_max(int64_t inputs) { return minimum(MAX_QUANTIZED, INT32_MAX / (127 * inputs)); }
+INLINE int64_t quantized_max(int64_t inputs, int64_t levels) { return minimum(levels, INT32_MAX / (127 * inputs)); }
 
 /* Quantizes a row of floats into row number `row`. */
 static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row) {
@@ -65,18 +69,13 @@ static void quantize_row(const float *x, int64_t size, Quantized to, int64_t row
         high = f_max(high, values);
     }
     const int64_t width = padded(size);
-    const float levels = (float)quantized_max(width);
+    const float levels = (float)quantized_max(width, to.levels);
     float bottom = f_smallest(low), range = f_largest(high) - bottom;
     Floats factor = f_set(range > 0.0f ? levels / range : 0.0f), offset = f_set(bottom);
     for (int64_t k = 0; k < size; k += LANES) {
         Floats values = f_load_first(x + k, size - k, bottom);
         values = f_max(f_min(f_mul(f_sub(values, offset), factor), f_set(levels)), f_set(0.0f)); /* also for NaN */
-        QuantizedValue *q = to.q + row * ROW_PARTS * width + k;
-#if BYTE_ROWS
-        f_to_halves(q, q + width, values);
-#else
-        f_to_quantized(q, values);
-#endif
+        store_quantized(to.q + row * row_bytes(width, to.levels), width, k, values, is_wide(to.levels));
     }
     to.scales[row] = range / levels;
     to.lows[row] = bottom;
@@ -102,10 +101,13 @@ INLINE void finish_row(const Linear *l, Quantized x, int64_t row, int64_t column
    memory for whole tiles, and `row` is the first one of a tile. */
 INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t end, int64_t column,
                         int32_t sums[TILE_ROWS][TILE]) {
-    const int64_t stride = padded(l->inputs), rows = minimum(end - row, TILE_ROWS / ROW_PARTS);
+    const int64_t stride = padded(l->inputs), parts = BYTE_ROWS && is_wide(x.levels) ? 2 : 1;
     const int64_t inputs = (l->inputs + STEP_INPUTS - 1) / STEP_INPUTS * STEP_INPUTS;
-    tile_sums(x.q + row * ROW_PARTS * stride, rows * ROW_PARTS, inputs, stride, l->weights + column * stride, sums);
-    for (int64_t r = 0; ROW_PARTS == 2 && r < rows; r++)
+    const int64_t rows = minimum(end - row, TILE_ROWS / parts);
+    const uint8_t *q = x.q + row * row_bytes(stride, x.levels);
+    const int8_t *weights = l->weights + column * stride;
+    tile_sums((const QuantizedValue *)q, rows * parts, inputs, stride, weights, sums);
+    for (int64_t r = 0; parts == 2 && r < rows; r++)
         for (int c = 0; c < TILE; c++) sums[r][c] = sums[2 * r][c] + sums[2 * r + 1][c] * (1 << LOW_BITS);
     return row + rows;
 }
@@ -144,7 +146,8 @@ static void pack(const PackJob *job) {
 
 INLINE Linear linear_at(const int64_t *table, int64_t inputs, int64_t outputs) {
     Linear l = {inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const float *)(uintptr_t)table[1],
-                (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3], 1.0f};
+                (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3],
+                minimum(*(const int64_t *)(uintptr_t)table[4], WIDE_LEVELS), 1.0f};
     return l;
 }
 
@@ -163,15 +166,15 @@ typedef struct {
 INLINE QuantizedOffsets reserve_quantized(int64_t *end, int64_t rows, int64_t size) {
     int64_t tiled = (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
     QuantizedOffsets offsets;
-    offsets.q = reserve(end, tiled * ROW_PARTS * padded(size) * (int64_t)sizeof(QuantizedValue));
+    offsets.q = reserve(end, 2 * tiled * padded(size));
     offsets.scales = reserve(end, tiled * (int64_t)sizeof(float));
     offsets.lows = reserve(end, tiled * (int64_t)sizeof(float));
     return offsets;
 }
 
-INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets) {
-    Quantized x = {(QuantizedValue *)(block + offsets.q), (float *)(block + offsets.scales),
-                   (float *)(block + offsets.lows)};
+INLINE Quantized quantized_at(char *block, QuantizedOffsets offsets, int64_t levels) {
+    Quantized x = {(uint8_t *)(block + offsets.q), (float *)(block + offsets.scales), (float *)(block + offsets.lows),
+                   levels};
     return x;
 }
 
@@ -188,7 +191,7 @@ static int multiply_job(const LinearJob *job) {
     char *block, *memory;
     QuantizedOffsets offsets = reserve_quantized(&bytes, GROUP_ROWS, job->inputs);
     if ((memory = allocate(bytes, &block)) == NULL) return 0;
-    Quantized x = quantized_at(block, offsets);
+    Quantized x = quantized_at(block, offsets, l.levels);
     l.slope = (float)job->slope;
     for (int64_t row; (row = next_block(job->next, GROUP_ROWS)) < job->rows;) {
         int64_t rows = minimum(GROUP_ROWS, job->rows - row);

@@ -109,8 +109,9 @@ static int lstm_job(const LstmJob *job) {
     if (memory == NULL) return 0;
     block.gates = (float *)(start + gates);
     block.cells = (float *)(start + cells);
-    block.x = quantized_at(start, x);
-    block.state = quantized_at(start, state);
+    const int64_t levels = linear_at(job->table, job->inputs, job->size).levels;
+    block.x = quantized_at(start, x, levels);
+    block.state = quantized_at(start, state, levels);
     const int64_t blocks = (job->sequences + job->block - 1) / job->block;
     for (int64_t number; (number = next_block(job->next, 1)) / 2 < blocks;) {
         int64_t first = number / 2 * job->block;

@@ -259,7 +259,7 @@ static PyObject *select_instruction_set(PyObject *module, PyObject *args) {
     for (int k = 0; k < KERNEL_COUNT; k++)
         if (strcmp(ALL_KERNELS[k]->name, name) == 0 && cpu_supports(name)) {
             selected = ALL_KERNELS[k];
-            return PyLong_FromLong(MAX_QUANTIZED);
+            return PyLong_FromLong(WIDE_LEVELS);
         }
     PyErr_Format(PyExc_ValueError, "this processor does not have the instruction set '%s'", name);
     return NULL;

@@ -6,7 +6,7 @@ Vectors of words from their characters are cached, because words come again.
 
 from collections.abc import Callable
 from threading import Lock
-from types import ModuleType
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from treecrf.arrays import Floats, Ints
 from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
 from treecrf.network.runtime import int8, reference
-from treecrf.network.runtime.weights import Matrix, Weights, softmax
+from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, softmax
 
+Precision = Literal["float32", "int8", "int14"]
+DEFAULT_PRECISION: Precision = "int14"
+_LEVELS = {"int8": NARROW_LEVELS, "int14": WIDE_LEVELS}
 CACHE_BYTES = 8 << 20
 _ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
 
@@ -66,15 +69,18 @@ class CharVectors:
 class Scorer:
     """Scores batches of sentences on a CPU, from the weights of a saved model.
 
-    `encoder` is the shape of its BERT, if it has one. `is_int8` selects the compiled kernels instead of NumPy.
+    `encoder` is the shape of its BERT, if it has one. The compiled kernels run with rows of 8 or 14 bits (int8, int14),
+    NumPy in float32.
     """
 
-    def __init__(self, config: ModelConfig, weights: Weights, encoder: BertConfig | None, *, is_int8: bool) -> None:
-        layers = int8 if is_int8 else reference
+    def __init__(
+        self, config: ModelConfig, weights: Weights, encoder: BertConfig | None, *, precision: Precision
+    ) -> None:
+        layers: Any = reference if precision == "float32" else int8.layers(_LEVELS[precision])
         self.config = config
         self.device = "cpu"
         self.initialize_thread: Callable[[], None] | None = None
-        self.precision = f"int8 ({int8.instruction_set()})" if is_int8 else "float32 (NumPy)"
+        self.precision = f"{precision} ({'NumPy' if precision == 'float32' else int8.instruction_set()})"
         self._has_lstm = config.encoder == "lstm"
         self._is_crf = config.is_crf
         self._inputs = _WordInputs(config, weights.below("inputs"), layers) if config.reads_words else None
@@ -140,7 +146,7 @@ class Scorer:
 class _WordInputs:
     """The concatenated features of each word, (b, n + 2, size)."""
 
-    def __init__(self, config: ModelConfig, weights: Weights, layers: ModuleType) -> None:
+    def __init__(self, config: ModelConfig, weights: Weights, layers: Any) -> None:
         has_vectors = "words.pretrained.weight" in weights
         self._trained = weights.matrix("words.trained.weight")
         self._pretrained = weights.matrix("words.pretrained.weight") if has_vectors else None
@@ -169,7 +175,7 @@ class _WordInputs:
 class _Transformer:
     """One vector per word, (b, n + 2, size), from a BERT: the mean over its pieces of a weighted sum of layers."""
 
-    def __init__(self, config: BertConfig, weights: Weights, layers: ModuleType) -> None:
+    def __init__(self, config: BertConfig, weights: Weights, layers: Any) -> None:
         self._bert = layers.Bert(config, weights.below("encoder"))
         self._layer_weights = weights["mix.scale"] * softmax(weights["mix.weights"])
         self._entry = _linear(weights.below("entry"), layers) if "entry.weight" in weights else None
@@ -207,7 +213,7 @@ class _Biaffine:
     of all spans for one class, (b, n, n), and `at` the scores of spans at flat chart cells, (m, classes).
     """
 
-    def __init__(self, weights: Weights, layers: ModuleType) -> None:
+    def __init__(self, weights: Weights, layers: Any) -> None:
         self._boundaries = _linear(weights.below("boundaries.linear"), layers, slope=LEAKY_SLOPE)
         right = weights["weight_right"]
         left = weights["weight_left"] if "weight_left" in weights else np.zeros_like(right)
@@ -234,7 +240,7 @@ class _Minus:
     Only the paper's ablations use it. It has the methods of `_Biaffine`.
     """
 
-    def __init__(self, weights: Weights, layers: ModuleType) -> None:
+    def __init__(self, weights: Weights, layers: Any) -> None:
         self._linear = _linear(weights.below("linear"), layers)
         self._bias = weights["bias"]
         self._out = _linear(weights.below("out"), layers)
@@ -257,11 +263,11 @@ class _Minus:
         return self._out(np.maximum(difference, np.float32(LEAKY_SLOPE) * difference))
 
 
-def _linear(weights: Weights, layers: ModuleType, *, slope: float = 1.0) -> Callable[[Floats], Floats]:
+def _linear(weights: Weights, layers: Any, *, slope: float = 1.0) -> Callable[[Floats], Floats]:
     return layers.Linear(weights.matrix("weight"), weights.get("bias"), slope=slope)
 
 
-def _lstm(weights: Weights, layers: ModuleType) -> Callable[[Floats, Ints], Floats]:
+def _lstm(weights: Weights, layers: Any) -> Callable[[Floats, Ints], Floats]:
     bias = weights["bias_input"] + weights["bias_hidden"]
     return layers.Lstm(weights.matrix("weight_input"), weights.matrix("weight_hidden"), bias)
 

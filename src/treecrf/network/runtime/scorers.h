@@ -67,7 +67,7 @@ static int labels_job(const LabelsJob *job) {
     b.job = job;
     b.half = linear_at(job->table, job->size, (job->size + 1) * padded(job->classes));
     b.first_spans = (int64_t *)(start + first_spans);
-    b.rights = quantized_at(start, rights);
+    b.rights = quantized_at(start, rights, b.half.levels);
     b.sums = (float *)(start + sums);
     const int64_t share = minimum((job->spans + job->threads - 1) / job->threads, SPANS);
     for (int64_t begin; (begin = next_block(job->next, share)) < job->spans;) {

@@ -33,10 +33,11 @@ INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
 }
 INLINE Floats f_from_ints(const int32_t *from) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(from)); }
 typedef uint8_t QuantizedValue;
-INLINE void f_to_halves(QuantizedValue *low, QuantizedValue *high, Floats x) {
+INLINE void store_quantized(uint8_t *row, int64_t width, int64_t k, Floats x, int is_wide) {
     __m512i values = _mm512_cvtps_epi32(x);
-    _mm_storeu_si128((__m128i *)low, _mm512_cvtepi32_epi8(_mm512_and_si512(values, _mm512_set1_epi32(127))));
-    _mm_storeu_si128((__m128i *)high, _mm512_cvtepi32_epi8(_mm512_srli_epi32(values, LOW_BITS)));
+    __m512i low = is_wide ? _mm512_and_si512(values, _mm512_set1_epi32(127)) : values;
+    _mm_storeu_si128((__m128i *)(row + k), _mm512_cvtepi32_epi8(low));
+    if (is_wide) _mm_storeu_si128((__m128i *)(row + width + k), _mm512_cvtepi32_epi8(_mm512_srli_epi32(values, LOW_BITS)));
 }
 INLINE float f_sum(Floats x) { return _mm512_reduce_add_ps(x); }
 INLINE float f_largest(Floats x) { return _mm512_reduce_max_ps(x); }

@@ -64,16 +64,17 @@ INLINE float32x4_t scale_quarter(float32x4_t x, float32x4_t n, float32x4_t guard
 INLINE Floats f_scale(Floats x, Floats n, Floats guard) { EACH_QUARTER(scale_quarter(x.v[k], n.v[k], guard.v[k])); }
 INLINE Floats f_from_ints(const int32_t *from) { EACH_QUARTER(vcvtq_f32_s32(vld1q_s32(from + 4 * k))); }
 typedef int16_t QuantizedValue;
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
+INLINE void store_quantized(uint8_t *row, int64_t width, int64_t k, Floats x, int is_wide) {
     uint8x8_t low[2], high[2];
-    for (int k = 0; k < 2; k++) {
+    (void)width, (void)is_wide;
+    for (int half = 0; half < 2; half++) {
         uint16x8_t values =
-            vcombine_u16(vqmovn_u32(vcvtnq_u32_f32(x.v[2 * k])), vqmovn_u32(vcvtnq_u32_f32(x.v[2 * k + 1])));
-        low[k] = vmovn_u16(vandq_u16(values, vdupq_n_u16(127)));
-        high[k] = vshrn_n_u16(values, 7);
+            vcombine_u16(vqmovn_u32(vcvtnq_u32_f32(x.v[2 * half])), vqmovn_u32(vcvtnq_u32_f32(x.v[2 * half + 1])));
+        low[half] = vmovn_u16(vandq_u16(values, vdupq_n_u16(127)));
+        high[half] = vshrn_n_u16(values, 7);
     }
-    vst1q_u8((uint8_t *)to, vcombine_u8(low[0], low[1]));
-    vst1q_u8((uint8_t *)to + LANES, vcombine_u8(high[0], high[1]));
+    vst1q_u8(row + 2 * k, vcombine_u8(low[0], low[1]));
+    vst1q_u8(row + 2 * k + LANES, vcombine_u8(high[0], high[1]));
 }
 /* The bytes of the values from `k` on: the high ones are LANES further on. */
 INLINE const uint8_t *bytes_at(const QuantizedValue *row, int64_t k) {

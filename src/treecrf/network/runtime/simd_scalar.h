@@ -58,7 +58,9 @@ INLINE Floats f_scale(Floats x, Floats n, Floats guard) {
 INLINE Floats f_from_ints(const int32_t *from) { LANEWISE((float)from[lane]); }
 /* Non-negative integers, rounded. */
 typedef int16_t QuantizedValue;
-INLINE void f_to_quantized(QuantizedValue *to, Floats x) {
+INLINE void store_quantized(uint8_t *row, int64_t width, int64_t k, Floats x, int is_wide) {
+    QuantizedValue *to = (QuantizedValue *)row + k;
+    (void)width, (void)is_wide;
     x = f_round(x);
     EACH_LANE to[lane] = (QuantizedValue)x.v[lane];
 }

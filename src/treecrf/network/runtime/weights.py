@@ -104,8 +104,9 @@ def dequantize_weights(weights: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
 
 with suppress(ImportError):  # there is none if there was no C compiler at installation
     from treecrf.network.runtime import _kernels
-LANES = 16  # LANES, TILE in kernels.h
+LANES = 16  # LANES, TILE, NARROW_LEVELS and WIDE_LEVELS in kernels.h
 TILE_COLUMNS = 64
+NARROW_LEVELS, WIDE_LEVELS = 255, 16383  # the largest integers of rows with 8 and with 14 bits
 
 
 def address_of(array: AnyArray) -> int:
@@ -113,8 +114,11 @@ def address_of(array: AnyArray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def pack(weight: Matrix, bias: Floats | None = None) -> list[AnyArray]:
-    """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, and biases."""
+def pack(weight: Matrix, bias: Floats | None = None, *, levels: int) -> list[AnyArray]:
+    """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, biases, and levels.
+
+    The rows that are multiplied by the weights are rounded to integers from 0 to `levels`.
+    """
     rows = weight.rows
     outputs, inputs = len(rows) + -len(rows) % TILE_COLUMNS, rows.shape[1] + -rows.shape[1] % LANES
     scales, sums, biases = np.zeros((3, outputs), np.float32)
@@ -129,7 +133,7 @@ def pack(weight: Matrix, bias: Floats | None = None) -> list[AnyArray]:
         tiles = np.ascontiguousarray(padded.reshape(-1, LANES, inputs // 4, 4).swapaxes(1, 2))
         scales[: len(rows)] = weight.scales[:, 0]
         sums[: len(rows)] = rows.sum(1, dtype=np.int32)
-    return [tiles, scales, sums, biases]
+    return [tiles, scales, sums, biases, np.array([levels])]
 
 
 def softmax(x: Floats) -> Floats:
