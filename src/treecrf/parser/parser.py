@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from treecrf.network.data.batch import Scores
-from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.network.runtime.scorer import Precision
+from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.parser.components import Components, load_scorer, require_torch
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import analyze_batch
