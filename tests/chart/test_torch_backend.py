@@ -44,3 +44,26 @@ def test_marginals_have_at_least_single_precision():
         chart, log_z = torch_backend.inside(scores, lengths)
         assert log_z.dtype == torch.float64
         assert torch_backend.outside(scores, lengths, chart).dtype == expected
+
+
+def test_right_children_have_additional_scores():
+    generator = torch.Generator().manual_seed(3)
+    scores, right_scores = torch.randn(2, 2, 6, 6, generator=generator, dtype=torch.float64)
+    lengths = torch.tensor([5, 3])
+    _, log_z = torch_backend.inside(scores, lengths, right_scores)
+    best = torch_backend.cky(scores, lengths, right_scores)
+    for sentence, length in enumerate(lengths.tolist()):
+        trees = naive.trees(length, 6)
+        is_right = trees & (trees.long().cumsum(1) > 1)  # a longer span of the tree has the same end
+        totals = (trees * scores[sentence] + is_right * right_scores[sentence]).sum((1, 2))
+        close(log_z[sentence], totals.logsumexp(0))
+        assert torch.equal(best[sentence], trees[totals.argmax()])
+
+
+def test_the_logarithm_of_an_empty_sum_has_finite_gradients():
+    terms = torch.tensor([[-torch.inf, 0.5], [-torch.inf, 1.5]], dtype=torch.float64, requires_grad=True)
+    sums = torch_backend.logsumexp(terms, 0)
+    close(sums.detach(), torch.tensor([-torch.inf, torch.tensor([0.5, 1.5]).double().logsumexp(0)]).double())
+    (gradient,) = torch.autograd.grad(sums[1], terms)
+    assert gradient.isfinite().all()
+    close(torch_backend.logsumexp(terms[:, 1:].T), terms[:, 1:].T.logsumexp(1))

@@ -140,3 +140,12 @@ def test_other_devices_are_errors(monkeypatch: pytest.MonkeyPatch, gpus: int, de
         check_device(device, is_local=True)
     if device != "gpu":
         check_device(device, is_local=False)
+
+
+def test_options_have_defaults() -> None:
+    parse, cluster = ParseOptions(), ClusterOptions()
+    assert (parse.model, parse.format, parse.rows, parse.id) == ("en", "brackets", "constituents", "id")
+    assert (parse.max_line_bytes, parse.max_words, parse.kbest) == (1_000_000, 2000, 0)
+    flags = (parse.tokens, parse.paragraphs, parse.probs, parse.exact, parse.no_mbr, parse.skip_bad)
+    assert not any(flags)
+    assert (cluster.cpus_per_worker, cluster.gpus_per_worker, cluster.cpu_workers, cluster.retries) == (1, 1.0, 0, 3)

@@ -229,3 +229,21 @@ def test_a_command_ends_with_one_line_and_its_status(capfd: pytest.CaptureFixtur
         signal.signal(signal.SIGINT, before)  # the next Ctrl-C would end the process
     assert ended.value.code == INTERRUPTED == 130
     assert capfd.readouterr().err == "treecrf parse: interrupted\n"
+
+
+def test_a_handler_that_was_set_inside_stays() -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def other(number: int, frame: object) -> None:
+        raise AssertionError
+
+    try:
+        with Interrupts():
+            assert signal.getsignal(signal.SIGINT) not in (before, other)
+            signal.signal(signal.SIGINT, other)
+        assert signal.getsignal(signal.SIGINT) is other
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with Interrupts():
+        pass
+    assert signal.getsignal(signal.SIGINT) == before

@@ -129,5 +129,4 @@ def cky(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> 
         right = torch.where(is_marked, (width - split) * size + start + split, 0)
         flat.scatter_(1, left, True)
         flat.scatter_(1, right, True)
-    marks[:, 0] = False
     return by_fencepost(marks)

@@ -5,6 +5,8 @@ import pytest
 import torch
 
 from parser.decoding.decoded import parts, utility
+from parser.decoding.label_grammars import COUNTS, with_grammar
+from parser.decoding.label_grammars import LABELS as GRAMMAR_LABELS
 from parser.decoding.random_scores import LABELS, LOSSES, random_scores, select_sentence
 from small import random_parser
 from toygrammar import toy_trees
@@ -12,10 +14,13 @@ from treecrf.chart import naive
 from treecrf.chart.crf import SpanCRF
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.expected_f1 import find_candidates
+from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.text import tokenize
+from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 LENGTHS = [7, 1, 12, 3, 2, 20]
@@ -43,6 +48,45 @@ def test_mbr_and_the_best_tree_are_the_best_of_all_trees():
         assert [list(span) for span in zip(decoded.starts, decoded.ends, strict=True)] == expected
         cells = decoded.starts * 7 + decoded.ends
         assert decoded.labels.tolist() == scores.labels_at(cells).argmax(-1).tolist()
+
+
+def test_the_best_labeled_tree_is_the_best_of_all_trees():
+    scores = random_scores([6], labels=len(LABELS), loss="one-stage-crf", seed=4, scale=2.0)
+    marginals = BracketDistribution.of(scores).marginals[0]
+    best_labels = scores.labels[0].max(-1)
+    for mbr, chart in ((True, marginals * np.exp(best_labels - scores.spans[0])), (False, best_labels)):
+        all_trees, _ = naive.tree_scores(torch.from_numpy(np.nan_to_num(chart)).double(), 6)
+        decoded = decode(scores, mbr=mbr)
+        expected = all_trees[0].nonzero().tolist()
+        assert [list(span) for span in zip(decoded.starts, decoded.ends, strict=True)] == expected
+
+
+def test_decoding_maximizes_the_expected_spans_by_default():
+    scores = random_scores([12], labels=len(LABELS), tags=3, seed=1)
+    assert parts(decode(scores)) == parts(decode(scores, mbr=True)) != parts(decode(scores, mbr=False))
+    distribution = BracketDistribution.of(scores)
+    assert parts(decode(scores, distribution=distribution)) == parts(decode(scores))
+
+
+def test_a_grammar_searches_the_candidates():
+    expected_f1 = with_grammar(Grammar(COUNTS))
+    scores = random_scores(LENGTHS, labels=len(GRAMMAR_LABELS), tags=3, seed=8)
+    candidates = find_candidates(scores, BracketDistribution.of(scores).marginals, expected_f1)
+    decoded = decode(scores, expected_f1=expected_f1)
+    assert parts(decoded) == parts(expected_f1.grammar.best_trees(candidates))
+    assert len(decoded.starts) == sum(2 * length - 1 for length in LENGTHS)
+
+
+@pytest.mark.parametrize("mbr", [True, False])
+def test_forbidden_spans_are_in_no_tree(mbr):
+    scores = random_scores([6, 4], labels=len(LABELS), seed=4)
+    constraints = [None, Constraints(require=[(1, 3)])]
+    constrained = apply_constraints(scores, constraints, LabelSet(LABELS), "TOP", numbers=[0, 1])
+    decoded = decode(constrained, mbr=mbr)
+    spans = list(zip(decoded.starts.tolist(), decoded.ends.tolist(), strict=True))
+    free = decode(scores, mbr=mbr)
+    assert spans[:11] == list(zip(free.starts.tolist(), free.ends.tolist(), strict=True))[:11]
+    assert (1, 3) in spans[11:] and LABELS[decoded.labels[11 + spans[11:].index((1, 3))]] in ("S", "NP", "S VP")
 
 
 TREES = toy_trees(40, seed=3)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -38,3 +40,40 @@ def test_decoding_with_a_grammar_on_a_device_gives_the_same_trees(loss):
     actual = decode_on_device(to_torch(scores), expected_f1=label_grammars.with_grammar(grammar))()
     for name in ("starts", "ends", "labels", "tags"):
         np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name))
+
+
+def test_candidates_on_a_device_are_the_candidates_of_the_host(monkeypatch):
+    expected_f1 = label_grammars.with_grammar(Grammar(label_grammars.COUNTS))
+    found = []
+    monkeypatch.setattr(type(expected_f1.grammar), "best_trees", lambda _, candidates: found.append(candidates))
+    for seed in range(4):
+        scores = random_scores(LENGTHS, labels=len(label_grammars.LABELS), tags=3, seed=seed, scale=2.0)
+        decode(scores, expected_f1=expected_f1)
+        decode_on_device(to_torch(scores), expected_f1=expected_f1)()
+    for host, device in zip(found[::2], found[1::2], strict=True):
+        assert host.size == device.size and len(host.cells) > 40
+        for name in ("lengths", "tags", "cells", "labels", "sentence_labels"):
+            np.testing.assert_array_equal(getattr(device, name), getattr(host, name))
+        np.testing.assert_allclose(device.utility, host.utility, atol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"mbr": False}, {"expected_f1": utility(0.2)}], ids=str)
+def test_scores_that_are_not_finite_are_an_error_unless_they_are_padding(options):
+    scores = random_scores([4, 2], labels=len(LABELS), tags=2)  # padding is NaN
+    decode_on_device(to_torch(scores), **options)()
+    for damage in (np.nan, np.inf):
+        scores.spans[1, 0, 2] = damage
+        with pytest.raises(ValueError, match="scores that are not finite numbers"):
+            decode_on_device(to_torch(scores), **options)()
+        scores.spans[1, 0, 2] = 0.0
+
+
+def test_label_scores_that_are_not_finite_are_an_error():
+    scores = random_scores([4, 2], labels=len(LABELS), tags=2)
+    labels = scores.labels_at(np.arange(scores.spans.size))
+    labels[5] = np.nan  # the span of the first sentence at row 1, column 0, which no tree has
+    table = replace(scores, score_labels=lambda cells: labels[cells])
+    decode_on_device(to_torch(table))()
+    labels[4] = np.nan  # the whole first sentence
+    with pytest.raises(ValueError, match="scores that are not finite numbers"):
+        decode_on_device(to_torch(table))()

@@ -103,8 +103,7 @@ def _forbid_unlabeled_spans(
 
 
 def _check_crossing(required: Sequence[Bracket]) -> None:
-    ordered = sorted(required, key=lambda bracket: (bracket.start, -bracket.end))
-    for first, second in combinations(ordered, 2):
+    for first, second in combinations(sorted(required, key=lambda bracket: bracket.start), 2):
         if first.start < second.start < first.end < second.end:
             raise ImpossibleError(f"require {first} and {second}: these cross, and no tree has both")
 
