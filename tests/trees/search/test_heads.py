@@ -1,6 +1,5 @@
 from random import Random
 
-import numpy as np
 import pytest
 
 from treecrf.trees.search import (
@@ -82,5 +81,6 @@ needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed
 def test_compiled_code_finds_the_heads_of_the_definition(rules):
     trees = [random_tree(Random(seed)) for seed in range(300)]
     flat = Forest([*trees, Tree.parse("(NP (NP (NN a)) (, ,) (CC and) (NP (NN b)))")])
-    arrays = (flat.label_ids, flat.ends, flat.labels, rules)
-    np.testing.assert_array_equal(heads.find_heads(*arrays), heads.find_heads_in_python(*arrays))
+    labels = [flat.labels[index] for index in flat.label_ids.tolist()]
+    found = heads.find_heads(*flat.columns[:2], flat.labels, rules)
+    assert found == heads.find_heads_in_python(labels, flat.ends.tolist(), rules)

@@ -1,7 +1,7 @@
 import pytest
 
 from treecrf.trees.search import Pattern
-from treecrf.trees.search.labels import Label, LabelTest, basic_category, group_text, label_test, matching_labels
+from treecrf.trees.search.labels import Label, basic_category, group_text, label_test, matching_labels
 from treecrf.trees.tree import Tree
 
 
@@ -32,25 +32,37 @@ EIGHT = "A|B|C|D|E|F|G|H"
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "expected"),
+    ("kind", "text", "literals"),
     [
-        ("regex", "^NP$", LabelTest(literals=frozenset(["NP"]))),
-        ("regex", "^.$", LabelTest(literals=frozenset("."))),
-        ("regex", "^[,]$", LabelTest(literals=frozenset(","))),
-        ("regex", "^(?i:Np|vP)$", LabelTest(literals=frozenset(["np", "vp"]), ignores_case=True)),
-        ("regex", r"^(?:PRP\$|NP)$", LabelTest(literals=frozenset(["PRP$", "NP"]))),
-        ("regex", f"^(?:{EIGHT})$", LabelTest(literals=frozenset("ABCDEFGH"))),
-        ("regex", "^NP|VP", LabelTest(prefixes=("NP", "VP"))),
-        ("regex", "^(?:NP|VP)", LabelTest(prefixes=("NP", "VP"))),
-        ("regex", f"^{EIGHT}", LabelTest(prefixes=tuple("ABCDEFGH"))),
-        ("regex", ".*", LabelTest()),
-        ("regex", "^.*$", LabelTest()),
-        ("any", "__", LabelTest()),
-        ("literal", EIGHT, LabelTest(literals=frozenset("ABCDEFGH"))),
+        ("regex", "^NP$", ["NP"]),
+        ("regex", "^.$", "."),
+        ("regex", "^[,]$", ","),
+        ("regex", r"^(?:PRP\$|NP)$", ["PRP$", "NP"]),
+        ("regex", f"^(?:{EIGHT})$", "ABCDEFGH"),
+        ("literal", EIGHT, "ABCDEFGH"),
     ],
 )
-def test_some_expressions_are_strings(kind, text, expected):
-    assert label_test(Label(kind, text)) == expected
+def test_some_expressions_are_strings(kind, text, literals):
+    test = label_test(Label(kind, text))
+    assert test.literals == set(literals) and test.regex is None and all(map(test.matches, literals))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "labels"),
+    [
+        ("regex", "^(?i:Np|vP)$", ["NP", "np", "VP"]),
+        ("regex", "^NP|VP", ["NP", "NPx", "VP"]),
+        ("regex", "^(?:NP|VP)", ["NP", "NPx", "VP"]),
+        ("regex", f"^{EIGHT}", ["H", "HI"]),
+        ("regex", ".*", ["NP", "np", "NPx", "VP", "H", "HI", "xH"]),
+        ("regex", "^.*$", ["NP", "np", "NPx", "VP", "H", "HI", "xH"]),
+        ("any", "__", ["NP", "np", "NPx", "VP", "H", "HI", "xH"]),
+    ],
+)
+def test_some_expressions_are_tested_without_a_search(kind, text, labels):
+    test = label_test(Label(kind, text))
+    assert test.literals is test.regex is None
+    assert [label for label in ["NP", "np", "NPx", "VP", "H", "HI", "xH"] if test.matches(label)] == labels
 
 
 @pytest.mark.parametrize(
@@ -66,7 +78,7 @@ def test_some_expressions_are_strings(kind, text, expected):
 )
 def test_other_expressions_are_searched(kind, text):
     test = label_test(Label(kind, text))
-    assert test.literals is test.prefixes is None and test.regex is not None
+    assert test.literals is None and test.regex is not None
 
 
 @pytest.mark.parametrize(
@@ -103,11 +115,3 @@ def test_a_group_is_part_of_a_label_or_the_label():
     assert group_text(Label("regex", "^N(.)(x)?"), 1, "NP-SBJ") == "P"
     assert group_text(Label("regex", "^N(.)(x)?"), 2, "NP-SBJ") is None
     assert group_text(Label("literal", "NP-SBJ"), 3, "NP-SBJ") == "NP-SBJ"
-    assert label_test(Label("regex", "^N(.)(x)?")).group_count == 2
-    assert label_test(Label("literal", "NP")).group_count == 99
-
-
-def test_only_literals_without_escapes_are_plain():
-    assert label_test(Label("literal", "NP|VP")).plain_literals == {"NP", "VP"}
-    for label in (Label("literal", "A*"), Label("literal", "A/B"), Label("regex", "^(?i:np)$"), Label("regex", "^N")):
-        assert label_test(label).plain_literals is None

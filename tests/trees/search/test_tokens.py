@@ -1,6 +1,8 @@
+import pickle
+
 import pytest
 
-from treecrf.trees.search.errors import PatternError
+from treecrf.trees.search import Pattern, PatternError
 from treecrf.trees.search.tokens import MAX_DEPTH, TokenParser, read_tokens
 
 
@@ -36,8 +38,28 @@ def test_a_character_that_starts_no_token_is_an_error(pattern, hint):
     assert caught.value.offset == 5
 
 
+def test_errors_can_be_pickled():
+    error = PatternError("wrong", "NP <", 3)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [("NP < (NN", 8), ("NP & VP", 3), ("S < =n", 5), ("NP < /a(b/", 7), ("名詞 < (", 6), ("S <\nNP <0 NN", 8)],
+)
+def test_an_error_has_a_caret_under_the_place(text, column):
+    with pytest.raises(PatternError) as raised:
+        Pattern(text)
+    error = raised.value
+    assert error.offset == column
+    *_, line, caret = str(error).split("\n")
+    before = text[:column].rpartition("\n")[2]
+    assert line.startswith(f"  {before}") and caret.strip() == "^"
+    assert len(caret) - 1 == 2 + len(before) + sum(character > "\u2e80" for character in before)
+
+
 def test_a_parser_takes_tokens_of_the_expected_kind():
-    parser = TokenParser("NP ( VP )", read_tokens("NP ( VP )"))
+    parser = TokenParser("NP ( VP )")
     assert parser.accept("(") is None and parser.token.text == "NP"
     assert parser.accept("literal").text == "NP" and parser.token.text == "("
     assert parser.in_brackets(")", lambda: parser.expect("literal").text) == "VP"
@@ -48,7 +70,7 @@ def test_a_parser_takes_tokens_of_the_expected_kind():
 
 
 def test_an_error_names_the_opening_bracket_and_its_column():
-    parser = TokenParser("NP ( VP <", read_tokens("NP ( VP <"))
+    parser = TokenParser("NP ( VP <")
     parser.position = 1
     with pytest.raises(PatternError, match=r"expected '\)' for the '\(' at column 4, found '<'") as caught:
         parser.in_brackets(")", lambda: parser.expect("literal", "a label"))
@@ -61,7 +83,7 @@ def test_an_error_names_the_opening_bracket_and_its_column():
 @pytest.mark.parametrize("depth", [MAX_DEPTH, MAX_DEPTH + 1])
 def test_brackets_nest_up_to_a_limit(depth):
     text = "(" * depth + "NP" + ")" * depth
-    parser = TokenParser(text, read_tokens(text))
+    parser = TokenParser(text)
 
     def parse():
         return parser.in_brackets(")", parse) if parser.token.kind == "(" else parser.expect("literal").text

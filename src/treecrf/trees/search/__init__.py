@@ -1,12 +1,11 @@
 """Search in trees with Tregex's patterns, and changes of trees with Tsurgeon's operations."""
 
-from treecrf.trees.search.errors import PatternError, SurgeryError
-from treecrf.trees.search.expected_count import ExpectedCount
 from treecrf.trees.search.forest import Forest, head_positions, read_forests
 from treecrf.trees.search.heads import CHINESE, COLLINS, HeadRules
-from treecrf.trees.search.pattern import Match, MatchCounts, Pattern, time_limit
+from treecrf.trees.search.pattern import ExpectedCount, Match, MatchCounts, Pattern, time_limit
 from treecrf.trees.search.phrases import Clause, clauses, noun_phrases, t_units
 from treecrf.trees.search.surgery import Surgery, apply_surgeries, read_surgeries
+from treecrf.trees.search.tokens import PatternError, SurgeryError
 
 __all__ = [
     "CHINESE",

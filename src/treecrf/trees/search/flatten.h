@@ -3,24 +3,10 @@
 #ifndef TREECRF_SEARCH_FLATTEN_H
 #define TREECRF_SEARCH_FLATTEN_H
 
-typedef struct {
-    i32 *values;
-    size_t count, capacity;
-} Numbers;
-
 static int push(Numbers *numbers, i32 value) {
-    if (numbers->count == numbers->capacity) {
-        size_t capacity = 2 * numbers->capacity + 256;
-        i32 *values = realloc(numbers->values, capacity * sizeof(i32));
-        if (values == NULL) {
-            PyErr_NoMemory();
-            return 0;
-        }
-        numbers->values = values;
-        numbers->capacity = capacity;
-    }
-    numbers->values[numbers->count++] = value;
-    return 1;
+    if (push_number(numbers, value, SIZE_MAX / 8)) return 1;
+    PyErr_NoMemory();
+    return 0;
 }
 
 typedef struct {

@@ -52,8 +52,8 @@ class Forest:
         return forest
 
     def _set_columns(self, columns: FlatArrays, head_rules: HeadRules) -> None:
-        *column_bytes, self.labels = columns
-        arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in column_bytes]
+        *self.columns, self.labels = columns  # bytes, for the compiled matcher
+        arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in self.columns]
         self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts = arrays
         self.head_rules = head_rules
         self.label_tables: dict[Label, bytes] = {}  # remembered results of labels in patterns
@@ -71,20 +71,13 @@ class Forest:
         return _number([basic_category(label) for label in self.labels])[0]
 
     @cached_property
+    def head_column(self) -> bytes:
+        return find_heads(self.columns[0], self.columns[1], self.labels, self.head_rules)
+
+    @property
     def heads(self) -> Int32Array:
         """The head child of each node by the forest's head rules, or -1 at a word."""
-        return find_heads(self.label_ids, self.ends, self.labels, self.head_rules)
-
-    @cached_property
-    def addresses(self) -> tuple[int, ...]:
-        """The numbers of nodes, trees and labels, and the addresses of the arrays, for the compiled matcher."""
-        # the arrays stay alive as long as their addresses are remembered
-        self._columns = (self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts)
-        return len(self.ends), len(self), len(self.labels), *(column.ctypes.data for column in self._columns)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The state without the addresses, which mean nothing in a copy or in another process."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("addresses", "_columns")}
+        return np.frombuffer(self.head_column, dtype=np.int32)
 
     def tree_of(self, node: int) -> int:
         """The number of the tree that contains a node."""
@@ -165,32 +158,23 @@ def head_positions(tree: Tree, rules: HeadRules | None = None) -> list[int]:
 
 
 def flatten_in_python(trees: Sequence[Tree]) -> FlatArrays:
-    label_ids: list[int] = []
-    ends: list[int] = []
-    parents: list[int] = []
-    previous: list[int] = []
-    last_children: list[int] = []
+    rows: list[list[int]] = []  # label id, end, parent, previous, last child
     starts = [0]
     ids: dict[str, int] = {}
     for tree in trees:
-        stack: list[tuple[Tree | str | None, int]] = [(tree, -1)]  # a node and its parent; None closes the parent
+        stack: list[tuple[Tree | str, int]] = [(tree, -1)]  # a node and its parent
         while stack:
             node, parent = stack.pop()
-            if node is None:
-                ends[parent] = len(ends)
-                continue
-            position = len(ends)
-            label_ids.append(ids.setdefault(node if isinstance(node, str) else node.label, len(ids)))
-            ends.append(position + 1)
-            parents.append(parent)
-            previous.append(last_children[parent] if parent >= 0 else -1)
-            last_children.append(-1)
+            label = node if isinstance(node, str) else node.label
+            children: tuple[Tree | str, ...] = () if isinstance(node, str) else node.children
+            previous = -1
             if parent >= 0:
-                last_children[parent] = position
-            if not isinstance(node, str):
-                stack.append((None, position))
-                children: tuple[Tree | str, ...] = node.children
-                stack += [(child, position) for child in reversed(children)]
-        starts.append(len(ends))
-    columns = [label_ids, ends, parents, previous, last_children, starts]
-    return *(np.array(column, dtype=np.int32).tobytes() for column in columns), list(ids)
+                previous, rows[parent][4] = rows[parent][4], len(rows)
+            stack += [(child, len(rows)) for child in reversed(children)]
+            rows.append([ids.setdefault(label, len(ids)), len(rows) + 1, parent, previous, -1])
+        starts.append(len(rows))
+    for _, end, parent, *_ in reversed(rows):
+        if parent >= 0:
+            rows[parent][1] = max(rows[parent][1], end)
+    columns = np.array(rows, dtype=np.int32).reshape(-1, 5).T
+    return *(column.tobytes() for column in columns), np.array(starts, dtype=np.int32).tobytes(), list(ids)

@@ -77,24 +77,32 @@ static int are_rules(const HeadFinder *h) {
     return 1;
 }
 
-/* find_heads(nodes, labels, rules, categories, addresses...): fills the array of heads. */
+/* find_heads(label_ids, ends, label_rules, rules, categories): the heads as bytes of int32, as the arguments are. */
 static PyObject *py_find_heads(PyObject *self, PyObject *args) {
     HeadFinder h;
-    unsigned long long label_ids, ends, heads, labels, rules, categories;
+    const char *label_ids, *ends, *labels, *rules, *categories;
+    Py_ssize_t id_size, end_size, label_size, rule_size, category_size, width = sizeof(i32);
     (void)self;
-    if (!PyArg_ParseTuple(args, "iiiiKKKKKK", &h.node_count, &h.label_count, &h.rule_count, &h.category_count,
-                          &label_ids, &ends, &heads, &labels, &rules, &categories))
+    if (!PyArg_ParseTuple(args, "y#y#y#y#y#", &label_ids, &id_size, &ends, &end_size, &labels, &label_size, &rules,
+                          &rule_size, &categories, &category_size))
         return NULL;
-    h.label_ids = (const i32 *)(uintptr_t)label_ids;
-    h.ends = (const i32 *)(uintptr_t)ends;
-    h.heads = (i32 *)(uintptr_t)heads;
-    h.labels = (const LabelRules *)(uintptr_t)labels;
-    h.rules = (const i32 *)(uintptr_t)rules;
-    h.categories = (const i32 *)(uintptr_t)categories;
-    if (!are_rules(&h)) {
+    h.label_ids = (const i32 *)(const void *)label_ids;
+    h.ends = (const i32 *)(const void *)ends;
+    h.labels = (const LabelRules *)(const void *)labels;
+    h.rules = (const i32 *)(const void *)rules;
+    h.categories = (const i32 *)(const void *)categories;
+    h.node_count = (i32)(end_size / width);
+    h.label_count = (i32)(label_size / (Py_ssize_t)sizeof(LabelRules));
+    h.rule_count = (i32)(rule_size / (3 * width));
+    h.category_count = (i32)(category_size / width);
+    Py_ssize_t largest = INT32_MAX;
+    int is_sized = id_size == end_size && end_size / width < largest && label_size <= largest && rule_size <= largest;
+    if (!is_sized || category_size > largest || end_size % width || !are_rules(&h)) {
         PyErr_SetString(PyExc_ValueError, "the arrays of the forest or of the head rules are inconsistent");
         return NULL;
     }
-    for (i32 n = 0; n < h.node_count; n++) h.heads[n] = h.ends[n] == n + 1 ? -1 : find_head(&h, n);
-    Py_RETURN_NONE;
+    PyObject *result = PyBytes_FromStringAndSize(NULL, end_size);
+    h.heads = result ? (i32 *)(void *)PyBytes_AsString(result) : NULL;
+    for (i32 n = 0; result && n < h.node_count; n++) h.heads[n] = h.ends[n] == n + 1 ? -1 : find_head(&h, n);
+    return result;
 }

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,19 @@ from treecrf.trees.search import compiled
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.treebank.languages import LANGUAGES
 
-Direction = Literal["left", "right", "leftdis", "rightdis"]
-Rule = tuple[Direction, tuple[str, ...]]
+Rule = tuple[str, tuple[str, ...]]  # the direction and the categories
 Int32Array = npt.NDArray[np.int32]
 
-DIRECTIONS: tuple[Direction, ...] = ("left", "right", "leftdis", "rightdis")
+DIRECTIONS = ("left", "right", "leftdis", "rightdis")
+
+
+class RuleTables(NamedTuple):
+    """Head rules as arrays, for the compiled code."""
+
+    category_ids: dict[str, int]
+    ranges: dict[str | None, tuple[int, int]]  # the rows of each category's rules; None: every other category
+    rows: Int32Array  # (rules, 3): the direction and the range in `categories`
+    categories: Int32Array
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,17 @@ class HeadRules:
         return 0 if rules[-1][0].startswith("left") else len(categories) - 1
 
     @cached_property
-    def tables(self) -> "_RuleTables":
-        return _RuleTables(self)
+    def tables(self) -> RuleTables:
+        category_ids: dict[str, int] = {}
+        ranges: dict[str | None, tuple[int, int]] = {}
+        rows: list[tuple[int, int, int]] = []
+        categories: list[int] = []
+        for category, rules in [*self.rules.items(), (None, self.default)]:
+            ranges[category] = len(rows), len(rows) + len(rules)
+            for direction, names in rules:
+                rows.append((DIRECTIONS.index(direction), len(categories), len(categories) + len(names)))
+                categories += [category_ids.setdefault(name, len(category_ids)) for name in names]
+        return RuleTables(category_ids, ranges, np.array(rows, np.int32), np.array(categories, np.int32))
 
     def label_row(self, label: str) -> tuple[int, int, int, int]:
         """The category of a label, the range of its rules, and 1 for a conjunction plus 2 for punctuation."""
@@ -76,75 +93,50 @@ class HeadRules:
         return index if is_punctuation else index - 2
 
 
-def _first_match(direction: Direction, names: tuple[str, ...], categories: Sequence[str]) -> int | None:
+def _first_match(direction: str, names: tuple[str, ...], categories: Sequence[str]) -> int | None:
     positions = range(len(categories)) if direction.startswith("left") else range(len(categories) - 1, -1, -1)
     if direction.endswith("dis"):
         return next((index for index in positions if categories[index] in names), None)
     return next((index for name in names for index in positions if categories[index] == name), None)
 
 
-def find_heads(label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules) -> Int32Array:
-    """The head child of each node of a forest, or -1 at a word."""
+def find_heads(label_ids: bytes, ends: bytes, labels: Sequence[str], rules: HeadRules) -> bytes:
+    """The head child of each node of a forest, or -1 at a word; columns are bytes of int32."""
+    id_array, end_array = (np.frombuffer(column, dtype=np.int32) for column in (label_ids, ends))
     if compiled.matcher is None:
-        return find_heads_in_python(label_ids, ends, labels, rules)
-    has_children = ends > np.arange(1, len(ends) + 1)
-    constituent_ids = np.flatnonzero(np.bincount(label_ids[has_children], minlength=len(labels)))
+        return find_heads_in_python([labels[index] for index in id_array.tolist()], end_array.tolist(), rules)
+    has_children = end_array > np.arange(1, len(end_array) + 1)
+    constituent_ids = np.flatnonzero(np.bincount(id_array[has_children], minlength=len(labels)))
     label_rules = np.zeros((len(labels), 4), dtype=np.int32)
     label_rules[constituent_ids] = [rules.label_row(labels[index]) for index in constituent_ids.tolist()]
-    heads = np.empty(len(ends), dtype=np.int32)
-    rows, categories = rules.tables.rows, rules.tables.categories
-    addresses = [array.ctypes.data for array in (label_ids, ends, heads, label_rules, rows, categories)]
-    compiled.matcher.find_heads(len(ends), len(labels), len(rows), len(categories), *addresses)
+    tables = (label_rules, rules.tables.rows, rules.tables.categories)
+    heads: bytes = compiled.matcher.find_heads(label_ids, ends, *(table.tobytes() for table in tables))
     return heads
 
 
-def find_heads_in_python(
-    label_ids: Int32Array, ends: Int32Array, labels: Sequence[str], rules: HeadRules
-) -> Int32Array:
-    end_list, names = ends.tolist(), [labels[index] for index in label_ids.tolist()]
+def find_heads_in_python(labels: Sequence[str], ends: Sequence[int], rules: HeadRules) -> bytes:
     heads = np.full(len(ends), -1, dtype=np.int32)
-    for node, end in enumerate(end_list):
+    for node, end in enumerate(ends):
         children = [node + 1] if end > node + 1 else []
-        while children and (child := end_list[children[-1]]) < end:
+        while children and (child := ends[children[-1]]) < end:
             children.append(child)
         if children:
             # a preterminal has one child, which has none
-            is_preterminal = [end_list[child] == child + 2 for child in children]
-            heads[node] = children[rules.head_child(names[node], [names[child] for child in children], is_preterminal)]
-    return heads
-
-
-class _RuleTables:
-    """Head rules as arrays, for the compiled code.
-
-    `rows` has the direction of each rule and its range in `categories`; `ranges` has the rows of each category's rules.
-    """
-
-    def __init__(self, rules: HeadRules) -> None:
-        self.category_ids: dict[str, int] = {}
-        self.ranges: dict[str | None, tuple[int, int]] = {}  # None: every other category
-        rows: list[tuple[int, int, int]] = []
-        categories: list[int] = []
-        for category, category_rules in [*rules.rules.items(), (None, rules.default)]:
-            first = len(rows)
-            for direction, names in category_rules:
-                rows.append((DIRECTIONS.index(direction), len(categories), len(categories) + len(names)))
-                categories += [self.category_ids.setdefault(name, len(self.category_ids)) for name in names]
-            self.ranges[category] = first, len(rows)
-        self.rows = np.array(rows, dtype=np.int32)
-        self.categories = np.array(categories, dtype=np.int32)
+            is_preterminal = [ends[child] == child + 2 for child in children]
+            child_labels = [labels[child] for child in children]
+            heads[node] = children[rules.head_child(labels[node], child_labels, is_preterminal)]
+    return heads.tobytes()
 
 
 def _read_rules(language: str) -> dict[str, tuple[Rule, ...]]:
     """Reads lines of a category and its rules, which are separated by semicolons."""
     text = (Path(__file__).parent / "head_rules" / f"{language}.txt").read_text(encoding="utf-8")
-    lines = (line.partition(" ") for line in text.splitlines())
-    return {category: tuple(map(_read_rule, rules.split(";"))) for category, _, rules in lines}
-
-
-def _read_rule(text: str) -> Rule:
-    name, *categories = text.split()
-    return DIRECTIONS[DIRECTIONS.index(cast(Direction, name))], tuple(categories)
+    rules: dict[str, tuple[Rule, ...]] = {}
+    for line in text.splitlines():
+        category, _, texts = line.partition(" ")
+        fields = [text.split() for text in texts.split(";")]
+        rules[category] = tuple((direction, tuple(categories)) for direction, *categories in fields)
+    return rules
 
 
 COLLINS = HeadRules(

@@ -7,28 +7,16 @@ Python allows is an error: comments, `(?P<name>...)`, and a brace that is no rep
 atomic groups need Python 3.11.
 """
 
+import json
 import re
 import sys
 import unicodedata
 from functools import lru_cache
+from pathlib import Path
 
-_ASCII_CLASSES = {
-    "Lower": "a-z",
-    "Upper": "A-Z",
-    "ASCII": r"\x00-\x7f",
-    "Alpha": "a-zA-Z",
-    "Digit": "0-9",
-    "Alnum": "a-zA-Z0-9",
-    "Punct": r"!-/:-@\[-`{-~",
-    "Graph": "!-~",
-    "Print": " -~",
-    "Blank": r" \t",
-    "Cntrl": r"\x00-\x1f\x7f",
-    "XDigit": "0-9a-fA-F",
-    "Space": r" \t\n\x0b\f\r",
-}
-_UNICODE_NAMES = {"IsAlphabetic": "L", "IsLetter": "L", "IsDigit": "Nd", "IsUppercase": "Lu", "IsLowercase": "Ll"}
-_UNICODE_NAMES |= {"IsPunctuation": "P", "javaUpperCase": "Lu", "javaLowerCase": "Ll", "javaLetter": "L"}
+# classes of \p{...}, and the anchors and escapes that Python writes differently; \G, the end of the last match, is the
+# start of a label, which is searched once
+_TABLES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("java_classes.json").read_text("utf-8"))
 _FLAGS = re.compile(r"\(\?([imsxudU]*)(?:-([imsxudU]+))?(\)|:)")
 _PYTHON_FLAGS = str.maketrans("", "", "udU")  # Unicode case and line modes change nothing in labels
 _NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")
@@ -38,23 +26,13 @@ _HEX = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
 _CONTROL = re.compile(r"\\c(.)", re.DOTALL)
 _OCTAL = re.compile(r"\\0([0-3][0-7][0-7]|[0-7][0-7]?)")
 _DIGITS = re.compile(r"\\([1-9][0-9]*)")
+_NUMBER = re.compile("[1-9][0-9]*")
 _REPETITION = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
 # Python's own groups, which Java does not know
 _UNKNOWN_GROUP = re.compile(r"\(\?(?![:=!>]|<[=!a-zA-Z]|[imsxudU-]*[):])")
 _NO_MEMBERS = (r"\A", r"\b", r"\B", r"\G", r"\R", r"\X", r"\z", r"\Z", *(rf"\{digit}" for digit in range(1, 10)))
-_HORIZONTAL = r" \t\xa0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000"
-_VERTICAL = r"\n-\r\x85\u2028\u2029"
-# \G is the end of the match before this one; a label is searched once
-_ANCHORS = {"A": r"\A", "b": r"\b", "B": r"\B", "G": r"\A", "z": r"\Z", "Z": r"(?=\n?\Z)"}
-_SPECIAL = {
-    "R": rf"(?:\r\n|[{_VERTICAL}])",
-    "X": r"(?s:.)",
-    "h": f"[{_HORIZONTAL}]",
-    "H": f"[^{_HORIZONTAL}]",
-    "v": f"[{_VERTICAL}]",
-    "V": f"[^{_VERTICAL}]",
-    "e": r"\x1b",
-}
+
+_Operands = list[tuple[list[str], list[str]]]  # classes in an intersection: the members, and the nested classes
 
 
 class RegexError(ValueError):
@@ -77,6 +55,8 @@ def compile_regex(text: str) -> re.Pattern[str]:
         return re.compile(_Translator(text).translate(), re.ASCII)
     except re.error as error:
         raise RegexError(error.msg, min(error.pos or 0, max(len(text) - 1, 0))) from None
+    except RecursionError:
+        raise RegexError("groups or character classes are nested too deeply", 0) from None
 
 
 class _Translator:
@@ -85,7 +65,7 @@ class _Translator:
     def __init__(self, text: str) -> None:
         self.text = text
         self.offset = 0
-        self.scopes = [""]  # flags that were set in each open group
+        self.scopes: list[dict[str, bool]] = [{}]  # flags that were set or removed in each open group
         self.open_groups: list[int] = []  # the number of each open group; 0 if it does not capture
         self.group_count = 0  # groups that capture
         self.is_atom = False  # whether the last piece can be repeated
@@ -96,7 +76,7 @@ class _Translator:
             first = self.offset
             pieces.append(self.piece())
             self.is_atom = self.text[first] not in "*+?{|("
-        end = "\n" if "x" in self.scopes[-1] else ""  # ends a comment of the flag x
+        end = "\n" if self.scopes[-1].get("x") else ""  # ends a comment of the flag x
         return "".join(pieces) + end + self.close_scope()
 
     def take(self, regex: re.Pattern[str]) -> re.Match[str] | None:
@@ -105,8 +85,14 @@ class _Translator:
         self.offset = match.end() if match else self.offset
         return match
 
+    def open_scope(self) -> str:
+        """Opens a group with the flags that hold from here to the end of the group around it."""
+        flags = self.scopes[-1]
+        on = "".join(flag for flag in flags if flags[flag])
+        return _flag_group(on, "".join(flag for flag in flags if not flags[flag])) if flags else ""
+
     def close_scope(self) -> str:
-        return ")" * self.scopes[-1].count("(")
+        return ")" if self.scopes[-1] else ""
 
     def piece(self) -> str:
         character = self.text[self.offset]
@@ -128,13 +114,15 @@ class _Translator:
                 self.open_groups.pop()
             return closing + character
         if character == "|":
-            return f"{self.close_scope()}|{self.scopes[-1]}"  # flags in the middle also hold in the next alternatives
+            return f"{self.close_scope()}|{self.open_scope()}"  # flags in the middle also hold in later alternatives
         return character
 
     def repetition(self) -> str:
         match = self.take(_REPETITION)
         if match is None:
             raise RegexError("a repetition is {2}, {2,} or {2,3}; a brace as a character is \\{", self.offset)
+        if any(int(number[:11]) >= 2**31 for number in _NUMBER.findall(match[0])):
+            raise RegexError("the number of repetitions is too large; expected less than 2**31", match.start())
         return match[0] if self.is_atom else f"(?:){match[0]}"  # without an atom, Java repeats the empty string
 
     def group(self) -> str:
@@ -149,17 +137,17 @@ class _Translator:
             self.open_group(captures=not self.text.startswith("?", self.offset))
             return "("
         self.offset = flags.end()
-        minus = (flags[2] or "").translate(_PYTHON_FLAGS)
-        opening = f"(?{flags[1].translate(_PYTHON_FLAGS)}{'-' if minus else ''}{minus}:"
+        on, off = flags[1].translate(_PYTHON_FLAGS), (flags[2] or "").translate(_PYTHON_FLAGS)
         if flags[3] == ":":
             self.open_group(captures=False)
-            return opening
-        self.scopes[-1] += opening
-        return opening
+            return _flag_group(on, off)
+        closing = self.close_scope()
+        self.scopes[-1] |= dict.fromkeys(on, True) | dict.fromkeys(off, False)
+        return closing + self.open_scope()
 
     def open_group(self, *, captures: bool) -> None:
         self.group_count += captures
-        self.scopes.append("")
+        self.scopes.append({})
         self.open_groups.append(self.group_count if captures else 0)
 
     def escape(self) -> str:
@@ -178,6 +166,7 @@ class _Translator:
 
     def back_reference(self, digits: str) -> str:
         """A group by its number: as many digits as there are groups; a group that has no text yet matches nothing."""
+        digits = digits[: len(str(self.group_count))]
         while len(digits) > 1 and int(digits) > self.group_count:
             digits = digits[:-1]
         self.offset += 1 + len(digits)
@@ -197,9 +186,9 @@ class _Translator:
         if letter == "0":
             raise RegexError("an octal number is \\0 and one to three digits from 0 to 7", self.offset)
         self.offset += 2
-        if letter in _ANCHORS:
-            return self.anchor(_ANCHORS[letter])
-        return _SPECIAL.get(letter, "\\" + letter)
+        if letter in _TABLES["anchors"]:
+            return self.anchor(_TABLES["anchors"][letter])
+        return _TABLES["escapes"].get(letter, "\\" + letter)
 
     def anchor(self, text: str) -> str:
         """An anchor; in a group if it is repeated, which Python allows only for groups."""
@@ -210,13 +199,11 @@ class _Translator:
         r"""The inside of a character class for `\p{...}`."""
         name = match[3] or match[4]
         is_negated = (match[1] == "P") != bool(match[2])
-        if name in _ASCII_CLASSES:
-            ranges = _complement(f"[{_ASCII_CLASSES[name]}]") if is_negated else _ASCII_CLASSES[name]
-        else:
-            ranges = _unicode_ranges(_UNICODE_NAMES.get(name, name.removeprefix("Is")), is_negated)
+        category = _TABLES["unicode_categories"].get(name, name.removeprefix("Is"))
+        ranges = _TABLES["ascii_classes"].get(name) or _unicode_ranges(category)
         if not ranges:
             raise RegexError(f"the property {match[0]} is not known", match.start())
-        return ranges
+        return _complement(f"[{ranges}]") if is_negated else ranges
 
     def character_class(self) -> str:
         """Translates `[...]` with its nested classes: a union becomes alternatives, an intersection a lookahead."""
@@ -224,27 +211,29 @@ class _Translator:
         self.offset += 1
         is_negated = self.text.startswith("^", self.offset)
         self.offset += is_negated
-        parts = [[""]]  # the operands of an intersection: the members, and the nested classes
+        operands: _Operands = [([], [])]
         is_first = True
         while not self.text.startswith("]", self.offset) or is_first:
             if self.offset >= len(self.text):
                 raise RegexError("a character class without its ']'", start)
             if self.text.startswith("&&", self.offset):
                 self.offset += 2
-                parts.append([""])
+                operands.append(([], []))
             elif self.text[self.offset] == "[":
-                parts[-1].append(self.character_class())
+                operands[-1][1].append(self.character_class())
             elif self.text[self.offset] == "\\":
-                parts[-1][0] += self.class_escape()
+                operands[-1][0].append(self.class_escape())
             else:
                 character = self.text[self.offset]
-                parts[-1][0] += "\\" + character if character in "&~|[]" else character
+                operands[-1][0].append("\\" + character if character in "&~|[]" else character)
                 self.offset += 1
             is_first = False
         self.offset += 1
-        if is_negated and (len(parts) > 1 or len(parts[0]) > 1):
-            return f"(?:(?!{_intersection(parts)})(?s:.))"
-        return f"[^{parts[0][0]}]" if is_negated else _intersection(parts)
+        if not is_negated:
+            return _intersection(operands)
+        if len(operands) > 1 or operands[0][1]:
+            return f"(?:(?!{_intersection(operands)})(?s:.))"
+        return f"[^{''.join(operands[0][0])}]"
 
     def class_escape(self) -> str:
         if match := self.take(_PROPERTY):
@@ -257,34 +246,32 @@ class _Translator:
         return escaped[1:-1] if escaped.startswith("[") else escaped
 
 
-def _intersection(parts: list[list[str]]) -> str:
-    *others, last = [_union(*part) for part in parts]
+def _flag_group(on: str, off: str) -> str:
+    return f"(?{on}{'-' if off else ''}{off}:"
+
+
+def _intersection(operands: _Operands) -> str:
+    *others, last = [_union("".join(members), nested) for members, nested in operands]
     return f"(?:{''.join(f'(?={other})' for other in others)}{last})" if others else last
 
 
-def _union(members: str, *nested: str) -> str:
+def _union(members: str, nested: list[str]) -> str:
     classes = [f"[{members}]", *nested] if members else nested
     return classes[0] if len(classes) == 1 else f"(?:{'|'.join(classes)})"
 
 
-@lru_cache(maxsize=1)
-def _categories() -> list[str]:
-    return [unicodedata.category(chr(code)) for code in range(sys.maxunicode + 1)]
-
-
 @lru_cache(maxsize=64)
-def _unicode_ranges(name: str, is_negated: bool) -> str:
+def _unicode_ranges(name: str) -> str:
     """The characters of a Unicode category such as L or Lu, or else the letters of a script such as Latin.
 
     The result is the inside of a character class, or "" for an unknown name. A script is the first word of the names of
     its letters.
     """
-    codes = [code for code, category in enumerate(_categories()) if category.startswith(name)]
+    all_codes = range(sys.maxunicode + 1)
+    codes = [code for code in all_codes if unicodedata.category(chr(code)).startswith(name)]
     if not codes:
         first_words = ("CJK UNIFIED ", "CJK COMPATIBILITY ") if name == "Han" else (f"{name.upper()} ",)
-        codes = [code for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "").startswith(first_words)]
-    if codes and is_negated:
-        codes = sorted(set(range(sys.maxunicode + 1)).difference(codes))
+        codes = [code for code in all_codes if unicodedata.name(chr(code), "").startswith(first_words)]
     return _ranges(codes)
 
 

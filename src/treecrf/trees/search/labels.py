@@ -5,10 +5,10 @@ are part of its meaning: `/^NN|VB/` is a prefix NN or a prefix VB, and `/^.$/` i
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from treecrf.trees.search.java_regex import compile_regex
 
@@ -34,34 +34,12 @@ class Label:
     groups: tuple[tuple[int, str], ...] = ()  # group numbers and variables
 
 
-@dataclass(frozen=True, slots=True)
-class LabelTest:
-    """A test of strings: a set of strings, prefixes, or a regular expression that is searched."""
+class LabelTest(NamedTuple):
+    """A test of strings; a test without a regular expression has no groups, and every group is the whole label."""
 
-    literals: frozenset[str] | None = None
-    prefixes: tuple[str, ...] | None = None
+    matches: Callable[[str], bool]
     regex: re.Pattern[str] | None = None
-    ignores_case: bool = False
-
-    @property
-    def group_count(self) -> int:
-        """The highest number of a group; without a regular expression every number is the whole label."""
-        return self.regex.groups if self.regex else 99
-
-    @property
-    def plain_literals(self) -> frozenset[str] | None:
-        """The only labels that match, or None if the test is not a set of labels."""
-        if self.ignores_case or self.literals is None:
-            return None
-        has_escape = any("/" in literal or "*" in literal for literal in self.literals)  # see searched_string
-        return None if has_escape else self.literals
-
-    def matches(self, value: str) -> bool:
-        if self.literals is not None:
-            return (value.lower() if self.ignores_case else value) in self.literals
-        if self.prefixes is not None:
-            return value.startswith(self.prefixes)
-        return self.regex is None or self.regex.search(value) is not None
+    literals: frozenset[str] | None = None  # the only strings that match
 
 
 @lru_cache(maxsize=1024)
@@ -70,31 +48,40 @@ def label_test(label: Label) -> LabelTest:
     if label.kind == "regex":
         return _regex_test(label.text)
     if label.kind == "path_regex":
-        return LabelTest(regex=compile_regex(label.text))
+        return _search_test(label.text)
     if label.kind not in ("literal", "path_literal"):
-        return LabelTest()
+        return LabelTest(lambda value: True)
     words = _split(label.text)
     if label.kind == "path_literal" or len(words) > MAX_ALTERNATIVES:
-        return LabelTest(regex=compile_regex(f"^(?:{label.text})$"))
-    return LabelTest(literals=frozenset(words))
+        return _search_test(f"^(?:{label.text})$")
+    return _literal_test(words)
 
 
 def _regex_test(text: str) -> LabelTest:
     if text in (".*", "^.*$"):
-        return LabelTest()
+        return LabelTest(lambda value: True)
     if match := _ONE_WORD.fullmatch(text):
-        return LabelTest(literals=frozenset([match[1] or match[2] or match[3]]))
+        return _literal_test([match[1] or match[2] or match[3]])
     if match := _WORDS.fullmatch(text):
-        ignores_case = bool(match[1])
         words = _split(match[2].replace("\\", ""))
+        lower_words = frozenset(word.lower() for word in words)
         if len(words) <= MAX_ALTERNATIVES:
-            literals = frozenset(word.lower() if ignores_case else word for word in words)
-            return LabelTest(literals=literals, ignores_case=ignores_case)
+            return LabelTest(lambda value: value.lower() in lower_words) if match[1] else _literal_test(words)
     if match := _PREFIXES.fullmatch(text):
-        words = _split(match[1] or match[2])
-        if len(words) <= MAX_ALTERNATIVES:
-            return LabelTest(prefixes=tuple(words))
-    return LabelTest(regex=compile_regex(text))
+        prefixes = tuple(_split(match[1] or match[2]))
+        if len(prefixes) <= MAX_ALTERNATIVES:
+            return LabelTest(lambda value: value.startswith(prefixes))
+    return _search_test(text)
+
+
+def _literal_test(words: Iterable[str]) -> LabelTest:
+    literals = frozenset(words)
+    return LabelTest(literals.__contains__, literals=literals)
+
+
+def _search_test(text: str) -> LabelTest:
+    regex = compile_regex(text)
+    return LabelTest(lambda value: regex.search(value) is not None, regex)
 
 
 def _split(text: str) -> list[str]:

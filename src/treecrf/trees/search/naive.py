@@ -23,17 +23,29 @@ class Bindings(NamedTuple):
 
 
 NodeMatch = tuple[int, Bindings]  # the node of a match
+MAX_MATCHES = 500_000  # at one node; a pattern with many relations has more than memory can hold
 
 
-def find_matches(expression: Expression, forest: Forest) -> Iterator[NodeMatch]:
-    """The matches in a forest, in Tregex's order."""
+def match_limit_error(forest: Forest, node: int, limit: int) -> ValueError:
+    label = forest.labels[forest.label_ids[node]]
+    return ValueError(
+        f"the pattern matches the node {label!r:.80} of tree {forest.tree_of(node) + 1} in more than {limit:,} ways; "
+        "expected fewer relations with several nodes to choose from, or a count of the matches"
+    )
+
+
+def find_matches(expression: Expression, forest: Forest, max_matches: int | None = None) -> Iterator[NodeMatch]:
+    """The matches in a forest, in Tregex's order; an error at a node with more than `max_matches`."""
+    limit = MAX_MATCHES if max_matches is None else max_matches
     labels = [forest.labels[index] for index in forest.label_ids.tolist()]
     columns = (forest.ends, forest.parents, forest.previous, forest.last_children, forest.heads)
     ends, parents, previous, last_children, heads = (column.tolist() for column in columns)
     for start, end in pairwise(forest.starts.tolist()):
         matcher = _TreeMatcher(NodeArrays(ends, parents, previous, last_children, heads, start, end), labels)
         for node in range(start, end):
-            for bindings in matcher.matches(expression, node, Bindings({}, {})):
+            for number, bindings in enumerate(matcher.matches(expression, node, Bindings({}, {}))):
+                if number > limit:
+                    raise match_limit_error(forest, node, limit)
                 yield node, bindings
 
 
@@ -54,7 +66,9 @@ class _TreeMatcher:
         elif isinstance(expression, NodePattern):
             yield next(self.all_matches(expression, node, bindings), bindings)
         else:
-            yield from list(self.all_matches(expression, node, bindings)) or [bindings]
+            matches = self.all_matches(expression, node, bindings)
+            yield next(matches, bindings)
+            yield from matches
 
     def all_matches(self, expression: Expression, node: int, bindings: Bindings) -> Iterator[Bindings]:
         """The matches of an expression without its negation and its option."""

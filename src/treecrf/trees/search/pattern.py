@@ -1,7 +1,10 @@
-"""Compiled patterns, their matches in trees, and a limit on the time of a search."""
+"""Compiled patterns, their matches in trees and the numbers of these, and a limit on the time of a search."""
 
+import math
 import signal
+import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from treecrf.trees.search import compiled, naive, program
 from treecrf.trees.search.forest import Forest
@@ -17,6 +21,7 @@ from treecrf.trees.search.syntax import parse_pattern
 from treecrf.trees.tree import Tree
 
 Trees = Tree | Iterable[Tree] | Forest
+_NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
 
 
 class MatchCounts(NamedTuple):
@@ -25,6 +30,42 @@ class MatchCounts(NamedTuple):
     matches: int
     nodes: int
     trees: int
+
+
+@dataclass(frozen=True)
+class ExpectedCount:
+    """The expected number of matches, estimated from sampled trees.
+
+    `mean_low` and `mean_high` are a 95 % confidence interval of the mean: they tell how precise the estimate is, and
+    get closer with more samples. `low` and `high` contain the counts of the middle 95 % of the samples: they tell how
+    sure the parser is. `probabilities` has the share of samples with each count.
+    """
+
+    mean: float
+    mean_low: float
+    mean_high: float
+    low: int
+    high: int
+    probabilities: dict[int, float]
+    samples: int
+
+    @classmethod
+    def of(cls, counts: npt.NDArray[np.integer]) -> "ExpectedCount":
+        """The expected count of samples with these numbers of matches.
+
+        >>> count = ExpectedCount.of(np.array([1, 1, 0, 1]))
+        >>> count.mean, count.probabilities
+        (0.75, {0: 0.25, 1: 0.75})
+        """
+        samples = len(counts)
+        mean = float(counts.mean())
+        # two more samples, one match away from the mean, so that samples that agree do not give an empty interval
+        variance = (float(((counts - mean) ** 2).sum()) + 2) / (samples + 2)
+        error = _NORMAL_QUANTILE * math.sqrt(variance / samples)
+        low, high = np.quantile(counts, [0.025, 0.975], method="inverted_cdf").tolist()
+        values, sizes = np.unique(counts, return_counts=True)
+        probabilities = dict(zip(values.tolist(), (sizes / samples).tolist(), strict=True))
+        return cls(mean, max(0.0, mean - error), mean + error, int(low), int(high), probabilities, samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,31 +131,36 @@ class Pattern:
     def names(self) -> tuple[str, ...]:
         return tuple(self.program.names)
 
-    def find(self, trees: Trees) -> Iterator[Match]:
-        """Yields the matches in the order of the trees, and at a node one for each way to match."""
+    def find(self, trees: Trees, *, max_matches: int | None = None) -> Iterator[Match]:
+        """Yields the matches in the order of the trees, and at a node one for each way to match.
+
+        A node with more than `max_matches`, about 500,000 if not given, is a ValueError.
+        """
         forest = _to_forest(trees)
         if compiled.matcher:
-            matches = program.find_matches(self.program, forest)
+            matches = program.find_matches(self.program, forest, max_matches)
         else:
-            matches = naive.find_matches(self.expression, forest)
-        for node, (names, variables) in matches:
-            yield Match(forest, node, names, variables)
+            matches = naive.find_matches(self.expression, forest, max_matches)
+        return (Match(forest, node, *bindings) for node, bindings in matches)
 
-    def positions(self, trees: Trees) -> Int32Array:
-        """The position of the node of each match in the arrays of the forest."""
-        forest = _to_forest(trees)
+    def first(self, trees: Trees) -> Match | None:
+        """The first match, without a search for others; None if there is none."""
+        return next(self.find(trees, max_matches=0), None)
+
+    def _node_counts(self, forest: Forest) -> Int32Array:
+        """Rows of a node and its number of matches."""
         if compiled.matcher:
-            return program.match_rows(self.program, forest)[0][:, 0]
-        return np.array([node for node, _ in naive.find_matches(self.expression, forest)], dtype=np.int32)
+            return program.count_matches(self.program, forest)
+        counts = Counter(node for node, _ in naive.find_matches(self.expression, forest, sys.maxsize))
+        return np.array(list(counts.items()), dtype=np.int32).reshape(-1, 2)
 
-    def count_by_tree(self, trees: Trees, *, nodes: bool = False) -> Int32Array:
+    def count_by_tree(self, trees: Trees, *, nodes: bool = False) -> npt.NDArray[np.int64]:
         """The number of matches in each tree; with `nodes`, a node that matches in several ways counts once."""
         forest = _to_forest(trees)
-        positions = self.positions(forest)
-        if nodes:
-            positions = _distinct_nodes(positions)
+        positions, counts = self._node_counts(forest).T
+        weights = np.diff(positions, prepend=-1) > 0 if nodes else counts
         numbers = np.searchsorted(forest.starts, positions, side="right") - 1
-        return np.bincount(numbers, minlength=len(forest)).astype(np.int32)
+        return np.bincount(numbers, weights, minlength=len(forest)).astype(np.int64)
 
     def count(self, trees: Trees) -> MatchCounts:
         """Counts the matches, the nodes and the trees with a match.
@@ -123,10 +169,10 @@ class Pattern:
         MatchCounts(matches=3, nodes=3, trees=1)
         """
         forest = _to_forest(trees)
-        positions = self.positions(forest)
-        nodes = _distinct_nodes(positions)
-        numbers = np.searchsorted(forest.starts, nodes, side="right")
-        return MatchCounts(len(positions), len(nodes), int(np.count_nonzero(np.diff(numbers, prepend=-1))))
+        positions, counts = self._node_counts(forest).T
+        numbers = np.searchsorted(forest.starts, positions, side="right")
+        nodes, trees_with_match = (np.count_nonzero(np.diff(values, prepend=-1)) for values in (positions, numbers))
+        return MatchCounts(int(counts.sum(dtype=np.int64)), int(nodes), int(trees_with_match))
 
 
 @lru_cache(maxsize=512)
@@ -169,10 +215,6 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
-
-
-def _distinct_nodes(positions: Int32Array) -> Int32Array:
-    return positions[np.flatnonzero(np.diff(positions, prepend=-1))]  # the matches of a node are consecutive
 
 
 def _to_forest(trees: Trees) -> Forest:

@@ -2,14 +2,13 @@
 
 A goal has the number of the goal after it, so that the goals of a conjunction form a chain and the alternatives of a
 disjunction continue at the same goal. A match is complete at the goal EMIT. A negated relation is a chain of its own,
-which ends at ACCEPT.
+which ends at ACCEPT. Goals are numbered from the end of a chain to its start, so no goal comes back to itself.
 """
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,11 +16,15 @@ from treecrf.trees.search import compiled
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.labels import Label, group_text, label_test, matching_labels
-from treecrf.trees.search.naive import Bindings, NodeMatch
+from treecrf.trees.search.naive import MAX_MATCHES, Bindings, NodeMatch, match_limit_error
 from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
 from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
 
+_Value = TypeVar("_Value")
 _OPCODES = {symbol: number for number, symbol in enumerate(RELATIONS)}
+_HEAD_OPCODES = {_OPCODES[symbol] for symbol in HEAD_RELATIONS}
+_MAX_VALUES = 1 << 22  # numbers in the matches of one node
+_ROWS = 1024  # matches that are objects at a time
 
 
 class GoalKind(IntEnum):
@@ -31,11 +34,10 @@ class GoalKind(IntEnum):
     ACCEPT = 1  # ends a chain that only asks whether there is a match
     NODE = 2  # tries the candidates of a relation
     OR = 3  # tries alternatives
-    NOT = 4  # continues if a chain has no match
-    NOT_ALL = 5  # continues if one of several chains has no match
-    FIRST = 6  # continues after the first match of a chain, or without one
-    OPTIONAL = 7  # continues after every match of a chain that ends at MARK, or without one
-    MARK = 8  # notes that an OPTIONAL chain has matched
+    NOT_ALL = 4  # continues if one of several chains has no match
+    FIRST = 5  # continues after the first match of a chain, or without one
+    OPTIONAL = 6  # continues after every match of a chain that ends at MARK, or without one
+    MARK = 7  # notes that an OPTIONAL chain has matched
 
 
 class LabelMode(IntEnum):
@@ -49,19 +51,19 @@ class LabelMode(IntEnum):
     BASIC_LINK = 5
 
 
-@dataclass
-class Goal:
+class Goal(NamedTuple):
     """A goal, with the fields in the order of the compiled matcher; -1 means none."""
 
     kind: GoalKind
     following: int = -1
-    first: int = -1  # range of subgoals, for OR and NOT_ALL; the subgoal, for NOT, FIRST and OPTIONAL
+    first: int = -1  # range of subgoals, for OR and NOT_ALL; a goal, for FIRST, OPTIONAL and MARK
     last: int = -1
-    context: int = -1  # the goal whose node the relation starts from; -1: the node of the match
+    slot: int = 0  # number of the node that the goal finds
+    context: int = -1  # slot of the node that the relation starts from; -1: the node of the match
     relation: int = 0
     number: int = 0
     path: int = -1  # table
-    mode: int = 0
+    mode: int = LabelMode.TABLE
     label: int = -1  # table; for references and links, the number of the name
     name: int = -1
     first_group: int = 0
@@ -69,32 +71,26 @@ class Goal:
 
 
 class Program:
-    """The goals of a pattern, its label tables, its names and its variables."""
+    """The goals of a pattern, and the numbers of its labels, names and variables."""
 
     def __init__(self, expression: Expression) -> None:
         self.goals = [Goal(GoalKind.EMIT), Goal(GoalKind.ACCEPT)]
         self.subgoals: list[int] = []
-        self.labels: list[Label] = []
+        self.labels: dict[Label, int] = {}
         self.groups: list[tuple[Label, int, int]] = []  # label, group number, number of the variable
-        self.names: list[str] = []
-        self.variables: list[str] = []
-        self.uses_heads = False
-        self.uses_basic_links = False
-        self.start = self._compile(expression, -1, 0)
+        self.names: dict[str, int] = {}
+        self.variables: dict[str, int] = {}
+        self.slot_count = 0
+        self.start = self._compile(expression, -1, GoalKind.EMIT)
+        self.uses_heads = any(goal.relation in _HEAD_OPCODES for goal in self.goals)
+        self.uses_basic_links = any(goal.mode == LabelMode.BASIC_LINK for goal in self.goals)
 
     @cached_property
-    def _arrays(self) -> list[Int32Array]:
-        """The goals, the subgoals and the variables of the groups."""
-        rows = [astuple(goal) for goal in self.goals]
-        variables = [variable for *_, variable in self.groups]
-        return [np.array(values, dtype=np.int32) for values in (rows, self.subgoals, variables)]
-
-    @cached_property
-    def addresses(self) -> tuple[int, int, int, int, int, int, int, int, int, int]:
-        """The first goal, the sizes of the program and the addresses of its arrays, for the compiled matcher."""
-        goals, subgoals, variables = (array.ctypes.data for array in self._arrays)
-        sizes = (self.start, len(self.goals), len(self.subgoals), len(self.labels), len(self.groups))
-        return *sizes, len(self.names), len(self.variables), goals, subgoals, variables
+    def encoded(self) -> tuple[int, int, int, bytes, bytes, bytes]:
+        """The first goal, the numbers of names and variables, and the arrays, for the compiled matcher."""
+        arrays = (self.goals, self.subgoals, [variable for *_, variable in self.groups])
+        goals, subgoals, variables = (np.array(array, dtype=np.int32).tobytes() for array in arrays)
+        return self.start, len(self.names), len(self.variables), goals, subgoals, variables
 
     def _add(self, goal: Goal) -> int:
         self.goals.append(goal)
@@ -107,19 +103,20 @@ class Program:
         if not expression.is_optional:
             return self._compile_positive(expression, context, following)
         if isinstance(expression, NodePattern):
-            subgoal = self._compile_positive(expression, context, int(GoalKind.ACCEPT))
+            subgoal = self._compile_positive(expression, context, GoalKind.ACCEPT)
             return self._add(Goal(GoalKind.FIRST, following, first=subgoal))
-        goal = self._add(Goal(GoalKind.OPTIONAL, following))
-        mark = self._add(Goal(GoalKind.MARK, following, first=goal))
-        self.goals[goal].first = self._compile_positive(expression, context, mark)
-        return goal
+        mark = self._add(Goal(GoalKind.MARK, following))
+        subgoal = self._compile_positive(expression, context, mark)
+        optional = self._add(Goal(GoalKind.OPTIONAL, following, first=subgoal))
+        self.goals[mark] = self.goals[mark]._replace(first=optional)
+        return optional
 
     def _compile_negation(self, expression: Expression, context: int, following: int) -> int:
         if isinstance(expression, Coordination) and expression.kind == "and":
-            goals = [self._compile(child, context, int(GoalKind.ACCEPT)) for child in expression.children]
-            return self._add(Goal(GoalKind.NOT_ALL, following, *self._add_subgoals(goals)))
-        subgoal = self._compile_positive(expression, context, int(GoalKind.ACCEPT))
-        return self._add(Goal(GoalKind.NOT, following, first=subgoal))
+            goals = [self._compile(child, context, GoalKind.ACCEPT) for child in expression.children]
+        else:
+            goals = [self._compile_positive(expression, context, GoalKind.ACCEPT)]
+        return self._add_choice(GoalKind.NOT_ALL, goals, following)
 
     def _compile_positive(self, expression: Expression, context: int, following: int) -> int:
         if isinstance(expression, NodePattern):
@@ -129,72 +126,88 @@ class Program:
                 following = self._compile(child, context, following)
             return following
         goals = [self._compile(child, context, following) for child in expression.children]
-        return self._add(Goal(GoalKind.OR, following, *self._add_subgoals(goals)))
+        return self._add_choice(GoalKind.OR, goals, following)
 
-    def _add_subgoals(self, goals: list[int]) -> tuple[int, int]:
-        first = len(self.subgoals)
+    def _add_choice(self, kind: GoalKind, goals: list[int], following: int) -> int:
         self.subgoals += goals
-        return first, len(self.subgoals)
+        return self._add(Goal(kind, following, len(self.subgoals) - len(goals), len(self.subgoals)))
 
     def _compile_node(self, pattern: NodePattern, context: int, following: int) -> int:
-        relation = pattern.relation
-        opcode = _OPCODES[relation.symbol]
-        goal = Goal(GoalKind.NODE, following, context=context, relation=opcode, number=relation.number)
-        self.uses_heads |= relation.symbol in HEAD_RELATIONS
-        if relation.path is not None:
-            goal.path = _index(self.labels, relation.path)
-        if pattern.name is not None:
-            goal.name = _index(self.names, pattern.name)
-        self._compile_label(goal, pattern.label)
-        index = self._add(goal)
+        relation, label = pattern.relation, pattern.label
+        slot, first_group = self.slot_count, len(self.groups)
+        self.slot_count += 1
+        self.groups += [(label, number, _number(self.variables, variable)) for number, variable in label.groups]
+        path = -1 if relation.path is None else _number(self.labels, relation.path)
+        place = (slot, context, _OPCODES[relation.symbol], relation.number, path)
+        name = -1 if pattern.name is None else _number(self.names, pattern.name)
+        description = (*self._compile_label(label), name, first_group, len(self.groups))
         if pattern.child is not None:
-            goal.following = self._compile(pattern.child, index, following)
-        return index
+            following = self._compile(pattern.child, slot, following)
+        return self._add(Goal(GoalKind.NODE, following, -1, -1, *place, *description))
 
-    def _compile_label(self, goal: Goal, label: Label) -> None:
+    def _compile_label(self, label: Label) -> tuple[LabelMode, int]:
         if label.kind == "reference":
-            goal.mode, goal.label = LabelMode.REFERENCE, _index(self.names, label.text)
-        elif label.kind == "link":
-            goal.mode = LabelMode.BASIC_LINK if label.is_basic else LabelMode.LINK
-            self.uses_basic_links |= label.is_basic
-            goal.label = _index(self.names, label.text)
-        elif label.kind == "root":
-            goal.mode = LabelMode.NOT_ROOT if label.is_negated else LabelMode.ROOT
-        else:
-            goal.label = _index(self.labels, label)
-        goal.first_group = len(self.groups)
-        self.groups += [(label, number, _index(self.variables, name)) for number, name in label.groups]
-        goal.last_group = len(self.groups)
+            return LabelMode.REFERENCE, _number(self.names, label.text)
+        if label.kind == "link":
+            return LabelMode.BASIC_LINK if label.is_basic else LabelMode.LINK, _number(self.names, label.text)
+        if label.kind == "root":
+            return LabelMode.NOT_ROOT if label.is_negated else LabelMode.ROOT, -1
+        return LabelMode.TABLE, _number(self.labels, label)
 
 
-def _index(values: list[Any], value: Any) -> int:
+def _number(numbers: dict[_Value, int], value: _Value) -> int:
     """The number of a value, which is added if it is new."""
-    if value not in values:
-        values.append(value)
-    return values.index(value)
+    return numbers.setdefault(value, len(numbers))
 
 
-def find_matches(program: Program, forest: Forest) -> Iterator[NodeMatch]:
-    """The matches that `naive.find_matches` defines."""
-    rows, texts = match_rows(program, forest)
-    name_count = len(program.names)
-    for node, *bindings in rows.tolist():
-        positions = zip(program.names, bindings[:name_count], strict=True)
-        variables = zip(program.variables, bindings[name_count:], strict=True)
-        names = {name: position for name, position in positions if position >= 0}
-        yield node, Bindings(names, {name: texts[text] for name, text in variables if text >= 0})
+def find_matches(program: Program, forest: Forest, max_matches: int | None = None) -> Iterator[NodeMatch]:
+    """The matches that `naive.find_matches` defines; an error at a node with more than `max_matches`."""
+    limit = max_matches
+    if limit is None:
+        limit = min(MAX_MATCHES, _MAX_VALUES // (1 + len(program.names) + len(program.variables)))
+    texts: dict[str, int] = {}
+    for rows, next_node in _search(program, forest, texts, limit + 1):
+        is_full = len(rows) > 0 and rows[-1, 0] == next_node
+        if is_full and limit > 0:
+            raise match_limit_error(forest, next_node, limit)
+        text_list = list(texts)
+        for first in range(0, len(rows), _ROWS):
+            yield from (_node_match(program, row, text_list) for row in rows[first : first + _ROWS].tolist())
 
 
-def match_rows(program: Program, forest: Forest) -> tuple[Int32Array, list[str]]:
-    """One row per match: the node, the nodes with names and the numbers of the variables' texts; and these texts."""
+def count_matches(program: Program, forest: Forest) -> Int32Array:
+    """Rows of a node and its number of matches; a very large number is divided among several rows."""
+    pieces = [rows for rows, _ in _search(program, forest, {}, 1, counts_only=True)]
+    return pieces[0] if pieces else np.empty((0, 2), dtype=np.int32)
+
+
+def _search(
+    program: Program, forest: Forest, texts: dict[str, int], max_matches: int, *, counts_only: bool = False
+) -> Iterator[tuple[Int32Array, int]]:
+    """Yields rows of matches and the node after them, which is the node of the last row if it has `max_matches`.
+
+    A row has the node, the nodes with names and the numbers of the variables' texts, which are added to `texts`. With
+    `counts_only`, there is one piece.
+    """
+    columns = (*forest.columns, forest.head_column if program.uses_heads else b"")
     tables = b"".join([_label_table(label, forest) for label in program.labels])
-    group_tables, texts = _group_tables(program, forest)
     basic_ids = forest.basic_ids.tobytes() if program.uses_basic_links else b""
-    heads = forest.heads.ctypes.data if program.uses_heads else 0
+    group_texts = _group_texts(program, forest, texts)
+    arguments = (columns, len(forest.labels), program.encoded, tables, group_texts, basic_ids)
+    width = 2 if counts_only else 1 + len(program.names) + len(program.variables)
     assert compiled.matcher is not None
-    rows = compiled.matcher.search((*forest.addresses, heads), program.addresses, tables, group_tables, basic_ids)
-    width = 1 + len(program.names) + len(program.variables)
-    return np.frombuffer(rows, dtype=np.int32).reshape(-1, width), texts
+    node = 0
+    while node < len(forest.ends):
+        rows, node = compiled.matcher.search(*arguments, node, max_matches, counts_only)
+        yield np.frombuffer(rows, dtype=np.int32).reshape(-1, width), node
+
+
+def _node_match(program: Program, row: list[int], texts: list[str]) -> NodeMatch:
+    node, *bindings = row
+    positions = zip(program.names, bindings, strict=False)
+    names = {name: position for name, position in positions if position >= 0}
+    variables = zip(program.variables, bindings[len(program.names) :], strict=True)
+    return node, Bindings(names, {name: texts[text] for name, text in variables if text >= 0})
 
 
 def _label_table(label: Label, forest: Forest) -> bytes:
@@ -202,8 +215,8 @@ def _label_table(label: Label, forest: Forest) -> bytes:
     table = forest.label_tables.get(label)
     if table is not None:
         return table
-    literals = label_test(label).plain_literals
-    if literals is None or label.is_basic:
+    literals = label_test(label).literals
+    if literals is None or label.is_basic or any("/" in literal or "*" in literal for literal in literals):
         table = bytes(matching_labels(label, forest.labels))
     else:
         bits = bytearray([label.is_negated]) * len(forest.labels)
@@ -215,15 +228,12 @@ def _label_table(label: Label, forest: Forest) -> bytes:
     return table
 
 
-def _group_tables(program: Program, forest: Forest) -> tuple[bytes, list[str]]:
-    """The number of the text that each group captures in each label, or -1, as int32; and the texts."""
-    if not program.groups:
-        return b"", []
-    ids: dict[str, int] = {}
-    group_tables = np.full((len(program.groups), len(forest.labels)), -1, dtype=np.int32)
-    for row, (label, number, _) in zip(group_tables, program.groups, strict=True):
+def _group_texts(program: Program, forest: Forest, texts: dict[str, int]) -> bytes:
+    """The number of the text that each group captures in each label, or -1, as int32."""
+    table = np.full((len(program.groups), len(forest.labels)), -1, dtype=np.int32)
+    for row, (label, number, _) in zip(table, program.groups, strict=True):
         is_match = None if label.kind == "root" else _label_table(label, forest)
         for index, value in enumerate(forest.labels):
             if (is_match is None or is_match[index]) and (text := group_text(label, number, value)) is not None:
-                row[index] = ids.setdefault(text, len(ids))
-    return group_tables.tobytes(), list(ids)
+                row[index] = texts.setdefault(text, len(texts))
+    return table.tobytes()

@@ -1,36 +1,50 @@
 /* Runs a program of goals by depth-first search.
 
    `solve` runs a goal and the goals after it. It returns 1 if a chain reached ACCEPT and the search can stop, and 0 if
-   all candidates were tried. Goals never come back to themselves, so each goal can keep its state in an array. */
+   all candidates were tried. A goal continues only with goals of smaller numbers, so each goal can keep its state in an
+   array. */
 
 #include "matcher.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_BETWEEN_CHECKS (1 << 18)
+enum { PIECE_VALUES = 1 << 16, MAX_VALUES = 1 << 24 };
 
 static int solve(Matcher *m, i32 index);
 
-static int is_ended(const Matcher *m) { return m->is_out_of_memory || m->is_interrupted; }
+int push_number(Numbers *numbers, i32 value, size_t max_count) {
+    if (numbers->count == numbers->capacity) {
+        size_t capacity = 2 * numbers->capacity + 256;
+        i32 *values = numbers->count < max_count ? realloc(numbers->values, capacity * sizeof(i32)) : NULL;
+        if (values == NULL) return 0;
+        numbers->values = values;
+        numbers->capacity = capacity;
+    }
+    numbers->values[numbers->count++] = value;
+    return 1;
+}
+
+/* Appends a value of a row; 1 stops the search. */
+static int push_value(Matcher *m, i32 value) {
+    if (!push_number(&m->rows, value, m->counts_only ? SIZE_MAX / 8 : MAX_VALUES)) m->ending = OUT_OF_MEMORY;
+    return m->ending;
+}
+
+/* Records the number of matches at the root node. */
+static int push_count(Matcher *m) {
+    int is_failed = m->match_count && (push_value(m, m->root_node) || push_value(m, m->match_count));
+    m->match_count = 0;
+    return is_failed;
+}
 
 static int emit(Matcher *m) {
-    size_t width = 1 + binding_count(m);
-    if (m->row_count == m->row_capacity) {
-        size_t capacity = 2 * m->row_capacity + 64;
-        int is_too_large = capacity > SIZE_MAX / (width * sizeof(i32));
-        i32 *rows = is_too_large ? NULL : realloc(m->rows, capacity * width * sizeof(i32));
-        if (rows == NULL) {
-            m->is_out_of_memory = 1;
-            return 1; /* stops the search */
-        }
-        m->rows = rows;
-        m->row_capacity = capacity;
-    }
-    i32 *row = m->rows + m->row_count++ * width;
-    row[0] = m->root_node;
-    memcpy(row + 1, m->bindings, (width - 1) * sizeof(i32));
-    return 0;
+    if (m->counts_only) return m->match_count++ == INT32_MAX - 1 && push_count(m);
+    if (push_value(m, m->root_node)) return 1;
+    for (size_t b = 0; b < binding_count(m); b++)
+        if (push_value(m, m->bindings[b])) return 1;
+    if (++m->match_count == m->max_matches) m->ending = FULL;
+    return m->ending;
 }
 
 static int matches_label(const Matcher *m, const Goal *goal, i32 node) {
@@ -73,11 +87,10 @@ static void restore(Matcher *m, i32 index) {
 /* Continues with a candidate; its bindings stay if the search stops, because FIRST needs them. */
 int try_node(Matcher *m, i32 index, i32 node) {
     const Goal *goal = m->goals + index;
-    if (++m->step_count % STEPS_BETWEEN_CHECKS == 0 && m->is_stopped(m->stop_argument)) m->is_interrupted = 1;
-    if (m->is_interrupted) return 1;
+    if (count_step(m)) return 1;
     if (!matches_label(m, goal, node)) return 0;
     int has_bindings = goal->name >= 0 || goal->last_group > goal->first_group;
-    m->nodes[index] = node;
+    m->nodes[goal->slot] = node;
     if (!has_bindings) return solve(m, goal->following);
     save(m, index);
     if (bind_groups(m, goal, node)) {
@@ -104,21 +117,21 @@ static int all_match(Matcher *m, const Goal *goal) {
 static int solve(Matcher *m, i32 index) {
     const Goal *goal = m->goals + index;
     int result;
+    if (goal->kind >= OR && count_step(m)) return 1; /* candidates count themselves */
     switch (goal->kind) {
     case EMIT: return emit(m);
     case ACCEPT: return 1;
     case NODE: return try_candidates(m, index, goal->context < 0 ? m->root_node : m->nodes[goal->context]);
     case OR: return solve_alternatives(m, goal);
-    case NOT:
     case NOT_ALL:
         save(m, index);
-        result = goal->kind == NOT ? solve(m, goal->first) : all_match(m, goal);
+        result = all_match(m, goal);
         restore(m, index);
-        return is_ended(m) || (!result && solve(m, goal->following));
+        return m->ending || (!result && solve(m, goal->following));
     case FIRST:
         save(m, index);
         solve(m, goal->first);
-        if (is_ended(m) || solve(m, goal->following)) return 1;
+        if (m->ending || solve(m, goal->following)) return 1;
         restore(m, index);
         return 0;
     case OPTIONAL:
@@ -131,18 +144,22 @@ static int solve(Matcher *m, i32 index) {
     }
 }
 
-void search(Matcher *m) {
+i32 search(Matcher *m, i32 first_node) {
     const Goal *start = m->goals + m->start_goal;
     const unsigned char *first_labels = NULL; /* most nodes fail at the first label: tests it before anything else */
     if (start->kind == NODE && start->relation == EQUALS && start->mode == TABLE)
         first_labels = m->tables + (size_t)start->label * m->label_count;
     for (size_t b = 0; b < binding_count(m); b++) m->bindings[b] = -1;
-    for (i32 tree = 0; tree < m->tree_count && !is_ended(m); tree++) {
+    i32 tree = -1;
+    m->tree_end = m->starts[0];
+    for (m->root_node = first_node; m->root_node < m->node_count; m->root_node++) {
+        if (m->rows.count >= PIECE_VALUES && !m->counts_only) break;
+        while (m->root_node >= m->tree_end) m->tree_end = m->starts[++tree + 1];
         m->tree_start = m->starts[tree];
-        m->tree_end = m->starts[tree + 1];
-        for (m->root_node = m->tree_start; m->root_node < m->tree_end; m->root_node++) {
-            if (first_labels && !first_labels[m->label_ids[m->root_node]]) continue;
-            if (solve(m, m->start_goal)) return;
-        }
+        if (first_labels && !first_labels[m->label_ids[m->root_node]]) continue;
+        m->match_count = 0;
+        if (solve(m, m->start_goal)) break;
+        if (m->counts_only && push_count(m)) break;
     }
+    return m->root_node;
 }

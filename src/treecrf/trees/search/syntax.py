@@ -16,9 +16,10 @@ from typing import Literal
 from treecrf.trees.search.java_regex import RegexError
 from treecrf.trees.search.labels import Label, LabelKind, label_test
 from treecrf.trees.search.relations import NUMBERED, SYNONYMS
-from treecrf.trees.search.tokens import PatternToken, TokenParser, read_tokens
+from treecrf.trees.search.tokens import PatternToken, TokenParser
 
 MAX_NODES = 150  # descriptions in a pattern; the matchers recurse over them
+MAX_GROUP = 99  # the highest group number of a label that is not a regular expression
 _MAX_CHILD = 2**31 - 1
 
 
@@ -71,7 +72,7 @@ class _PatternParser(TokenParser):
     """A recursive-descent parser with two tokens of lookahead."""
 
     def __init__(self, pattern: str) -> None:
-        super().__init__(pattern, read_tokens(pattern))
+        super().__init__(pattern)
         self.node_count = 0
         self.names: set[str] = set()  # declared so far
         self.is_under_negation = False
@@ -150,9 +151,10 @@ class _PatternParser(TokenParser):
             raise self.error(f"the regular expression is wrong: {error.reason}", place) from None
         if label.groups and label.is_negated:
             raise self.error("a label with '!' cannot set a variable: it has no matching group", token)
+        group_count = test.regex.groups if test.regex else MAX_GROUP
         for number, _ in label.groups:
-            if not 0 <= number <= test.group_count:
-                raise self.error(f"group {number} does not exist; the label has {test.group_count}", token)
+            if not 0 <= number <= group_count:
+                raise self.error(f"group {number} does not exist; the label has {group_count}", token)
 
     def name(self) -> str:
         token = self.expect("literal", "a name")

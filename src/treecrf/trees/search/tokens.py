@@ -1,17 +1,18 @@
-"""Tokens of the pattern language.
+"""Tokens of patterns and operations, and errors with a caret under a token.
 
-The longest token wins, and of two with the same length the one that stands first below. A literal may contain `|`,
-`;`, `{` and `}` after its first character: `NP|VP` is one token, and the braces of `<...` need spaces.
+The longest token wins, and of two with the same length the one that stands first below. In a pattern, a literal may
+contain `|`, `;`, `{` and `}` after its first character: `NP|VP` is one token, and the braces of `<...` need spaces.
 """
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from treecrf.trees.search.errors import PatternError
 from treecrf.trees.search.relations import NUMBERED, RELATIONS, SYNONYMS
 
 MAX_DEPTH = 50  # nested brackets
+_MAX_SHOWN, _CONTEXT = 400, 100  # characters of a text in a message, and on each side of an error
 _Value = TypeVar("_Value")
 _PATHS = {"<+", ">+", ".+", ",+"}
 _RELATIONS = (set(RELATIONS) | set(SYNONYMS)) - {*NUMBERED.values(), *_PATHS}
@@ -24,7 +25,8 @@ def _any_of(symbols: set[str]) -> re.Pattern[str]:
 
 _FIRST = r"[^\s0-9(/|@!#%&)=?\[\]><~_.,$:{};]"
 _NEXT = r"[^\s(/@!#%&)=?\[\]><~.,$:]"
-_KINDS = [
+TokenKinds = Sequence[tuple[str, re.Pattern[str]]]
+PATTERN_TOKENS: TokenKinds = [
     ("relation", _any_of(_RELATIONS)),
     ("sequence", re.compile(r"<\.\.\.")),
     ("path", _any_of(_PATHS)),
@@ -40,6 +42,34 @@ _NO_SPACE = re.compile(r"\S")
 _HINTS = {"_": "a label of any kind is '__'", "/": "a regular expression ends with a second '/'"}
 
 
+class PatternError(ValueError):
+    """A pattern that does not parse: the `reason`, the `pattern` and the `offset` of the error in it."""
+
+    def __init__(self, reason: str, pattern: str, offset: int) -> None:
+        self.reason = shorten(reason)
+        self.pattern = pattern
+        self.offset = offset
+        line_start, line_end = pattern.rfind("\n", 0, offset) + 1, pattern.find("\n", offset)
+        before, after = pattern[line_start:offset], pattern[offset : line_end if line_end >= 0 else None]
+        if len(before) + len(after) > _MAX_SHOWN:  # shows the surroundings of the place
+            before = before if len(before) <= _CONTEXT else f"...{before[-_CONTEXT:]}"
+            after = after if len(after) <= _CONTEXT else f"{after[:_CONTEXT]}..."
+        columns = sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in before)
+        super().__init__(f"{self.reason}\n  {before}{after}\n  {' ' * columns}^")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, self.pattern, self.offset)
+
+
+class SurgeryError(ValueError):
+    """An operation that cannot be applied to a tree."""
+
+
+def shorten(text: str) -> str:
+    """A text without its middle, if it is long; patterns and labels may have a million characters."""
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2 * _CONTEXT]} ... {text[-_CONTEXT:]}"
+
+
 class PatternToken(NamedTuple):
     """A token: its kind (a mark is its own kind), its text, and its place in the pattern."""
 
@@ -52,10 +82,11 @@ class TokenParser:
     """A recursive-descent parser: a position in the tokens of a text, and errors with the place of a token."""
 
     subject = "pattern"  # the kind of text, for messages
+    kinds: TokenKinds = PATTERN_TOKENS
 
-    def __init__(self, text: str, tokens: list[PatternToken]) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokens
+        self.tokens = read_tokens(text, self.kinds)
         self.position = 0
         self.depth = 0
 
@@ -99,21 +130,21 @@ class TokenParser:
         return PatternError(reason, self.text, (token or self.token).offset)
 
 
-def read_tokens(pattern: str) -> list[PatternToken]:
-    """Splits a pattern into tokens; the last one has the kind "end".
+def read_tokens(text: str, kinds: TokenKinds = PATTERN_TOKENS) -> list[PatternToken]:
+    """Splits a pattern, or a text with tokens of other kinds; the last token has the kind "end".
 
     >>> [token.text for token in read_tokens("NP|VP <-2 (__ $+ /^V/=v)")]
     ['NP|VP', '<-', '2', '(', '__', '$+', '/^V/', '=', 'v', ')', '']
     """
     tokens: list[PatternToken] = []
     offset = 0
-    while start := _NO_SPACE.search(pattern, offset):
+    while start := _NO_SPACE.search(text, offset):
         offset = start.start()
-        matches = [(kind, match) for kind, regex in _KINDS if (match := regex.match(pattern, offset))]
+        matches = [(kind, match) for kind, regex in kinds if (match := regex.match(text, offset))]
         if not matches:
-            hint = _HINTS.get(pattern[offset], "put a label with such characters into a regular expression: /.../")
-            raise PatternError(f"{pattern[offset]!r} cannot start a label or a relation; {hint}", pattern, offset)
+            hint = _HINTS.get(text[offset], "put a label with such characters into a regular expression: /.../")
+            raise PatternError(f"{text[offset]!r} cannot start a label or a relation; {hint}", text, offset)
         kind, match = max(matches, key=lambda pair: pair[1].end())
         tokens.append(PatternToken(match[0] if kind == "mark" else kind, match[0], offset))
         offset = match.end()
-    return [*tokens, PatternToken("end", "", len(pattern.rstrip()))]
+    return [*tokens, PatternToken("end", "", len(text.rstrip()))]
