@@ -1,10 +1,15 @@
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import treecrf
 from treecrf.trees.drawing import svg
+
+SOURCE = Path(treecrf.__file__).parent
 
 
 @pytest.mark.parametrize("name", treecrf.__all__)
@@ -28,3 +33,17 @@ def test_notebooks_show_a_tree_as_a_picture():
     assert tree._repr_svg_() == svg(tree)
     code = "from treecrf.trees.tree import Tree; print(Tree.parse('(A a)')._repr_svg_()[:4])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"<svg"
+
+
+def test_every_error_of_treecrf_has_one_base() -> None:
+    names = [path.relative_to(SOURCE.parent).with_suffix("") for path in SOURCE.rglob("[!_]*.py")]
+    defined = {
+        (".".join(name.parts), node.name)
+        for name in names
+        for node in ast.parse((SOURCE.parent / name).with_suffix(".py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Error", "Exception"))
+    }
+    ours = {(module, name) for module, name in defined if not module.startswith("treecrf.server")}
+    assert len(ours) > 8
+    for module, name in ours:
+        assert issubclass(getattr(import_module(module), name), treecrf.TreecrfError), f"{module}.{name}"

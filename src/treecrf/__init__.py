@@ -6,7 +6,12 @@ Most names are imported on first use, so that reading and scoring trees starts a
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from treecrf.trees.tree import BracketError, Span, Tree
+
+class TreecrfError(Exception):
+    """The base of treecrf's own errors. Each of them is a ValueError or an OSError too."""
+
+
+from treecrf.trees.tree import BracketError, Span, Tree  # noqa: E402  # its errors have the base above
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
@@ -28,6 +33,7 @@ __all__ = [
     "SpanCRF",
     "Tree",
     "TreebankError",
+    "TreecrfError",
     "evaluate",
     "from_spans",
     "num_threads",

@@ -17,6 +17,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
 
+from treecrf import TreecrfError
+
 tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 T = TypeVar("T")
@@ -26,7 +28,7 @@ _BASE = "base"  # the setting with the names of other files
 _NOUNS = {bool: "true or false", int: "an integer", float: "a number", str: "a string"}
 
 
-class SettingError(ValueError):
+class SettingError(TreecrfError, ValueError):
     """A setting that does not exist, is missing, or has a value of the wrong kind."""
 
 

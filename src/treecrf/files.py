@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from treecrf import TreecrfError
+
 
 def write_file(path: Path, data: bytes) -> None:
     """Writes a file atomically: a reader sees the old content or the new content, never a part of it."""
@@ -83,7 +85,7 @@ IS_WINDOWS = sys.platform == "win32"
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.ENOTSUP)  # errors of file systems that cannot lock files
 
 
-class LockedError(OSError):
+class LockedError(TreecrfError, OSError):
     """Another process writes the same output."""
 
 
@@ -165,7 +167,7 @@ _READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O
 _FILE_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
-class DamagedFileError(ValueError):
+class DamagedFileError(TreecrfError, ValueError):
     """A file differs from what was saved: it was cut short, changed or replaced."""
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin
 
-from treecrf import __version__
+from treecrf import TreecrfError, __version__
 
 if TYPE_CHECKING:
     from treecrf.parser import Parser
@@ -26,7 +26,7 @@ SUFFIXES = {
 TABLES = ("csv", "parquet")
 
 
-class OptionError(ValueError):
+class OptionError(TreecrfError, ValueError):
     """An option with a value that it cannot have. The command ends with status 2, as for an unknown option."""
 
 

@@ -17,6 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("trees in spaCy need spaCy: pip install 'treecrf[spacy]'") from error
 
+from treecrf import TreecrfError
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.escapes import escape_brackets
@@ -25,7 +26,7 @@ _EXTENSION = ("._.", "treecrf")  # start of the key; spaCy adds the first charac
 _BRACKETS = re.compile(r"[][{}]")  # the escapes of parentheses contain braces
 
 
-class NonConstituentException(ValueError):
+class NonConstituentException(TreecrfError, ValueError):
     """The span is not a constituent of its sentence's tree."""
 
 

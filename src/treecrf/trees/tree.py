@@ -14,6 +14,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from treecrf import TreecrfError
+
 if TYPE_CHECKING:
     from treecrf.trees.dependencies import Dependencies
     from treecrf.trees.search import HeadRules, Match, Pattern
@@ -40,7 +42,7 @@ class Span(NamedTuple):
 _PENDING = Span(0, 0, "")  # reserves the place of a constituent whose end is not known yet
 
 
-class BracketError(ValueError):
+class BracketError(TreecrfError, ValueError):
     """Text that is not a bracketed tree; `offset` is the position of the error."""
 
     def __init__(self, reason: str, text: str, offset: int) -> None:

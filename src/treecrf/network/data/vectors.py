@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf import TreecrfError
 from treecrf.arrays import Floats
 
 _LINES_PER_BLOCK = 10_000
 
 
-class VectorError(ValueError):
+class VectorError(TreecrfError, ValueError):
     """A file that does not contain word vectors."""
 
 

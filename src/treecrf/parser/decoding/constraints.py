@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from treecrf import TreecrfError
 from treecrf.arrays import Floats, Ints, Mask
 from treecrf.chart import compatible_spans, inside
 from treecrf.network.data.batch import Scores
@@ -60,7 +61,7 @@ def _bracket(item: Iterable[object], name: str) -> Bracket:
     return Bracket(start, end, label)
 
 
-class ImpossibleError(ValueError):
+class ImpossibleError(TreecrfError, ValueError):
     """Constraints that no tree of the sentence satisfies."""
 
 

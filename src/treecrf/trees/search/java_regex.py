@@ -14,6 +14,8 @@ import unicodedata
 from functools import lru_cache
 from pathlib import Path
 
+from treecrf import TreecrfError
+
 # classes of \p{...}, and the anchors and escapes that Python writes differently; \G, the end of the last match, is the
 # start of a label, which is searched once
 _TABLES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("java_classes.json").read_text("utf-8"))
@@ -35,7 +37,7 @@ _NO_MEMBERS = (r"\A", r"\b", r"\B", r"\G", r"\R", r"\X", r"\z", r"\Z", *(rf"\{di
 _Operands = list[tuple[list[str], list[str]]]  # classes in an intersection: the members, and the nested classes
 
 
-class RegexError(ValueError):
+class RegexError(TreecrfError, ValueError):
     """A regular expression that Java would refuse, or that cannot be translated: the `reason` and the `offset`."""
 
     def __init__(self, reason: str, offset: int) -> None:

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from treecrf import TreecrfError
 from treecrf.trees.search.relations import NUMBERED, RELATIONS, SYNONYMS
 
 MAX_DEPTH = 50  # nested brackets
@@ -42,7 +43,7 @@ _NO_SPACE = re.compile(r"\S")
 _HINTS = {"_": "a label of any kind is '__'", "/": "a regular expression ends with a second '/'"}
 
 
-class PatternError(ValueError):
+class PatternError(TreecrfError, ValueError):
     """A pattern that does not parse: the `reason`, the `pattern` and the `offset` of the error in it."""
 
     def __init__(self, reason: str, pattern: str, offset: int) -> None:
@@ -61,7 +62,7 @@ class PatternError(ValueError):
         return type(self), (self.reason, self.pattern, self.offset)
 
 
-class SurgeryError(ValueError):
+class SurgeryError(TreecrfError, ValueError):
     """An operation that cannot be applied to a tree."""
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator
 from typing import Literal
 
+from treecrf import TreecrfError
 from treecrf.trees.tree import BracketError, Tree, parse_trees
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, Line, Source, check_encoding, read_lines, source_name
 from treecrf.trees.treebank.splitter import split_trees
@@ -13,7 +14,7 @@ OnError = Literal["raise", "skip"]
 _logger = logging.getLogger(__name__)
 
 
-class TreebankError(ValueError):
+class TreebankError(TreecrfError, ValueError):
     """A tree that cannot be read: the file's `name`, the `line`, and the `reason`."""
 
     def __init__(self, name: str, line: int, reason: str) -> None:
