@@ -20,13 +20,16 @@ TIMEOUT = 120.0  # seconds, enough for a busy machine
 class ServerProcess:
     """A running server and its log."""
 
-    def __init__(self, model: Path, *options: str, token: str | None = None) -> None:
+    def __init__(self, model: Path, *options: str, token: str | None = None, folder: Path | None = None) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "TREECRF_TOKEN"}
-        command = [sys.executable, "-m", "treecrf", "serve", "--model", str(model), "--port", "0", "--device", "cpu"]
+        # the program of the command, with which the current folder is not on the import path
+        program = "import sys; sys.path.remove(''); from treecrf.cli import main; main()"
+        command = [sys.executable, "-c", program, "serve", "--model", str(model), "--port", "0", "--device", "cpu"]
         self.process = subprocess.Popen(
             [*command, *options],
             stderr=subprocess.PIPE,
             text=True,
+            cwd=folder,
             env=environment | ({"TREECRF_TOKEN": token} if token else {}),
         )
         self.log: list[str] = []
@@ -71,9 +74,11 @@ def wait_until(condition: Callable[[], object]) -> None:
 
 
 @contextmanager
-def start_server(model: Path, *options: str, token: str | None = None) -> Iterator[ServerProcess]:
-    """A server that is killed at the end of the block if it still runs."""
-    server = ServerProcess(model, *options, token=token)
+def start_server(
+    model: Path, *options: str, token: str | None = None, folder: Path | None = None
+) -> Iterator[ServerProcess]:
+    """A server in a current folder, which is killed at the end of the block if it still runs."""
+    server = ServerProcess(model, *options, token=token, folder=folder)
     try:
         yield server
     finally:

@@ -97,7 +97,7 @@ EDGES: dict[str, set[str]] = {
     },
     "integrations": {"threads", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
-        *("trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
+        *("files", "trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
         *("parser/decoding", "parser"),
     },
     "cli": {

@@ -121,3 +121,43 @@ def test_the_rest_of_an_unread_body_is_discarded_within_its_limit(arrived: int, 
         (b"too long", True),
         (b"", False),
     ]
+
+
+OTHER_ORIGINS = {
+    "another site": {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
+    "another port of this machine": {"Sec-Fetch-Site": "same-site", "Origin": "http://testserver:3000"},
+    "a sandbox": {"Origin": "null"},
+    "an old browser": {"Origin": "https://evil.example"},
+    "a similar name": {"Origin": "http://testserver.evil.example"},
+    "a broken origin": {"Origin": "http://[::1"},
+    "no origin": {"Origin": ""},
+    "a form": {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+}
+
+
+@pytest.mark.parametrize("name", OTHER_ORIGINS)
+@pytest.mark.parametrize("path", ["/", "/tregex", "/parse", "/parse/batch"])
+def test_pages_of_other_origins_cannot_send_requests(parser: Parser, name: str, path: str) -> None:
+    with TestClient(create_app({"small": parser}, corenlp=True)) as client:
+        response = client.post(path, content="We sing.", headers={"Content-Type": "text/plain", **OTHER_ORIGINS[name]})
+    assert response.status_code == 403 and "another origin" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "https://proxy.example"},
+        {"Sec-Fetch-Site": "none"},
+        {"Origin": "http://testserver"},
+        {"Origin": "https://TestServer"},
+    ],
+)
+def test_programs_and_the_server_s_own_page_can_send_requests(client: TestClient, headers: dict[str, str]) -> None:
+    assert client.post("/parse", json={"tokens": ["a"]}, headers=headers).status_code == 200
+
+
+def test_links_of_other_pages_open_the_page(client: TestClient) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/models", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}).status_code == 403

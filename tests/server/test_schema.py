@@ -2,6 +2,7 @@
 
 import pytest
 import schemathesis
+from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi import checks
@@ -54,3 +55,9 @@ def test_no_request_causes_a_server_error(document: schemathesis.BaseSchema, pat
             case.call_and_validate(checks=CHECKS)  # without an unknown model, the request may reach the parser
 
     run()
+
+
+def test_the_docs_page_needs_no_external_resources(client: TestClient) -> None:
+    page = client.get("/docs").text
+    assert "POST /parse/batch" in page and "marginals" in page
+    assert "http:" not in page and "https:" not in page and "<script" not in page

@@ -23,9 +23,10 @@ from treecrf.server.memory import release_memory_periodically
 from treecrf.server.middleware import AuthMiddleware, DrainUnreadBody, HeadMethod
 from treecrf.server.models import model_info
 from treecrf.server.monitoring import AccessLog, Metrics
-from treecrf.server.openapi import DocumentedApp, docs_page
 from treecrf.server.parse_routes import AUTH_ERRORS, PLAIN_TEXT, RequestRunner, parse_routes, parse_sentences
 from treecrf.server.request_parsing import RequestReader
+from treecrf.server.schema import DocumentedApp, docs_page
+from treecrf.server.search_pool import SearchPool
 from treecrf.server.work_queue import Batcher
 
 _PAGE_FOLDER = Path(__file__).parent / "page"
@@ -48,13 +49,17 @@ def create_app(
     limits = limits or Limits()
     metrics = Metrics()
     batcher = Batcher(partial(parse_sentences, parsers), limits, metrics)
+    pool = SearchPool()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         batcher.start()
+        if corenlp:
+            pool.start()
         memory_task = asyncio.ensure_future(release_memory_periodically())
         yield
         memory_task.cancel()
+        await pool.close()
         await asyncio.to_thread(batcher.close)
 
     app = DocumentedApp(
@@ -71,7 +76,7 @@ def create_app(
     runner = RequestRunner(RequestReader(parsers, limits), batcher)
     routers = [parse_routes(runner), _info_routes(parsers, metrics, limits)]
     if corenlp:
-        routers.append(corenlp_routes(runner))
+        routers.append(corenlp_routes(runner, pool))
     routes = [*app.routes, *(route for router in routers for route in router.routes)]
     paths = {route.path for route in routes if isinstance(route, Route)}
     for router in (*routers, _page_routes()):

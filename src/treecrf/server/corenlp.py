@@ -7,22 +7,23 @@ lemma and parse are there; a lemma is the word in lower case.
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.types import Receive, Scope, Send
 
 from treecrf.parser.formats import Formatter
 from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError, validate
-from treecrf.server.limits import PROPERTY_CHARACTERS, SEARCH_PROCESSES
+from treecrf.server.limits import ANSWER_PIECE_BYTES, PROPERTY_CHARACTERS
 from treecrf.server.parse_routes import RequestRunner
 from treecrf.server.request_body import await_connected, decode, parse_json, receive_body
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
-from treecrf.server.tregex import find_in_process
-from treecrf.server.work_queue import FairThreads
+from treecrf.server.search_pool import SearchPool
 from treecrf.text import Token, sentences, tokenize
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.escapes import penn_brackets
@@ -158,13 +159,28 @@ def _respond(document: Document) -> Response:
     return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
 
 
-def corenlp_routes(runner: RequestRunner) -> APIRouter:
+class _AnswerInPieces(Response):
+    """A response of JSON that is sent in pieces; `stack` is closed after the last one."""
+
+    def __init__(self, content: bytes, stack: AsyncExitStack) -> None:
+        super().__init__(content, media_type="application/json")
+        self._stack = stack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._stack:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            for start in range(0, len(self.body), ANSWER_PIECE_BYTES):
+                piece = self.body[start : start + ANSWER_PIECE_BYTES]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     """The routes of CoreNLP's server. The first parser answers."""
     routes = APIRouter(include_in_schema=False)
     reader = runner.reader
     name, parser = next(iter(reader.parsers.items()))
     options = RequestOptions(model=name, formatter=Formatter(exact=True))
-    searchers = FairThreads(SEARCH_PROCESSES)
 
     def read(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:
         document = read_document(content, properties, parser.language)
@@ -193,11 +209,11 @@ def corenlp_routes(runner: RequestRunner) -> APIRouter:
         settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
         trees = await annotate(request, settings, lambda document: list(map(str, document.trees)))
 
-        async def find() -> bytes:
-            async with searchers.reserve(client_name(request.scope), sum(map(len, trees))):
-                return await find_in_process(pattern, trees)
-
-        return Response(await await_connected(request, find()), media_type="application/json")
+        client = client_name(request.scope)
+        async with AsyncExitStack() as stack:
+            await await_connected(request, stack.enter_async_context(pool.turn(client)))
+            answer = await await_connected(request, pool.search(client, pattern, trees))
+            return _AnswerInPieces(answer, stack.pop_all())
 
     @routes.get("/ping")
     @routes.get("/ready")

@@ -22,7 +22,7 @@ UNREAD_SHARE = 7 / 8  # a client that leaves more of its response unread between
 LOOP_BYTES = 2000  # longer bodies are read in a thread, so that the event loop is not blocked,
 LOOP_CHARACTERS = 1_000_000  # and longer responses are joined in a thread
 READER_THREADS = 2
-SEARCH_PROCESSES = 1
+SEARCH_PROCESSES = 3
 # queue
 LARGE_WORK = 1000  # a sentence with more work is parsed in the second thread
 BATCH_SECONDS = 0.25  # a batch is limited to about this much time: other requests wait for its end
@@ -33,10 +33,13 @@ STOP_SECONDS = 1.0  # time that a stopped thread has to end; only a search for a
 # Tregex
 PROPERTY_CHARACTERS = 10_000  # characters per `properties` of a CoreNLP request
 PATTERN_CHARACTERS = 1000
-SEARCH_SECONDS = 10.0
-SEARCH_MEMORY_BYTES = 1 << 30
+WAITING_SEARCHES = 10  # searches per client that wait for its turn
+SEARCH_START_SECONDS = 30.0
+SEARCH_SECONDS = 10.0  # after the process has started
+SEARCH_MEMORY_BYTES = 1 << 28  # more than the process has at its start
 SEARCH_NICENESS = 10
-SEARCH_ANSWER_CHARACTERS = 10_000_000
+SEARCH_ANSWER_BYTES = 10_000_000
+ANSWER_PIECE_BYTES = 1 << 16  # an answer is sent in pieces, so that a slow reader has few unread bytes
 # work
 _CUBIC_WORDS = 100  # sentence length at which the cubic part of parsing takes as long as the linear part
 _KBEST_FACTOR = 10  # a search for alternatives takes this much longer than a parse

@@ -28,7 +28,7 @@ _SECURITY_HEADERS = {
 
 
 class AuthMiddleware:
-    """Checks the token and the Host header of each request, and adds security headers to each response.
+    """Checks the Host header, the origin and the token of each request, and adds security headers to each response.
 
     A token of None allows requests without a token. Empty `hosts` allow every Host header. A server on the local
     machine should list its hosts: a web page can reach such a server by DNS rebinding, but with its own Host header.
@@ -64,6 +64,9 @@ class AuthMiddleware:
         if not self._is_host_allowed(headers):
             message = "the Host header is not a name of this server; start the server with --allow-host to allow it"
             return error_response(scope["request_id"], 421, message)
+        if _is_from_other_origin(scope["method"], headers):
+            message = "the request is from a web page of another origin; expected this server's page or a program"
+            return error_response(scope["request_id"], 403, message)
         if not self._is_token_correct(headers):
             message = "the token is missing or wrong; expected Authorization: Bearer TOKEN"
             response = error_response(scope["request_id"], 401, message)
@@ -88,6 +91,20 @@ class AuthMiddleware:
         if scheme.lower() == "basic":  # browsers ask for a user name, which may be anything, and a password
             return hmac.compare_digest(_digest(_basic_password(credentials)), self._token_digest)
         return False
+
+
+def _is_from_other_origin(method: str, headers: Headers) -> bool:
+    """Whether a browser sends the request for a page of another origin. Links to this server's page are allowed.
+
+    A page can send a text without asking the server first, and a local server is often reachable for every page. Older
+    browsers do not send Sec-Fetch-Site. Then the host of the page, which is in Origin, must be the host of the request.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        is_link = method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate"
+        return site not in ("same-origin", "none") and not is_link
+    origin = headers.get("origin")
+    return origin is not None and origin.lower().partition("://")[2] != headers.get("host", "").lower()
 
 
 def _digest(token: bytes) -> bytes:

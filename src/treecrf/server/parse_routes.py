@@ -20,16 +20,17 @@ from treecrf.parser import Parser
 from treecrf.server import schema
 from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
+from treecrf.server.fair_queue import FairThreads
 from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
 from treecrf.server.request_body import await_connected, receive_body
 from treecrf.server.request_parsing import ParsedRequest, RequestOptions, RequestReader, SentenceInput, input_prefix
-from treecrf.server.work_queue import Batcher, FairThreads, Job, SentenceResult
+from treecrf.server.work_queue import Batcher, Job, SentenceResult
 from treecrf.trees.analysis import ParsedSentence
 
 T = TypeVar("T")
 
 PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
-AUTH_ERRORS = (401, 421)
+AUTH_ERRORS = (401, 403, 421)
 _READ_ERRORS = (400, *AUTH_ERRORS, 408, 413, 415, 422)
 _CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than from large batches
 _GPU_BATCH_WORDS = 5000

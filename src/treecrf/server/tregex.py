@@ -1,91 +1,83 @@
-"""Searches trees for a Tregex pattern of a client, in a process of its own.
+"""A search process: searches trees for Tregex patterns of clients, within limits on memory and on its answers.
 
-A pattern may have a regular expression that takes exponential time, and Python cannot interrupt it. So the process is
-killed when it takes too long.
+A pattern may have a regular expression that takes exponential time, and Python cannot interrupt it. So the server kills
+the process when it takes too long. Requests and answers are JSON, each after its length in four bytes.
 """
 
-import asyncio
 import json
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import IO
 
 from treecrf.server import limits
-from treecrf.server.errors import ApiError
-from treecrf.trees.search import Match, Pattern, PatternError
+from treecrf.trees.search import Forest, Pattern, PatternError
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.writer import penn_format
 
-
-async def find_in_process(pattern: str, brackets: Sequence[str]) -> bytes:
-    """CoreNLP's JSON for the matches of a pattern, searched in another process."""
-    if not 0 < len(pattern) <= limits.PATTERN_CHARACTERS:
-        raise ApiError(
-            422,
-            f"pattern has {len(pattern):,} characters; expected a Tregex pattern of 1 to {limits.PATTERN_CHARACTERS:,}",
-        )
-    request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
-    try:
-        status, answer = await asyncio.wait_for(_run_process(request), limits.SEARCH_SECONDS)
-    except asyncio.TimeoutError:
-        raise ApiError(
-            422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
-        ) from None
-    if status:
-        raise ApiError(422, "pattern: the search failed; expected a simpler pattern")
-    if answer.startswith(b'{"error"'):
-        raise ApiError(422, f"pattern: {json.loads(answer)['error']}")
-    return answer
+READY = b"ready"
+LENGTH_BYTES = 4
+_MEMORY_ERROR = b'{"error": "the search needs too much memory; expected a simpler pattern"}'
 
 
-async def _run_process(request: bytes) -> tuple[int | None, bytes]:
-    """The exit status and the output of the process, which is killed if this coroutine is canceled."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "treecrf.server.tregex"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
-    )
-    try:
-        answer, _ = await process.communicate(request)
-        return process.returncode, answer
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-def find_pattern(pattern: str, brackets: Sequence[str]) -> dict[str, Any]:
+def find_pattern(pattern: str, brackets: Sequence[str]) -> bytes:
     """CoreNLP's answer for the matches of a pattern: by sentence, then by the number of the match, or an error."""
+    answer = bytearray(b'{"sentences": [')
     try:
-        compiled = Pattern(pattern)
+        for piece in _pieces(Pattern(pattern), brackets):
+            answer += piece.encode()
+            if len(answer) > limits.SEARCH_ANSWER_BYTES:
+                message = f"its matches have more than {limits.SEARCH_ANSWER_BYTES:,} bytes"
+                return json.dumps({"error": message}).encode()
     except PatternError as error:
-        return {"error": str(error)}
-    sentences: list[dict[str, Any]] = []
-    characters = 0
-    for line in brackets:
-        sentences.append({})
-        for number, match in enumerate(compiled.find(Tree.parse(line))):
-            fields = _match_fields(match)
-            nodes = [text for node in fields["namedNodes"] for text in node.values()]
-            characters += sum(map(len, (fields["match"], *nodes)))
-            if characters > limits.SEARCH_ANSWER_CHARACTERS:
-                return {"error": f"its matches have more than {limits.SEARCH_ANSWER_CHARACTERS:,} characters"}
-            sentences[-1][str(number)] = fields
-    return {"sentences": sentences}
+        return json.dumps({"error": str(error)}).encode()
+    return bytes(answer + b"]}")
 
 
-def _match_fields(match: Match) -> dict[str, Any]:
-    return {
-        "match": _node_text(match.node),
-        "namedNodes": [{name: _node_text(node)} for name, node in match.names.items()],
-        "spanString": " ".join(match.tree.words[slice(*match.span)]),
-    }
+def _pieces(pattern: Pattern, brackets: Sequence[str]) -> Iterator[str]:
+    """The JSON of each match, between the brackets of its sentence."""
+    for index, line in enumerate(brackets):
+        tree = Tree.parse(line)
+        forest, words = Forest(tree), tree.words
+        text_of = cache(partial(_node_text, forest))  # a node is often in many matches
+        yield ", {" if index else "{"
+        for number, match in enumerate(pattern.find(forest)):
+            fields = {
+                "match": text_of(match.position),
+                "namedNodes": [{name: text_of(position)} for name, position in match.positions.items()],
+                "spanString": " ".join(words[slice(*match.span)]),
+            }
+            yield f'{", " if number else ""}"{number}": {json.dumps(fields)}'
+        yield "}"
 
 
-def _node_text(node: Tree | str) -> str:
+def _node_text(forest: Forest, position: int) -> str:
+    node = forest.subtree(position)
     return (penn_format(node) if isinstance(node, Tree) else node) + "\n"
+
+
+def write_block(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    stream.flush()
+
+
+def run(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Answers requests until their end. After an error of memory the process ends, because it may be damaged."""
+    _limit_process()
+    write_block(answers, READY)
+    while length := requests.read(LENGTH_BYTES):
+        request = json.loads(requests.read(int.from_bytes(length, "big")))
+        if hasattr(signal, "setitimer"):  # a search also ends after a server that has crashed
+            signal.setitimer(signal.ITIMER_PROF, 2 * limits.SEARCH_SECONDS)
+        try:
+            write_block(answers, find_pattern(request["pattern"], request["brackets"]))
+        except MemoryError:
+            write_block(answers, _MEMORY_ERROR)
+            return
 
 
 def _limit_process() -> None:
@@ -94,16 +86,14 @@ def _limit_process() -> None:
         import resource
     except ImportError:  # on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (limits.SEARCH_MEMORY_BYTES, limits.SEARCH_MEMORY_BYTES))
+    size = 0
+    with suppress(OSError):  # only Linux tells the size of the process
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    memory = size + limits.SEARCH_MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(limits.SEARCH_NICENESS)
 
 
-if __name__ == "__main__":
-    _limit_process()
-    request = json.load(sys.stdin)
-    try:
-        answer = json.dumps(find_pattern(request["pattern"], request["brackets"]))
-    except MemoryError:
-        answer = json.dumps({"error": "the search needs too much memory; expected a simpler pattern"})
-    sys.stdout.write(answer)
+def main() -> None:
+    run(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,176 @@
+"""The search processes of a server, which wait for patterns of clients.
+
+Clients share the processes by the seconds that their searches take. A client has one search at a time, from its turn to
+the last byte of its answer; a few more may wait. So neither slow patterns nor slow readers of one client keep the
+searches of others waiting.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from treecrf.files import real_path
+from treecrf.server import limits
+from treecrf.server.errors import ApiError
+from treecrf.server.fair_queue import FairThreads
+from treecrf.server.tregex import LENGTH_BYTES, READY
+
+log = logging.getLogger(__name__)
+
+_PACKAGES = Path(__file__).parents[2]
+_PROGRAM = "import sys; sys.path[:0] = sys.argv[1:]; from treecrf.server.tregex import main; main()"
+_RETRY = {"retry-after": "1"}
+
+
+def import_path() -> list[str]:
+    """The folders of packages, without the current folder, whose files a server must not run."""
+    return [str(_PACKAGES), *(folder for folder in sys.path if real_path(folder) != real_path(os.curdir))]
+
+
+class _SearchProcess:
+    """A process that runs `tregex.main`, isolated from the current folder and from Python's environment variables."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @staticmethod
+    async def start() -> "_SearchProcess":
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-c", _PROGRAM, *import_path()),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            cwd=_PACKAGES.anchor,
+            start_new_session=True,  # Ctrl-C is for the server, which ends its processes
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
+        )
+        search_process = _SearchProcess(process)
+        try:
+            if await search_process._read() != READY:
+                raise OSError("a search process did not start")
+        except BaseException:
+            await search_process.end()
+            raise
+        return search_process
+
+    async def search(self, request: bytes) -> bytes:
+        assert self._process.stdin is not None
+        self._process.stdin.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
+        await self._process.stdin.drain()
+        return await self._read()
+
+    async def _read(self) -> bytes:
+        assert self._process.stdout is not None
+        length = await self._process.stdout.readexactly(LENGTH_BYTES)
+        return await self._process.stdout.readexactly(int.from_bytes(length, "big"))
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.returncode is None
+
+    def kill(self) -> None:
+        if self.is_running:
+            self._process.kill()
+
+    async def end(self) -> None:
+        self.kill()
+        await self._process.wait()
+
+
+class SearchPool:
+    """Runs searches in processes, one of which is always started and ready."""
+
+    def __init__(self) -> None:
+        self._places = FairThreads(limits.SEARCH_PROCESSES)
+        self._ready: asyncio.Queue[_SearchProcess] = asyncio.Queue()
+        self._processes: set[_SearchProcess] = set()
+        self._starts: set[asyncio.Task[None]] = set()
+        self._turns: dict[str, tuple[asyncio.Lock, list[None]]] = {}  # by client: its turn, an element per search
+
+    def start(self) -> None:
+        """Starts a process, unless one is ready or starting."""
+        if self._ready.empty() and not self._starts:
+            task = asyncio.ensure_future(self._start_process())
+            self._starts.add(task)
+            task.add_done_callback(self._starts.discard)
+
+    async def _start_process(self) -> None:
+        try:
+            process = await _SearchProcess.start()
+        except (OSError, EOFError):
+            log.exception("a search process cannot start")
+        else:
+            self._processes = {process, *(other for other in self._processes if other.is_running)}
+            self._ready.put_nowait(process)
+
+    async def close(self) -> None:
+        for task in self._starts:
+            task.cancel()
+        await asyncio.gather(*self._starts, return_exceptions=True)
+        await asyncio.gather(*(process.end() for process in self._processes))
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[None]:
+        """Waits for the searches that the client has sent before; too many of them are an error."""
+        lock, searches = self._turns.setdefault(client, (asyncio.Lock(), []))
+        if len(searches) > limits.WAITING_SEARCHES:
+            raise ApiError(503, "too many of your searches wait; send the next one after an answer", _RETRY)
+        searches.append(None)
+        try:
+            async with lock:
+                yield
+        finally:
+            searches.pop()
+            if not searches:
+                self._turns.pop(client, None)
+
+    async def search(self, client: str, pattern: str, brackets: Sequence[str]) -> bytes:
+        """CoreNLP's JSON for the matches of a pattern."""
+        if not 0 < len(pattern) <= limits.PATTERN_CHARACTERS:
+            raise ApiError(
+                422,
+                f"pattern has {len(pattern):,} characters; "
+                f"expected a Tregex pattern of 1 to {limits.PATTERN_CHARACTERS:,}",
+            )
+        request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
+        async with self._places.reserve(client):
+            answer = await self._run(request)
+        if answer.startswith(b'{"error"'):
+            raise ApiError(422, f"pattern: {json.loads(answer)['error']}")
+        return answer
+
+    async def _run(self, request: bytes) -> bytes:
+        process = await self._take()
+        try:
+            answer = await asyncio.wait_for(process.search(request), limits.SEARCH_SECONDS)
+        except asyncio.TimeoutError:
+            process.kill()
+            raise ApiError(
+                422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
+            ) from None
+        except (EOFError, ConnectionError):
+            raise ApiError(422, "pattern: the search failed; expected a simpler pattern") from None
+        except BaseException:
+            process.kill()
+            raise
+        if self._ready.qsize() < limits.SEARCH_PROCESSES:
+            self._ready.put_nowait(process)
+        else:
+            process.kill()
+        return answer
+
+    async def _take(self) -> _SearchProcess:
+        """A process that is ready. Its clock has not started, however long it took to start."""
+        self.start()
+        try:
+            while True:
+                process = await asyncio.wait_for(self._ready.get(), limits.SEARCH_START_SECONDS)
+                self.start()
+                if process.is_running:
+                    return process
+        except asyncio.TimeoutError:
+            raise ApiError(503, "no search process is ready; try again in 1 s", _RETRY) from None

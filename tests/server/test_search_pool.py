@@ -1,0 +1,111 @@
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treecrf.server.errors import ApiError
+from treecrf.server.search_pool import SearchPool, import_path
+
+TREE = "(S (NN a))"
+SLOW = ("/^(a+)+$/", [f"(S (NN {'a' * 40}b))"])
+
+
+def run_with_pool(test: Callable[[SearchPool], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        pool = SearchPool()
+        try:
+            await test(pool)
+        finally:
+            await pool.close()
+
+    asyncio.run(run())
+
+
+def test_a_process_answers_several_searches() -> None:
+    async def test(pool: SearchPool) -> None:
+        for _ in range(3):
+            answer = json.loads(await pool.search("client", "NN", [TREE]))
+            assert answer["sentences"][0]["0"]["match"] == "(NN a)\n"
+        assert len(pool._processes) <= 2
+
+    run_with_pool(test)
+
+
+def test_the_search_of_a_client_that_has_left_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.server.limits.SEARCH_SECONDS", 1000.0)
+
+    async def test(pool: SearchPool) -> None:
+        await pool.search("client", "NN", [TREE])
+        (process,) = [process for process in pool._processes if process in pool._ready._queue]  # type: ignore[attr-defined]
+        search = asyncio.ensure_future(pool.search("client", *SLOW))
+        while process in pool._ready._queue:  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
+        search.cancel()
+        await asyncio.wait({search})
+        await process._process.wait()
+        assert not process.is_running
+        assert b"sentences" in await pool.search("client", "NN", [TREE])
+
+    run_with_pool(test)
+
+
+def test_the_clock_of_a_search_starts_when_its_process_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = "import time; time.sleep(1.5); "
+    monkeypatch.setattr("treecrf.server.search_pool._PROGRAM", f"{start}{SearchPool.search.__globals__['_PROGRAM']}")
+    monkeypatch.setattr("treecrf.server.limits.SEARCH_SECONDS", 1.0)
+
+    async def test(pool: SearchPool) -> None:
+        assert b"sentences" in await pool.search("client", "NN", [TREE])
+        with pytest.raises(ApiError, match="422: the search took more than 1 seconds"):
+            await pool.search("client", *SLOW)
+
+    run_with_pool(test)
+
+
+@pytest.mark.parametrize("program", ["import time; time.sleep(1000)", "raise SystemExit(3)"])
+def test_a_process_that_does_not_start_in_time_is_status_503(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr("treecrf.server.search_pool._PROGRAM", program)
+    monkeypatch.setattr("treecrf.server.limits.SEARCH_START_SECONDS", 0.5)
+
+    async def test(pool: SearchPool) -> None:
+        with pytest.raises(ApiError) as error:
+            await pool.search("client", "NN", [TREE])
+        assert (error.value.status_code, error.value.headers) == (503, {"retry-after": "1"})
+
+    run_with_pool(test)
+
+
+def test_a_client_has_one_search_at_a_time_and_few_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.server.limits.WAITING_SEARCHES", 2)
+    order = []
+
+    async def take_turn(pool: SearchPool, client: str, name: str) -> None:
+        async with pool.turn(client):
+            order.append(name)
+            await asyncio.sleep(0.01)
+            order.append(name)
+
+    async def test(pool: SearchPool) -> None:
+        tasks = [asyncio.ensure_future(take_turn(pool, "many", f"search {number}")) for number in range(3)]
+        await asyncio.sleep(0)
+        with pytest.raises(ApiError, match="503: too many of your searches wait"):
+            await take_turn(pool, "many", "refused")
+        await asyncio.gather(take_turn(pool, "other", "other"), *tasks)
+        assert [name for name in order if name != "other"] == [f"search {number // 2}" for number in range(6)]
+        assert order.index("other") < 3 and not pool._turns
+
+    run_with_pool(test)
+
+
+def test_the_import_path_is_without_the_current_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), str(tmp_path / "link"), *sys.path])
+    path = import_path()
+    assert path[0] == str(Path(import_path.__globals__["__file__"]).parents[2])
+    assert not any(os.path.realpath(folder) == os.path.realpath(tmp_path) for folder in path)
