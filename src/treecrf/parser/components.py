@@ -230,6 +230,8 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
     where = str(device or default_device())
     has_known_encoder = state.encoder_json is None or state.bert is not None
     reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
+    if not state.config.model.is_built_in:
+        has_known_encoder, reason = False, "its scorer or encoder is of another package"
     if where != "cpu":
         reason = f"it runs on {where}"
     if precision in ("int8", "int14") and reason is not None:

@@ -200,8 +200,8 @@ def load_parser_state(source: str | Path) -> ParserState:
             raise DamagedFileError(f"{folder} is not a parser: it has a transformer, and its manifest has no {ENCODER}")
         bert = _read_bert(folder / ENCODER, files[ENCODER])
         subwords = SubwordTokenizer.load_saved(files, folder)
-    shapes = None  # torch checks the weights of encoders that are not a plain BERT
-    if bert is not None or not config.model.transformer:
+    shapes = None  # torch checks the weights of other packages' parts, and of encoders that are not a plain BERT
+    if config.model.is_built_in and (bert is not None or not config.model.transformer):
         with _damaged_file(f"{folder} is not a parser"):
             shapes = weight_shapes(config.model, vocabulary.sizes, bert)
     return ParserState(

@@ -75,9 +75,8 @@ def _can_capture_model(model: SpanModel) -> bool:
     Forests differ in size, also among batches of one shape.
     """
     config, transformer = model.config, model.transformer
-    if config.loss in ("one-stage-margin", "tree") or not (
-        transformer is None or isinstance(transformer.encoder, Bert)
-    ):
+    is_known = config.is_built_in and config.loss in ("two-stage", "one-stage-crf")
+    if not is_known or not (transformer is None or isinstance(transformer.encoder, Bert)):
         return False
     lstm_sizes = [config.lstm_size] * (config.encoder == "lstm")
     lstm_sizes += [config.char_size // 2] * (config.reads_words and config.char_size > 0)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 from treecrf.network.data.batch import SPECIAL, Sizes
+from treecrf.network.data.extensions import BUILT_IN, check_name
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 
-LossKind = Literal["two-stage", "tree", "one-stage-crf", "one-stage-margin"]
 DropoutKind = Literal["shared", "vanilla"]
 RecurrentDropout = Literal["batch", "sentence", "none"]
 LEAKY_SLOPE = 0.1  # slope of the scorers' leaky ReLU
@@ -23,12 +23,13 @@ class ModelConfig:
     """The shape of the network; a size of 0 omits that part.
 
     Only the paper's ablations use the one-stage losses, the scorer minus, the boundary same-word and vanilla dropout.
+    Installed packages may have further losses, scorers and encoders (`extensions`).
     """
 
-    loss: LossKind = "two-stage"  # or the probability of the tree, whatever its binarization: "tree"
+    loss: str = "two-stage"  # or the probability of the tree, whatever its binarization: "tree"
     margin: float = 1.0  # cost of a wrong labeled span in the loss one-stage-margin
-    scorer: Literal["biaffine", "minus"] = "biaffine"
-    encoder: Literal["lstm", "transformer"] = "lstm"
+    scorer: str = "biaffine"
+    encoder: str = "lstm"
     word_size: int = 100
     char_embedding_size: int = 50
     char_size: int = 100
@@ -57,6 +58,8 @@ class ModelConfig:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
             if hints[name] is int:
                 _check_size(name, value, least=0 if name in _OPTIONAL else 1)
+        for setting in BUILT_IN:
+            check_name(setting, getattr(self, setting))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
         if not self.margin >= 0:
@@ -77,7 +80,7 @@ class ModelConfig:
     @property
     def reads_words(self) -> bool:
         """Whether the network reads words and characters, not only subword pieces."""
-        return self.encoder == "lstm" or self.add_word_inputs
+        return self.encoder != "transformer" or self.add_word_inputs
 
     @property
     def word_input_size(self) -> int:
@@ -88,6 +91,11 @@ class ModelConfig:
     def one_stage(self) -> bool:
         """Whether labeled spans are scored directly, without bracketing first."""
         return self.loss in ("one-stage-crf", "one-stage-margin")
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether no weights belong to a scorer or an encoder of another package."""
+        return all(getattr(self, setting) in BUILT_IN[setting] for setting in ("scorer", "encoder"))
 
     @property
     def is_crf(self) -> bool:

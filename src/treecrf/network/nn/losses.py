@@ -20,7 +20,7 @@ from treecrf.chart.crf import SpanCRF
 from treecrf.chart.margin import margin_loss
 from treecrf.chart.torch_backend import logsumexp
 from treecrf.network.data.batch import IGNORED
-from treecrf.network.data.model_config import LossKind
+from treecrf.network.data.extensions import BUILT_IN, load_extension
 from treecrf.network.nn.batch import Spans, TensorBatch
 from treecrf.network.nn.scorers import TensorScores
 
@@ -156,9 +156,15 @@ class Loss:
 
 
 def compute_loss(
-    kind: LossKind, scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None, *, margin: float = 1.0
+    kind: str, scores: TensorScores, batch: TensorBatch, soft_targets: SoftTargets | None, *, margin: float = 1.0
 ) -> Loss:
-    """The losses of a batch with gold trees; soft targets do not affect the margin loss, which alone has a margin."""
+    """The losses of a batch with gold trees; soft targets do not affect the margin loss, which alone has a margin.
+
+    The loss of another package is a function of the scores, the batch and the soft targets.
+    """
+    if kind not in BUILT_IN["loss"]:
+        loss: Loss = load_extension("loss", kind)(scores, batch, soft_targets)
+        return loss
     if kind == "one-stage-margin":
         spans, labels = _margin_loss(scores, batch, margin), scores.spans.new_zeros(())
     else:

@@ -7,13 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from treecrf.network.data.batch import Batch, Scores, Sizes
+from treecrf.network.data.extensions import BUILT_IN, load_extension
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import CAPITAL_CLASSES
 from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.embeddings import WordInputs
 from treecrf.network.nn.losses import Loss, SoftTargets, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
-from treecrf.network.nn.scorers import Biaffine, Minus, TensorScores
+from treecrf.network.nn.scorers import Biaffine, Minus, Scorer, TensorScores
 from treecrf.network.nn.transformer import Transformer
 
 _THREADS_LOCK = threading.Lock()  # torch's number of threads is global
@@ -23,7 +24,9 @@ class SpanModel(nn.Module):
     """Encodes words in context and scores spans, labels and tags.
 
     `encoder` is the pretrained encoder that the config names. `pretrained` has `sizes.vectors` word vectors; without
-    it, the table is zero until weights are loaded.
+    it, the table is zero until weights are loaded. The encoder of another package is built with the size of its input
+    vectors and the config. It is called with vectors (b, n + 2, d) and the number of positions of each sentence (b,),
+    and returns vectors of its `size`.
     """
 
     def __init__(
@@ -35,7 +38,11 @@ class SpanModel(nn.Module):
         self.inputs = WordInputs(config, sizes, pretrained) if config.reads_words else None
         input_size = config.word_input_size + (0 if self.transformer is None else self.transformer.size)
         self.lstm = BiLSTM(config, input_size) if config.encoder == "lstm" else None
-        width = 2 * (self.transformer.size if self.transformer and not self.lstm else config.lstm_size)
+        self.encoder = None
+        if config.encoder not in BUILT_IN["encoder"]:
+            self.encoder = load_extension("encoder", config.encoder)(input_size, config)
+        own_encoder = self.encoder or (None if self.lstm else self.transformer)
+        width = 2 * (config.lstm_size if own_encoder is None else int(own_encoder.size))
         self.dropout = SharedDropout(config.dropout, kind=config.dropout_kind)
         self.span_scorer = None if config.one_stage else _scorer(config, width, config.span_size)
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
@@ -115,12 +122,15 @@ class SpanModel(nn.Module):
 
     def _context(self, batch: TensorBatch) -> Tensor:
         """Context vectors of all positions, (b, n + 2, d)."""
-        if self.transformer is not None and self.lstm is None:
+        if self.transformer is not None and self.config.encoder == "transformer":
             word_inputs = None if self.inputs is None else self.inputs(batch)
             return self.dropout(self.transformer(batch, word_inputs))  # type: ignore[no-any-return]
-        assert self.inputs is not None and self.lstm is not None
+        assert self.inputs is not None
         feature = None if self.transformer is None else self.transformer(batch)
         vectors = self.inputs(batch, feature)
+        if self.encoder is not None:
+            return self.dropout(self.encoder(vectors, batch.positions.on_device))  # type: ignore[no-any-return]
+        assert self.lstm is not None
         return self.dropout(self.lstm(vectors, batch.positions).flatten(2))  # type: ignore[no-any-return]
 
     def loss(self, batch: TensorBatch, soft_targets: SoftTargets | None = None) -> Loss:
@@ -162,8 +172,11 @@ def _capitals(tags: int) -> nn.Embedding:
     return scores
 
 
-def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> Biaffine | Minus:
+def _scorer(config: ModelConfig, width: int, size: int, *, labels: int = 0) -> Scorer:
     """The scorer of labels, or without labels, the scorer of spans."""
+    if config.scorer not in BUILT_IN["scorer"]:
+        scorer: Scorer = load_extension("scorer", config.scorer)(width, size, labels or 1, config)
+        return scorer
     if config.scorer == "minus":
         return Minus(width, size, labels or 1, dropout=config.dropout, kind=config.dropout_kind)
     return Biaffine(width, size, labels or 1, bias_right=labels > 0, dropout=config.dropout, kind=config.dropout_kind)

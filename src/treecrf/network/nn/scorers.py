@@ -38,7 +38,31 @@ class MLP(nn.Module):
         return torch.split(self.dropout(F.leaky_relu(self.linear(x), LEAKY_SLOPE)), self.size, -1)
 
 
-class Biaffine(nn.Module):
+class Scorer(nn.Module):
+    """A span scorer. Other packages may have more of them: they define `project`, `forward` and perhaps `at`.
+
+    They are built with the size of context vectors, their own size, the number of classes, and the `ModelConfig`.
+    """
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Left and right boundary vectors of context vectors (b, n, d)."""
+        raise NotImplementedError
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
+        raise NotImplementedError
+
+    def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
+        """Scores of m spans, (m, classes), for boundary vectors (b, n, d)."""
+        chart: Tensor = self(left, right)
+        return chart.flatten(0, 2).index_select(0, spans.cells)
+
+    def output_weights(self) -> list[nn.Parameter]:
+        """The weights in which all scores are linear, and which a temperature divides."""
+        raise ValueError(f"the scorer {type(self).__name__} has no temperature; calibrate with --keep-weights")
+
+
+class Biaffine(Scorer):
     """[left; 1]' W [right; 1] for each class; without `bias_right`, [left; 1]' W right.
 
     The row and the column of W that are multiplied by 1 are separate parameters, so that no ones are concatenated.
@@ -61,13 +85,14 @@ class Biaffine(nn.Module):
         self.weight_left = nn.Parameter(torch.zeros(classes, size)) if bias_right else None
         self.bias = nn.Parameter(torch.zeros(classes)) if bias_right else None
 
+    def output_weights(self) -> list[nn.Parameter]:
+        return list(self.parameters(recurse=False))
+
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Left and right boundary vectors of context vectors (b, n, d)."""
         left, right = self.boundaries(x)
         return left, right
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
         classes = len(self.weight)
         batch, size = left.shape[:2]
         left_bias = None if self.weight_left is None else self.weight_left.flatten()
@@ -83,8 +108,7 @@ class Biaffine(nn.Module):
         """
         classes, width = self.weight_right.shape
         if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
-            chart: Tensor = self(left, right)
-            return chart.flatten(0, 2).index_select(0, spans.cells)
+            return super().at(left, right, spans)
         chunks = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_PER_CHUNK)
         return torch.cat([self._score_pairs(*chunk.boundary_vectors(left, right)) for chunk in chunks])
 
@@ -97,7 +121,7 @@ class Biaffine(nn.Module):
         return torch.addmm(linear, (left[:, :, None] * right[:, None, :]).flatten(1), self.weight.flatten(1).T)
 
 
-class Minus(nn.Module):
+class Minus(Scorer):
     """An MLP over the difference of two context vectors, for the paper's ablations.
 
     Its first layer is linear, so it is applied to the n boundaries instead of the n^2 differences. So is a dropout mask
@@ -117,8 +141,10 @@ class Minus(nn.Module):
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
+    def output_weights(self) -> list[nn.Parameter]:
+        return list(self.out.parameters())
+
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Left and right boundary vectors of context vectors (b, n, d)."""
         right = self.linear(x)
         if self.dropout.kind == "vanilla":
             return right + self.bias, right
@@ -127,11 +153,9 @@ class Minus(nn.Module):
         return left, right
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        """Scores of all spans, (b, n, n, classes), for boundary vectors (b, n, d)."""
         return self._score(left[:, :, None], right[:, None])
 
     def at(self, left: Tensor, right: Tensor, spans: Spans) -> Tensor:
-        """Scores of m spans, (m, classes), for boundary vectors (b, n, d)."""
         return self._score(*spans.boundary_vectors(left, right))
 
     def _score(self, left: Tensor, right: Tensor) -> Tensor:
@@ -150,7 +174,7 @@ class TensorScores:
     spans: Tensor
     left: Tensor  # (b, n + 1, d) left boundary vectors for labels
     right: Tensor  # (b, n + 1, d) right boundary vectors for labels
-    label_scorer: Biaffine | Minus
+    label_scorer: Scorer
     labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Tensor | None = None  # (b, n, tags)
 

@@ -26,7 +26,7 @@ class Transformer(nn.Module):
     def __init__(self, config: ModelConfig, encoder: nn.Module) -> None:
         super().__init__()
         self.encoder = encoder
-        is_feature = config.encoder == "lstm"
+        is_feature = config.encoder != "transformer"
         self.frozen = is_feature and not config.transformer_tuned
         self.mix = ScalarMix(config.transformer_layers)
         size = config.transformer_size if is_feature else 0

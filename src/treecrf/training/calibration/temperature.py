@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from treecrf.arrays import Doubles, Floats
 from treecrf.chart import inside_outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.nn import SpanModel
-from treecrf.network.nn.scorers import Biaffine, Minus
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
@@ -90,13 +88,5 @@ def apply_temperatures(model: SpanModel, temperatures: Temperatures) -> None:
             "expected two equal temperatures"
         )
     for scorer, temperature in ((model.span_scorer, temperatures.spans), (model.label_scorer, temperatures.labels)):
-        for weight in _last_weights(scorer):
-            weight /= temperature
-
-
-def _last_weights(scorer: Biaffine | Minus | None) -> list[Tensor]:
-    """Returns the weights in which a scorer's scores are linear."""
-    if scorer is None:
-        return []
-    last: nn.Module = scorer.out if isinstance(scorer, Minus) else scorer
-    return [parameter.data for parameter in last.parameters(recurse=False)]
+        for weight in [] if scorer is None else scorer.output_weights():
+            weight.div_(temperature)
