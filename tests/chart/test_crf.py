@@ -133,7 +133,13 @@ INVALID_CALLS = {
         s.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(4)), torch.tensor(torch.inf)), [4, 3]
     ),
     "expected floating point": lambda s: SpanCRF(s[0], [4]),
+    r"scores are \(0, 5, 5\)": lambda s: SpanCRF(s[:0], []),
+    r"scores are \(2, 5, 4\)": lambda s: SpanCRF(s[..., :4], [4, 3]),
+    r"scores are \(2, 1, 1\)": lambda s: SpanCRF(s[:, :1, :1], [1, 1]),
+    "of torch.int64; expected floating point": lambda s: SpanCRF(s.long(), [4, 3]),
     "expected 2 integers": lambda s: SpanCRF(s, [4]),
+    "of torch.float32; expected 2 integers": lambda s: SpanCRF(s, torch.tensor([4.0, 3.0])),
+    r"allowed is \(5, 5\)": lambda s: SpanCRF(s, [4, 3], allowed=s[0] > 0),
     "of torch.bool, like scores": lambda s: SpanCRF(s, [4, 3], allowed=s),
     "sentence 1: the allowed spans form no tree": lambda s: (
         SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax

@@ -226,3 +226,10 @@ def test_batches_end_with_each_block_and_have_the_number_of_their_first_line():
     ]
     assert [item for batch in batches for item in batch.lines] == lines
     assert next(line_batches(iter(lines[:1]), first=1, block_lines=4, max_lines=4)).ends_block
+
+
+def test_records_and_lines_are_told_apart_by_the_name(tmp_path: Path) -> None:
+    data = b'{"text": "a cat", "id": 7}\n'
+    (record,) = read(tmp_path / "in.jsonl", data, limit=50)
+    (line,) = read(tmp_path / "in.txt", data, limit=50)
+    assert (record.text, record.id_text, line.text) == ("a cat", "7", data.decode().strip())
