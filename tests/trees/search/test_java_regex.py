@@ -17,6 +17,10 @@ from treecrf.trees.search.labels import basic_category
         (r"^(?i:np)X$", ["NpX"], ["npx"]),
         (r"^(?i)a(?-i)b$", ["Ab"], ["AB"]),
         (r"^\Qa.b|\E$", ["a.b|"], ["axb|"]),
+        (r"^\Qa.b", ["a.bc"], ["axb"]),  # a quotation without an end
+        (r"^\Q.\E(a)\1$", [".aa"], ["xaa"]),
+        (r"^(a)(b)\2\1$", ["abba"], ["abab"]),
+        (r"^(a\1)$|^b$", ["b"], ["a", "aa"]),  # a group that is open has no text yet
         (r"^[a-z&&[^aeiou]]+$", ["xyz"], ["xaz"]),
         (r"^[ab[xy]]+$", ["axby"], ["c"]),
         (r"^[^a[xy]]$", ["b"], ["a", "x"]),
@@ -58,7 +62,7 @@ def test_regular_expressions_have_the_meaning_of_java(regex, matches, others):
     ("regex", "offset"),
     [
         *[("a(b", 1), ("a[b", 1), (r"\p{Unheard}", 0), ("a\\", 1), ("*a", 0), ("^a{b", 2), ("x{,2}", 1)],
-        *[("a(?P<n>b)", 1), ("(?#a)", 0), (r"[a\b]", 2), (r"\08", 0), ("^$(a", 2)],
+        *[("a(?P<n>b)", 1), ("(?#a)", 0), (r"[a\b]", 2), (r"(a)[\1]", 4), (r"[a\9]", 2), (r"\08", 0), ("^$(a", 2)],
     ],
 )
 def test_wrong_expressions_have_a_reason_and_a_place(regex, offset):
