@@ -223,3 +223,16 @@ def test_every_word_has_its_best_tag() -> None:
     assert scores.tags is not None
     expected = [*scores.tags[0].argmax(-1).tolist(), int(scores.tags[1, 0].argmax())]
     assert best_tags(scores).tolist() == expected
+
+
+def test_required_constituents_are_candidates_with_a_high_utility() -> None:
+    label_set = LabelSet(GRAMMAR_LABELS)
+    scores = random_scores([6, 5], labels=len(GRAMMAR_LABELS), tags=3, seed=3)
+    constraints = [None, Constraints(require=[(1, 3, "NP")])]
+    constrained = apply_constraints(scores, constraints, label_set, "TOP", numbers=[0, 1])
+    marginals = BracketDistribution.of(constrained).marginals
+    candidates = find_candidates(constrained, marginals, with_grammar(Grammar(COUNTS)))
+    is_required = candidates.cells == (7 + 1) * 7 + 3
+    assert is_required.sum() == 1
+    assert GRAMMAR_LABELS[candidates.labels[is_required][0, 0]] == "NP"
+    assert candidates.utility[is_required][0, 0] > 1e5 > candidates.utility[~is_required].max()
