@@ -66,6 +66,33 @@ def test_lines_are_written_in_blocks_and_reported(parser: Parser, output_format)
     assert words == [text.split() for text in [*LINES[:5], "", *LINES[5:9]]]
 
 
+@pytest.mark.parametrize(
+    ("options", "has_probabilities", "alternatives"),
+    [({}, False, 0), ({"probs": True}, True, 0), ({"kbest": 2}, False, 2), ({"probs": True, "kbest": 3}, True, 3)],
+    ids=str,
+)
+def test_probabilities_and_alternatives_are_written_on_request(
+    parser: Parser, options, has_probabilities: bool, alternatives: int
+) -> None:
+    analyzed: list[int] = []
+    original = parser.analyze_many
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parser, "analyze_many", lambda *args, k, mbr: analyzed.append(k) or original(*args, k=k, mbr=mbr))
+        sink, _ = write_trees(parser, iter([line(LINES[0])]), format="json", **options)
+    ((output,), *_) = sink.blocks
+    assert ("log_prob" in json.loads(output)) == has_probabilities
+    assert len(json.loads(output).get("alternatives", json.loads(output).get("kbest", []))) == alternatives
+    assert analyzed == ([alternatives] if options else [])
+
+
+def test_the_record_of_an_output_has_the_digest_of_a_file(parser: Parser, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a\n")
+    line_parser = LineParser(parser, ParseOptions(tokens=True), pytest.fail)
+    record = line_parser.output_record(InputFile(str(tmp_path / "in.txt"), Path("in.txt")))
+    assert record.stamp is not None and record.settings["block"] == line_parser.block_lines
+    assert line_parser.output_record(InputFile("-", Path("stdin"))).stamp is None
+
+
 def test_tables_leave_out_lines_without_sentences(parser: Parser) -> None:
     sink, _ = write_trees(parser, map(line, ["", LINES[0], ""]), format="csv", rows="sentences")
     ((row,), _) = sink.blocks

@@ -151,3 +151,13 @@ def test_long_trees_are_compared_quickly():
         left = Tree("L", (left, leaves[number]))
     counts = Matcher(PLAIN).compare(tree_brackets(right), tree_brackets(left)).counts
     assert counts == BracketCounts(words - 1, words - 1, 0, 1, words - 2, words, words)
+
+
+def test_a_status_has_the_number_of_evalb():
+    assert [status.value for status in (Status.VALID, Status.ERROR, Status.SKIP)] == [0, 1, 2]
+
+
+@given(trees())
+def test_brackets_of_a_tree_are_those_that_count(tree):
+    brackets = Matcher(COLLINS).brackets(tree_brackets(tree))
+    assert Counter(tuple(span) for span in brackets) == Counter(live_spans(tree, COLLINS))

@@ -125,3 +125,8 @@ def test_a_forest_remembers_the_labels_that_match():
     again = count_matches(Pattern("NP|VP < NN").program, forest)
     assert first.tolist() == again.tolist() == [[1, 1], [4, 1]]
     assert len(forest.label_tables) == 2
+
+
+def test_goals_and_modes_have_the_numbers_of_the_compiled_matcher():
+    assert [kind.value for kind in GoalKind] == list(range(9))
+    assert [mode.value for mode in LabelMode] == list(range(6))

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from strategies import deep_tree, plain_text, trees, wide_tree
 from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import LabelSet, from_spans, is_intermediate, to_spans, unary_chain
+from treecrf.trees.treebank.binarize import (
+    LabelSet,
+    from_spans,
+    is_intermediate,
+    repeating_labels,
+    to_spans,
+    unary_chain,
+)
 
 Side = Literal["left", "right"]
 sides = pytest.mark.parametrize("side", ["left", "right"])
@@ -223,3 +230,8 @@ def test_a_label_set_masks_the_labels_that_contain_a_constituent() -> None:
     assert labels.containing(0, 2, "PP", length=3, root="TOP").tolist() == [False] * 4
     assert labels.containing(0, 3, "TOP", length=3, root="TOP").tolist() == [True] * 4
     assert labels.containing(0, 1, "TOP", length=1, root="TOP").tolist() == [False, True, True, True]
+
+
+def test_labels_with_a_constituent_over_one_of_the_same_name_are_repeating():
+    labels = LabelSet(["NP", "NP NP", "S NP NP", "NP S NP", "", "(NP)"])
+    assert repeating_labels(labels) == {1, 2}

@@ -118,3 +118,14 @@ def test_words_and_arrays_must_agree(words: list[list[str]]) -> None:
 def test_a_word_that_is_no_string_is_an_error() -> None:
     with pytest.raises((TypeError, ValueError)):
         BracketWriter(["NP"], ["A"]).lines([["a", 7]], FlatTrees(*SPANS))  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("has_tags", [True, False])
+def test_batches_are_joined_in_their_order(has_tags: bool) -> None:
+    first, second = (
+        FlatTrees(*(np.array([base, base + number]) for number in range(1, 4)), np.array([base]) if has_tags else None)
+        for base in (10, 20)
+    )
+    joined = FlatTrees.concatenate([first, second])
+    assert [column.tolist() for column in joined[:3]] == [[10, 11, 20, 21], [10, 12, 20, 22], [10, 13, 20, 23]]
+    assert (joined.tags.tolist() if has_tags else joined.tags) == ([10, 20] if has_tags else None)
