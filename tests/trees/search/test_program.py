@@ -128,5 +128,5 @@ def test_a_forest_remembers_the_labels_that_match():
 
 
 def test_goals_and_modes_have_the_numbers_of_the_compiled_matcher():
-    assert [kind.value for kind in GoalKind] == list(range(9))
+    assert [kind.value for kind in GoalKind] == list(range(8))
     assert [mode.value for mode in LabelMode] == list(range(6))
