@@ -15,6 +15,7 @@ from treecrf.trees.tree import BracketError, Span, Tree  # noqa: E402  # its err
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF
+    from treecrf.chart.tree_crf import TreeCRF
     from treecrf.parser import Parser
     from treecrf.parser.decoding.constraints import Constraints
     from treecrf.threads import num_threads, set_num_threads
@@ -32,6 +33,7 @@ __all__ = [
     "Span",
     "SpanCRF",
     "Tree",
+    "TreeCRF",
     "TreebankError",
     "TreecrfError",
     "evaluate",
@@ -51,6 +53,7 @@ _MODULES = {
     "Parser": "treecrf.parser",
     "Rules": "treecrf.trees.evalb",
     "SpanCRF": "treecrf.chart.crf",
+    "TreeCRF": "treecrf.chart.tree_crf",
     "TreebankError": "treecrf.trees.treebank",
     "evaluate": "treecrf.trees.evalb",
     "from_spans": "treecrf.trees.treebank.binarize",

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 
 from chart.charts import charts, clean
-from treecrf.chart import naive
+from treecrf.chart import naive, torch_backend
 from treecrf.chart.crf import SpanCRF
 
 close = torch.testing.assert_close
@@ -132,15 +132,15 @@ INVALID_CALLS = {
     r"sentence 0: the score of span \(1, 4\) is inf": lambda s: SpanCRF(
         s.index_put((torch.tensor(0), torch.tensor(1), torch.tensor(4)), torch.tensor(torch.inf)), [4, 3]
     ),
-    "expected floating point": lambda s: SpanCRF(s[0], [4]),
-    r"scores are \(0, 5, 5\)": lambda s: SpanCRF(s[:0], []),
-    r"scores are \(2, 5, 4\)": lambda s: SpanCRF(s[..., :4], [4, 3]),
-    r"scores are \(2, 1, 1\)": lambda s: SpanCRF(s[:, :1, :1], [1, 1]),
-    "of torch.int64; expected floating point": lambda s: SpanCRF(s.long(), [4, 3]),
-    "expected 2 integers": lambda s: SpanCRF(s, [4]),
-    "of torch.float32; expected 2 integers": lambda s: SpanCRF(s, torch.tensor([4.0, 3.0])),
-    r"allowed is \(5, 5\)": lambda s: SpanCRF(s, [4, 3], allowed=s[0] > 0),
-    "of torch.bool, like scores": lambda s: SpanCRF(s, [4, 3], allowed=s),
+    r"scores are \(0, 5, 5\); expected": lambda s: SpanCRF(s[:0], []),
+    r"scores are \(2, 1, 1\); expected": lambda s: SpanCRF(s[:, :1, :1], [1, 1]),
+    r"of torch.float32; expected integers": lambda s: SpanCRF(s, torch.tensor([4.0, 3.0])),
+    r"allowed are \(5, 5\)": lambda s: SpanCRF(s, [4, 3], allowed=s[0] > 0),
+    r"scores are \(2, 5, 5\) of torch.int64; expected floating point": lambda s: SpanCRF(s.long(), [4, 3]),
+    r"scores are \(2, 5, 4\); expected \(..., n \+ 1, n \+ 1\)": lambda s: SpanCRF(s[..., :4], [4, 3]),
+    r"lengths are \(1,\) of torch.int64; expected integers .* of the batch, \(\)": lambda s: SpanCRF(s[0], [4]),
+    r"expected integers of the shape of the batch, \(2,\)": lambda s: SpanCRF(s, [4]),
+    r"allowed are .* expected torch.bool of the shape \(2, 5, 5\)": lambda s: SpanCRF(s, [4, 3], allowed=s),
     "sentence 1: the allowed spans form no tree": lambda s: (
         SpanCRF(s, [4, 3], allowed=torch.ones_like(s).bool().index_fill(0, torch.tensor(1), False)).argmax
     ),
@@ -148,7 +148,9 @@ INVALID_CALLS = {
         SpanCRF(s, [3, 3]).argmax
     ),
     r"trees are \(5, 5\)": lambda s: SpanCRF(s, [4, 3]).log_prob(SpanCRF(s, [4, 3]).argmax[0]),
-    "the other distribution has scores": lambda s: SpanCRF(s, [4, 3]).kl(SpanCRF(s, [4, 4])),
+    "the other distribution is SpanCRF": lambda s: SpanCRF(s, [4, 3]).kl(SpanCRF(s, [4, 4])),
+    "split_scores have NaN or inf": lambda s: SpanCRF(s, [4, 3], split_scores=torch.full((2, 5, 5, 5), torch.nan)),
+    r"split_scores are .* of the shape \(2, 5, 5, 5\)": lambda s: SpanCRF(s, [4, 3], split_scores=s),
     "k is 0": lambda s: SpanCRF(s, [4, 3]).kbest(0),
 }
 
@@ -179,3 +181,58 @@ def test_crossing_spans_are_not_a_tree():
     trees[0, [0, 1, 2, 3, 0, 1, 0], [1, 2, 3, 4, 2, 3, 4]] = True
     with pytest.raises(ValueError, match="sentence 0: 7 spans that are not a binary tree over 4 words"):
         SpanCRF(torch.zeros(1, 5, 5), [4]).log_prob(trees)
+
+
+@pytest.mark.parametrize("lengths", [[1], [2, 3], [5, 4]], ids=str)
+@pytest.mark.parametrize("is_constrained", [False, True])
+def test_scores_of_splits_condition_all_quantities(lengths, is_constrained):
+    generator = torch.Generator().manual_seed(len(lengths))
+    size = max(lengths) + 2
+    scores, split_scores = (torch.randn(len(lengths), *[size] * n, generator=generator).double() for n in (2, 3))
+    if is_constrained:
+        split_scores = split_scores.masked_fill(torch.rand(split_scores.shape, generator=generator) < 0.2, -torch.inf)
+        split_scores[:, 0] = 0.0  # left-branching splits stay allowed
+    is_split = torch_backend.split_mask(torch.tensor(lengths), size)
+    crf = SpanCRF(scores, lengths, split_scores=split_scores.where(is_split, torch.nan))
+    other = SpanCRF(scores.flip(0), lengths, split_scores=torch.randn(split_scores.shape, generator=generator).double())
+    samples = crf.sample(3000, generator=generator)
+    values, best = crf.kbest(3)
+    for b, length in enumerate(lengths):
+        trees, totals = naive.tree_scores(scores[b], length, split_scores[b])
+        log_probs = totals.log_softmax(0)
+        charts = crf.argmax.expand(len(trees), *crf.argmax.shape).clone()
+        charts[:, b] = trees
+        close(crf.log_partition[b], totals.logsumexp(0))
+        close(crf.log_prob(charts)[:, b], log_probs)
+        close(crf.marginals[b], torch.einsum("t,tij->ij", log_probs.exp(), trees.double()))
+        splits = torch_backend.splits(trees).double()
+        close(crf.split_marginals[b], torch.einsum("t,tikj->ikj", log_probs.exp(), splits))
+        close(crf.entropy[b], -(log_probs.exp() * log_probs).sum())
+        close(crf.kl(other)[b], (log_probs.exp() * (log_probs - other.log_prob(charts)[:, b])).sum())
+        assert torch.equal(crf.argmax[b], trees[0])
+        expected = (trees * crf.marginals[b]).sum((-1, -2))
+        close((crf.mbr()[b] * crf.marginals[b]).sum(), expected.max())
+        count = min(3, len(trees))
+        close(values[:count, b], totals[:count])
+        assert torch.equal(best[:count, b], trees[:count])
+        frequency = torch.stack([(samples[:, b] == tree).flatten(1).all(1).double().mean() for tree in trees])
+        close(frequency, log_probs.exp(), atol=0.04, rtol=0)
+
+
+@pytest.mark.parametrize("quantity", ["log_partition", "marginals", "split_marginals", "entropy"])
+def test_derivatives_with_scores_of_splits_equal_finite_differences(quantity):
+    generator = torch.Generator().manual_seed(0)
+    scores, split_scores = (
+        torch.randn(2, *[5] * n, generator=generator, dtype=torch.float64).requires_grad_() for n in (2, 3)
+    )
+
+    def compute(spans, splits):
+        return getattr(SpanCRF(spans, [4, 3], split_scores=splits), quantity)
+
+    assert torch.autograd.gradcheck(compute, (scores, split_scores), fast_mode=True)
+    assert torch.autograd.gradgradcheck(compute, (scores, split_scores), fast_mode=True)
+
+
+def test_the_splits_of_a_distribution_without_scores_of_splits_have_marginals():
+    crf = SpanCRF(torch.randn(2, 6, 6).double(), [5, 4])
+    close(crf.split_marginals.sum(2).triu(2), crf.marginals.triu(2))

@@ -1,12 +1,12 @@
-import numpy as np
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart.charts import charts, clean
-from treecrf.chart import naive
+from chart.test_tree_crf import enumerate_trees, random_crf
+from treecrf.chart import kbest, naive
 from treecrf.chart.crf import SpanCRF
-from treecrf.chart.kbest import LazyTrees
 
 close = torch.testing.assert_close
 
@@ -27,21 +27,24 @@ def test_kbest_returns_the_best_trees_in_order_and_argmax_the_first(chart, k):
         assert not trees[count:, b].any()
 
 
-@given(charts(max_words=6, max_batch=1), st.randoms())
-@settings(max_examples=30)
-def test_trees_may_be_requested_in_any_order(chart, random):
-    (scores,), (length,) = clean(*chart), chart[1].tolist()
-    expected, _ = naive.tree_scores(scores, length)
-    order = list(range(len(expected)))
-    random.shuffle(order)
-    lazy_trees = LazyTrees(scores.numpy(), length)
-    for rank in order:
-        assert sorted(lazy_trees.spans(rank)) == [tuple(span) for span in expected[rank].nonzero().tolist()]
-    assert lazy_trees.spans(len(expected)) == [] == lazy_trees.spans(len(expected) + 3)
+@pytest.mark.parametrize("lengths", [[1], [2, 1], [4, 3]], ids=str)
+@pytest.mark.parametrize("k", [1, 2, 7, 40])
+@pytest.mark.parametrize("max_candidates", [1, 1 << 26])
+def test_the_k_best_labeled_trees_are_those_of_the_enumeration(lengths, k, max_candidates, monkeypatch):
+    monkeypatch.setattr(kbest, "_MAX_CANDIDATES", max_candidates)
+    crf = random_crf(lengths)
+    log_probs, trees = crf.kbest(k)
+    assert log_probs.shape == (k, len(lengths))
+    for sentence in range(len(lengths)):
+        all_trees, scores = enumerate_trees(crf, sentence)
+        best = scores.argsort(descending=True)[:k]
+        count = len(best)
+        torch.testing.assert_close(log_probs[:count, sentence], scores.log_softmax(0)[best])
+        assert torch.equal(trees[:count, sentence], all_trees[best])
+        assert (log_probs[count:, sentence] == -torch.inf).all() and (trees[count:, sentence] == -1).all()
+    assert torch.equal(trees[0], crf.argmax)
 
 
-def test_only_trees_that_the_order_depends_on_are_ranked():
-    lazy_trees = LazyTrees(np.random.default_rng(0).standard_normal((41, 41)), 40)
-    lazy_trees.spans(0)
-    ranked = sum(len(ranking.ranked) for ranking in lazy_trees.rankings.values())
-    assert ranked == 79 and len(lazy_trees.rankings) == 79  # the spans of one tree
+def test_k_is_at_least_one():
+    with pytest.raises(ValueError, match="k is 0; expected at least 1"):
+        random_crf([2]).kbest(0)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from treecrf.chart import naive
+from treecrf.chart import dispatch, naive, torch_backend
 from treecrf.chart.tree_crf import TreeCRF
 
 LABELS = 4
@@ -60,8 +60,11 @@ def derivation_score(tree: torch.Tensor, potentials: torch.Tensor, free: torch.T
 
 @pytest.mark.parametrize("lengths", BATCHES, ids=str)
 @pytest.mark.parametrize("normalize_labels", [True, False])
-def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels):
-    crf = random_crf(lengths, normalize_labels=normalize_labels)
+@pytest.mark.parametrize("backend", ["compiled", "torch", "triton"])
+def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels, backend, monkeypatch):
+    use_backend(backend, monkeypatch)
+    # the interpreter of Triton would take minutes for the check of all trees
+    crf = random_crf(lengths, normalize_labels=normalize_labels, validate=backend != "triton")
     other = random_crf(lengths, seed=1)
     for sentence in range(len(lengths)):
         trees, scores = enumerate_trees(crf, sentence)
@@ -125,6 +128,28 @@ def test_a_sentence_without_an_allowed_tree_is_an_error():
         _ = random_crf([3, 3], allowed=allowed).log_partition
 
 
+INVALID_CALLS = {
+    "trees have numbers that are not labels of constituents": lambda crf: crf.log_prob(torch.ones_like(crf.argmax)),
+    r"trees are \(5, 5\) of torch.int64; expected labels .*, \(2, 5, 5\)": lambda crf: crf.score(crf.argmax[0]),
+    "sentence 0: constituents that cross": lambda crf: crf.log_prob(
+        crf.argmax.index_put((torch.tensor([0, 0]), torch.tensor([0, 1]), torch.tensor([2, 3])), torch.tensor(0))
+    ),
+    "constituents that cross or are outside": lambda crf: crf.log_prob(
+        crf.argmax.index_put((torch.tensor(1), torch.tensor(1), torch.tensor(4)), torch.tensor(0))
+    ),
+    r"label_scores are .* of the shape \(2, 5, 5, 3\)": lambda crf: TreeCRF(
+        crf.span_scores, crf.label_scores, [3, 2], is_constituent=[True, False, True]
+    ),
+    r"sentence 0: the score of span \(0, 1\) is nan": lambda crf: (
+        TreeCRF(
+            crf.span_scores,
+            crf.label_scores.where(torch.tensor([False, True])[:, None, None, None], math.nan),
+            [3, 2],
+            is_constituent=IS_CONSTITUENT,
+        ).log_partition
+    ),
+}
+
 QUANTITIES = {
     "log_partition": lambda crf: crf.log_partition,
     "marginals": lambda crf: crf.marginals,
@@ -134,8 +159,10 @@ QUANTITIES = {
 }
 
 
+@pytest.mark.parametrize("backend", ["compiled", "torch"])
 @pytest.mark.parametrize("quantity", QUANTITIES)
-def test_first_and_second_derivatives_equal_finite_differences(quantity):
+def test_first_and_second_derivatives_equal_finite_differences(quantity, backend, monkeypatch):
+    use_backend(backend, monkeypatch)
     generator = torch.Generator().manual_seed(4)
     spans = torch.randn(2, 5, 5, generator=generator, dtype=torch.float64).requires_grad_()
     labels = torch.randn(2, 5, 5, LABELS, generator=generator, dtype=torch.float64).requires_grad_()
@@ -146,6 +173,21 @@ def test_first_and_second_derivatives_equal_finite_differences(quantity):
 
     assert torch.autograd.gradcheck(compute, (spans, labels), fast_mode=True)
     assert torch.autograd.gradgradcheck(compute, (spans, labels), fast_mode=True)
+
+
+def use_backend(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "triton":
+        backend = pytest.importorskip("treecrf.chart.triton_backend", reason="Triton is not installed")
+    else:
+        backend = torch_backend
+    if name != "compiled":
+        monkeypatch.setattr(dispatch, "select_backend", lambda scores: backend)
+
+
+@pytest.mark.parametrize("message", INVALID_CALLS)
+def test_an_error_for_bad_input_says_what_was_expected(message):
+    with pytest.raises(ValueError, match=message):
+        INVALID_CALLS[message](random_crf([3, 2]))
 
 
 def test_samples_have_the_probabilities_of_their_trees():

@@ -5,6 +5,7 @@ def inside(
     threads: int,
     batch: int,
     size: int,
+    score_charts: int,
     is_double: int,
     scores: int,
     lengths: int,

@@ -5,7 +5,10 @@
    at once: a split takes two vector loads, and nothing is summed across lanes.
 
    The inside weight W = exp(beta) of a span is stored as a mantissa in [1, 2) and a binary exponent, a double each. So
-   the cubic loops need no exp, and no score is too large or too small. A weight of zero is 0 * 2^-inf. */
+   the cubic loops need no exp, and no score is too large or too small. A weight of zero is 0 * 2^-inf.
+
+   A sentence has one chart of scores, or two: the second has additional scores r of spans that are right children, whose
+   weight is then W exp(r). Marginals have as many charts: of a span anywhere, and of a span as a right child. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -25,22 +28,24 @@
 #endif
 
 typedef struct { /* the arguments of one call; only `thread` differs between its threads */
-    int64_t batch, size; /* scores are (batch, size, size) */
+    int64_t batch, size, score_charts; /* scores are (batch, score_charts, size, size) */
     int64_t is_double;   /* whether scores and marginals are double or float */
     int64_t threads, thread;
     char *scores, *out;
     int64_t out_size;                    /* bytes per sentence */
     int64_t *lengths, *order, *counters; /* order: longest sentence first; counters: 2 * batch zeros */
-    double *charts, *scratch;            /* 4 planes per sentence; 2 planes for each of 2 * threads slots */
+    double *charts, *scratch; /* 2 + 2 * score_charts planes per sentence; 2 planes for each of 2 * threads slots */
 } Batch;
 
 typedef struct {
     int64_t words, row; /* row: doubles between the rows of a plane, which hold the spans of one width */
-    int64_t size, is_double;
+    int64_t size, is_double, has_right_scores;
     char *scores, *out;
-    double *mantissa, *exponent;         /* the inside chart: W */
-    double *sum_mantissa, *sum_exponent; /* the sum over splits: W without the span's own score */
-    double *first_plane, *second_plane;  /* scratch. outside: mu as a left child, as a right child; CKY: best scores */
+    double *mantissa, *exponent;             /* the inside chart: W */
+    double *sum_mantissa, *sum_exponent;     /* the sum over splits: W without the span's own score */
+    double *right_mantissa, *right_exponent; /* W exp(r); the same planes as W without right scores */
+    /* scratch. outside: mu as a left child, as a right child; CKY: best scores, also as a right child */
+    double *first_plane, *second_plane;
 } Sentence;
 
 /* Computes the spans begin <= i < end of one width; both are multiples of LANES. Width 0 is the conversion of scores or
@@ -77,11 +82,12 @@ INLINE double power_of_two(double x) {
     return double_from_bits((int64_t)((uint64_t)bits_of_double(x + (0x1.8p52 + 1023.0)) << 52));
 }
 
-/* Copies scores to a plane, for the spans that start at begin <= i < end. */
-static void read_scores(const Sentence *s, double *plane, int64_t begin, int64_t end) {
+/* Copies a chart of scores to a plane, for the spans that start at begin <= i < end. */
+static void read_scores(const Sentence *s, int64_t chart, double *plane, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < s->words; i++) {
-        const double *doubles = (const double *)s->scores + i * (s->size + 1);
-        const float *floats = (const float *)s->scores + i * (s->size + 1);
+        int64_t first_cell = chart * s->size * s->size + i * (s->size + 1);
+        const double *doubles = (const double *)s->scores + first_cell;
+        const float *floats = (const float *)s->scores + first_cell;
         double *cell = plane + i;
         if (s->is_double) for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = doubles[width];
         else for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = floats[width];
@@ -107,12 +113,13 @@ INLINE void split_exp(double *mantissa, double *exponent) {
     }
 }
 
-/* Stores the weights exp(score) in the chart, and zero weights in the rest of each row. The lanes after a row's last
+/* Stores the weights exp(score) in two planes, and zero weights in the rest of each row. The lanes after a row's last
    span read the rest; in the outside pass they add their zeros to spans of smaller widths. */
-INLINE void initialize_chart(const Sentence *s, int64_t begin, int64_t end) {
-    read_scores(s, s->exponent, begin, end);
+INLINE void initialize_weights(const Sentence *s, int64_t chart, double *mantissas, double *exponents, int64_t begin,
+                               int64_t end) {
+    read_scores(s, chart, exponents, begin, end);
     for (int64_t width = 1; width <= s->words; width++) {
-        double *mantissa = s->mantissa + width * s->row, *exponent = s->exponent + width * s->row;
+        double *mantissa = mantissas + width * s->row, *exponent = exponents + width * s->row;
         int64_t spans = s->words - width + 1, i = begin;
         for (; i < end && i < spans; i += LANES) {
             EACH_LANE exponent[i + lane] = i + lane < spans ? exponent[i + lane] : -INFINITY;
@@ -122,10 +129,25 @@ INLINE void initialize_chart(const Sentence *s, int64_t begin, int64_t end) {
     }
 }
 
-/* total * 2^top = sum_d W(d, i) W(w - d, i + d) for LANES spans; top is the largest exponent of a term. */
+/* Multiplies exp(r) of LANES right children by W. */
+INLINE void weigh_right_children(const Sentence *s, int64_t cell) {
+    EACH_LANE s->right_mantissa[cell + lane] *= s->mantissa[cell + lane];
+    EACH_LANE s->right_exponent[cell + lane] += s->exponent[cell + lane];
+}
+
+/* Stores exp(score) and exp(r); single words are complete with that. */
+INLINE void initialize_chart(const Sentence *s, int64_t begin, int64_t end) {
+    initialize_weights(s, 0, s->mantissa, s->exponent, begin, end);
+    if (!s->has_right_scores) return;
+    initialize_weights(s, 1, s->right_mantissa, s->right_exponent, begin, end);
+    for (int64_t i = begin; i < end; i += LANES) weigh_right_children(s, s->row + i);
+}
+
+/* total * 2^top = sum_d W(d, i) W(w - d, i + d) for LANES spans; top is the largest exponent of a term. Here and below,
+   the second factor is the weight of a right child. */
 INLINE void sum_splits(const Sentence *s, int64_t width, int64_t i, double *total, double *top) {
     for (int64_t d = 1; d < width; d++) {
-        const double *left = s->exponent + d * s->row + i, *right = s->exponent + (width - d) * s->row + i + d;
+        const double *left = s->exponent + d * s->row + i, *right = s->right_exponent + (width - d) * s->row + i + d;
         EACH_LANE {
             double e = left[lane] + right[lane];
             top[lane] = e > top[lane] ? e : top[lane];
@@ -133,8 +155,8 @@ INLINE void sum_splits(const Sentence *s, int64_t width, int64_t i, double *tota
     }
     for (int64_t d = 1; d < width; d++) {
         int64_t left = d * s->row + i, right = (width - d) * s->row + i + d;
-        const double *m = s->mantissa + left, *n = s->mantissa + right;
-        const double *e = s->exponent + left, *f = s->exponent + right;
+        const double *m = s->mantissa + left, *n = s->right_mantissa + right;
+        const double *e = s->exponent + left, *f = s->right_exponent + right;
         EACH_LANE total[lane] += m[lane] * n[lane] * power_of_two(e[lane] + f[lane] - top[lane]);
     }
 }
@@ -158,6 +180,7 @@ CLONES static void inside_step(const Sentence *s, int64_t width, int64_t begin, 
             mantissa[lane] = w > 0.0 ? double_from_bits((bits & 0x000fffffffffffff) | 0x3ff0000000000000) : w;
             exponent[lane] = w > 0.0 ? top[lane] + exponent[lane] + shift : -INFINITY;
         }
+        if (s->has_right_scores) weigh_right_children(s, cell);
     }
     if (width == s->words && begin == 0 && end > 0) {
         int64_t root = width * s->row;
@@ -168,12 +191,14 @@ CLONES static void inside_step(const Sentence *s, int64_t width, int64_t begin, 
 /* Copies marginals from their planes to the output, for the spans that start at begin <= i < end. */
 static void write_marginals(const Sentence *s, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < s->words; i++) {
-        double *doubles = (double *)s->out + i * (s->size + 1);
-        float *floats = (float *)s->out + i * (s->size + 1);
         for (int64_t width = 1; width <= s->words - i; width++) {
-            double mu = s->first_plane[width * s->row + i] + s->second_plane[width * s->row + i];
-            if (s->is_double) doubles[width] = mu;
-            else floats[width] = (float)mu;
+            int64_t plane_cell = width * s->row + i, cell = i * s->size + i + width, right_cell = s->size * s->size + cell;
+            double right = s->second_plane[plane_cell], mu = s->first_plane[plane_cell] + right;
+            if (s->is_double) ((double *)s->out)[cell] = mu;
+            else ((float *)s->out)[cell] = (float)mu;
+            if (!s->has_right_scores) continue;
+            if (s->is_double) ((double *)s->out)[right_cell] = right;
+            else ((float *)s->out)[right_cell] = (float)right;
         }
     }
 }
@@ -182,8 +207,8 @@ static void write_marginals(const Sentence *s, int64_t begin, int64_t end) {
    marginals of a cell as a left and as a right child are in two planes, so that a cell of a plane has one writer per
    width. */
 INLINE void send_to_children(const Sentence *s, int64_t left, int64_t right, const double *ratio, const double *top) {
-    const double *m = s->mantissa + left, *n = s->mantissa + right;
-    const double *e = s->exponent + left, *f = s->exponent + right;
+    const double *m = s->mantissa + left, *n = s->right_mantissa + right;
+    const double *e = s->exponent + left, *f = s->right_exponent + right;
     double *to_left = s->first_plane + left, *to_right = s->second_plane + right, mu[LANES];
     EACH_LANE mu[lane] = ratio[lane] * m[lane] * n[lane] * power_of_two(e[lane] + f[lane] - top[lane]);
     EACH_LANE to_left[lane] += mu[lane];
@@ -193,7 +218,7 @@ INLINE void send_to_children(const Sentence *s, int64_t left, int64_t right, con
 /* Sets all marginals to 0, except the root's: it is 1, or 0 if no tree is allowed. */
 static void initialize_marginals(const Sentence *s) {
     int64_t root = s->words * s->row;
-    memset(s->out, 0, s->size * s->size * element_size(s->is_double));
+    memset(s->out, 0, (1 + s->has_right_scores) * s->size * s->size * element_size(s->is_double));
     memset(s->first_plane, 0, plane_length(s->words) * sizeof(double));
     memset(s->second_plane, 0, plane_length(s->words) * sizeof(double));
     s->first_plane[root] = s->mantissa[root] > 0.0;
@@ -221,10 +246,11 @@ CLONES static void outside_step(const Sentence *s, int64_t width, int64_t begin,
 /* The split of the best tree over a span. Recomputing it for the n - 1 branching spans of one tree is cheaper than
    storing it for all n^2 spans. */
 static int64_t best_split(const Sentence *s, int64_t width, int64_t i) {
+    const double *right_children = s->has_right_scores ? s->second_plane : s->first_plane;
     double best = -INFINITY;
     int64_t split = 1;
     for (int64_t d = 1; d < width; d++) {
-        double sum = s->first_plane[d * s->row + i] + s->first_plane[(width - d) * s->row + i + d];
+        double sum = s->first_plane[d * s->row + i] + right_children[(width - d) * s->row + i + d];
         if (sum > best) best = sum, split = d;
     }
     return split;
@@ -243,19 +269,26 @@ static void mark_tree(const Sentence *s, int64_t i, int64_t j) {
 
 /* CKY, from narrow to wide: best(w, i) = score(w, i) + max_d best(d, i) + best(w - d, i + d) */
 CLONES static void cky_step(const Sentence *s, int64_t width, int64_t begin, int64_t end) {
-    if (width == 0) read_scores(s, s->first_plane, begin, end);
+    const double *right_children = s->has_right_scores ? s->second_plane : s->first_plane;
+    if (width == 0) read_scores(s, 0, s->first_plane, begin, end);
+    if (width == 0 && s->has_right_scores) {
+        read_scores(s, 1, s->second_plane, begin, end);
+        for (int64_t i = begin; i < end; i++) s->second_plane[s->row + i] += s->first_plane[s->row + i];
+    }
     for (int64_t i = begin; i < end && width > 1; i += LANES) {
         double best[LANES];
         EACH_LANE best[lane] = -INFINITY;
         for (int64_t d = 1; d < width; d++) {
             const double *left = s->first_plane + d * s->row + i;
-            const double *right = s->first_plane + (width - d) * s->row + i + d;
+            const double *right = right_children + (width - d) * s->row + i + d;
             EACH_LANE {
                 double sum = left[lane] + right[lane];
                 best[lane] = sum > best[lane] ? sum : best[lane];
             }
         }
-        EACH_LANE s->first_plane[width * s->row + i + lane] += best[lane];
+        int64_t cell = width * s->row + i;
+        EACH_LANE s->first_plane[cell + lane] += best[lane];
+        if (s->has_right_scores) EACH_LANE s->second_plane[cell + lane] += s->first_plane[cell + lane];
     }
     if (width == s->words && begin == 0 && end > 0) {
         memset(s->out, 0, s->size * s->size);
@@ -287,16 +320,19 @@ static double cube(int64_t words) { return (double)words * words * words; }
 
 /* The pointers of one sentence, with a slot of scratch. */
 static Sentence sentence(const Batch *b, int64_t index, int64_t slot) {
-    int64_t plane = plane_length(b->size - 1), cells = b->size * b->size;
+    int64_t plane = plane_length(b->size - 1), cells = b->score_charts * b->size * b->size;
     Sentence s = {.words = b->lengths[index], .size = b->size, .is_double = b->is_double};
+    s.has_right_scores = b->score_charts > 1;
     s.row = row_length(s.words);
     s.scores = b->scores + index * cells * element_size(b->is_double);
     s.out = b->out + index * b->out_size;
     if (b->charts) {
-        s.mantissa = b->charts + 4 * index * plane;
+        s.mantissa = b->charts + (2 + 2 * b->score_charts) * index * plane;
         s.exponent = s.mantissa + plane;
         s.sum_mantissa = s.exponent + plane;
         s.sum_exponent = s.sum_mantissa + plane;
+        s.right_mantissa = s.has_right_scores ? s.sum_exponent + plane : s.mantissa;
+        s.right_exponent = s.has_right_scores ? s.right_mantissa + plane : s.exponent;
     }
     s.first_plane = b->scratch + 2 * slot * plane;
     s.second_plane = s.first_plane + plane;
@@ -331,6 +367,10 @@ static int check_batch(const Batch *b, int needs_charts) {
                      (long long)LARGEST_SIZE);
         return 0;
     }
+    if (b->score_charts < 1 || b->score_charts > 2) {
+        PyErr_Format(PyExc_ValueError, "%lld charts of scores per sentence; expected 1 or 2", (long long)b->score_charts);
+        return 0;
+    }
     if (b->batch == 0) return 1;
     if (!b->scores || !b->out || !b->lengths || !b->order || !b->counters || !b->scratch || (needs_charts && !b->charts)) {
         PyErr_SetString(PyExc_ValueError, "an address is null; expected an array");
@@ -358,12 +398,13 @@ static int check_batch(const Batch *b, int needs_charts) {
 /* Reads the arguments; addresses are integers, see _cpu_backend.pyi. Returns NULL and sets an error if one is invalid. */
 static Batch *parse_arguments(PyObject *args, Batch *b, int needs_charts) {
     unsigned long long scores, lengths, order, counters, charts, scratch, out;
-    long long batch, size, is_double, threads, thread;
-    if (!PyArg_ParseTuple(args, "LLLLLKKKKKKK", &thread, &threads, &batch, &size, &is_double, &scores, &lengths, &order,
-                          &counters, &charts, &scratch, &out))
+    long long batch, size, score_charts, is_double, threads, thread;
+    if (!PyArg_ParseTuple(args, "LLLLLLKKKKKKK", &thread, &threads, &batch, &size, &score_charts, &is_double, &scores,
+                          &lengths, &order, &counters, &charts, &scratch, &out))
         return NULL;
     memset(b, 0, sizeof *b);
-    b->batch = batch, b->size = size, b->is_double = is_double, b->threads = threads, b->thread = thread;
+    b->batch = batch, b->size = size, b->score_charts = score_charts;
+    b->is_double = is_double, b->threads = threads, b->thread = thread;
     b->scores = (char *)(uintptr_t)scores, b->out = (char *)(uintptr_t)out;
     b->lengths = (int64_t *)(uintptr_t)lengths, b->order = (int64_t *)(uintptr_t)order;
     b->counters = (int64_t *)(uintptr_t)counters;
@@ -388,7 +429,8 @@ static PyObject *inside(PyObject *module, PyObject *args) {
 static PyObject *outside(PyObject *module, PyObject *args) {
     Batch b;
     (void)module;
-    return parse_arguments(args, &b, 1) ? run(&b, outside_step, 1, b.size * b.size * element_size(b.is_double)) : NULL;
+    if (!parse_arguments(args, &b, 1)) return NULL;
+    return run(&b, outside_step, 1, b.score_charts * b.size * b.size * element_size(b.is_double));
 }
 
 static PyObject *cky(PyObject *module, PyObject *args) {

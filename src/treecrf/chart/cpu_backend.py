@@ -1,6 +1,7 @@
 """Inside, outside and CKY in C for NumPy arrays, on as many threads as `num_threads` allows.
 
-`scores` is (b, n + 1, n + 1) by fencepost, `lengths` is (b,). Cells outside a sentence are never read.
+`scores` is (b, n + 1, n + 1) by fencepost, or (b, 2, n + 1, n + 1) with additional scores of right children: marginals
+are then of a span anywhere, and of a span as a right child. `lengths` is (b,). Cells outside a sentence are never read.
 """
 
 from collections.abc import Callable
@@ -24,15 +25,14 @@ MAX_WORK = 2_000_000
 
 def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
     """The inside chart, in a layout for `outside` only, and log Z of every sentence."""
-    batch, size, _ = scores.shape
-    chart = np.empty((batch, 4, _cpu_backend.plane_length(size - 1)))
-    log_z = np.empty(batch)
+    chart = np.empty((len(scores), 2 + 2 * _score_charts(scores), _cpu_backend.plane_length(scores.shape[-1] - 1)))
+    log_z = np.empty(len(scores))
     _run(_cpu_backend.inside, scores, lengths, chart, log_z, thread_work=SUM_WORK)
     return chart, log_z
 
 
 def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
-    """The marginal of every span; zero outside of the sentence and if the sentence has no allowed tree."""
+    """The marginals, shaped like scores; zero outside of the sentence and if the sentence has no allowed tree."""
     marginals = np.empty(scores.shape, dtype=np.result_type(scores, np.float32))
     _run(_cpu_backend.outside, scores, lengths, chart, marginals, thread_work=SUM_WORK)
     return marginals
@@ -40,16 +40,20 @@ def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
 
 def cky(scores: Reals, lengths: Ints) -> Mask:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    trees = np.empty(scores.shape, dtype=np.bool_)
+    trees = np.empty((len(scores), *scores.shape[-2:]), dtype=np.bool_)
     _run(_cpu_backend.cky, scores, lengths, None, trees, thread_work=MAX_WORK)
     return trees
+
+
+def _score_charts(scores: Reals) -> int:
+    return scores.shape[1] if scores.ndim == 4 else 1
 
 
 def _run(
     kernel: Callable[..., None], scores: Reals, lengths: Ints, chart: Doubles | None, out: AnyArray, *, thread_work: int
 ) -> None:
     """Runs a kernel on several threads, which divide the sentences, and the spans of long sentences, among them."""
-    batch, size, _ = scores.shape
+    batch, size = len(scores), scores.shape[-1]
     scores = np.ascontiguousarray(scores, dtype=np.result_type(scores, np.float32))
     lengths = np.ascontiguousarray(lengths, dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")
@@ -59,4 +63,4 @@ def _run(
     arrays = (scores, lengths, order, counters, chart, scratch, out)
     addresses = [0 if array is None else array.ctypes.data for array in arrays]
     is_double = scores.dtype == np.float64
-    run_on_threads(kernel, threads, batch, size, is_double, *addresses)
+    run_on_threads(kernel, threads, batch, size, _score_charts(scores), is_double, *addresses)

@@ -14,7 +14,7 @@ def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-    """The marginal of every span; zero outside of the sentence and if the sentence has no allowed tree."""
+    """The marginals, shaped like scores; zero outside of the sentence and if the sentence has no allowed tree."""
     return torch.from_numpy(cpu_backend.outside(*_arrays(scores, lengths), chart.numpy()))
 
 

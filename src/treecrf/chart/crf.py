@@ -2,20 +2,31 @@
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.distributions import register_kl
 
 from treecrf.chart import dispatch, torch_backend
-from treecrf.chart.kbest import LazyTrees
+from treecrf.chart.distribution import (
+    TreeDistribution,
+    check_chart,
+    check_lengths,
+    check_tensor,
+    check_values,
+    first_invalid_tree,
+    position,
+)
+from treecrf.chart.kbest import best_trees
 from treecrf.chart.sampling import sample_trees
 
 
-class SpanCRF:
+class SpanCRF(TreeDistribution):
     """A distribution over binary trees, for each sentence of a batch. A tree's score is the sum of its spans' scores.
 
-    `scores` is (b, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i:j]`. Cells outside a sentence are
-    never read. Results are shaped like scores; trees are boolean charts.
+    `scores` is (..., n + 1, n + 1) by fencepost, after any batch dimensions: `scores[b, i, j]` scores `words[i:j]`.
+    Cells outside a sentence are never read. Results are shaped like scores; trees are boolean charts.
 
     >>> scores = torch.zeros(1, 4, 4)
     >>> scores[0, 0, 2] = 1.0
@@ -26,191 +37,160 @@ class SpanCRF:
     [[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]
 
     Spans that are not `allowed` have a score of -inf, so no tree contains them. The drop in `log_partition` is the
-    log-probability of this constraint. Without `validate`, values are not checked and the device is not synchronized.
+    log-probability of this constraint. `split_scores` (..., n + 1, n + 1, n + 1) are scores of split points: a tree
+    that splits `words[i:j]` at k has `split_scores[b, i, k, j]` in addition. Without `validate`, values are not checked
+    and the device is not synchronized.
     """
 
+    _tensors: ClassVar[Sequence[str]] = ("scores", "split_scores")
+    _unit = "spans"
+
     def __init__(
-        self, scores: Tensor, lengths: Tensor | Sequence[int], *, allowed: Tensor | None = None, validate: bool = True
+        self,
+        scores: Tensor,
+        lengths: Tensor | Sequence[int],
+        *,
+        allowed: Tensor | None = None,
+        split_scores: Tensor | None = None,
+        validate: bool = True,
     ) -> None:
-        lengths = torch.as_tensor(lengths)
-        _check_shapes(scores, lengths, allowed)
-        self._constrained = allowed is not None
-        if validate:
-            self._constrained |= _check_values(scores, lengths)
-        self.lengths = lengths.to(scores.device, torch.int64).contiguous()
+        check_chart("scores", scores)
+        self.lengths = check_lengths(lengths, scores)
+        if allowed is not None:
+            check_tensor("allowed", allowed, scores.shape, torch.bool)
+        if split_scores is not None:
+            check_tensor("split_scores", split_scores, (*scores.shape, scores.shape[-1]))
+            is_split = torch_backend.split_mask(self.lengths, scores.shape[-1])
+            if validate and not (is_split <= (split_scores < torch.inf)).all():
+                raise ValueError("split_scores have NaN or inf inside a sentence; expected numbers, or -inf")
         self.scores = scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)
+        self.split_scores = split_scores
         self._validate = validate
+        has_infinities = validate and check_values(scores, self.lengths)
+        self._is_constrained = validate and (has_infinities or allowed is not None or split_scores is not None)
+        super().__init__(scores.shape[-1])
 
-    @cached_property
-    def _inside(self) -> tuple[Tensor, Tensor]:
-        """log Z in float64 and the inside chart."""
-        log_z, chart = dispatch.LogPartition.apply(self.scores, self.lengths)
-        self._check_feasible(log_z)
-        return log_z, chart
-
-    def _check_feasible(self, log_z: Tensor) -> None:
-        if self._constrained and (log_z == -torch.inf).any():
-            sentence = int((log_z == -torch.inf).nonzero()[0])
-            raise ValueError(f"sentence {sentence}: the allowed spans form no tree; allow more spans")
+    @property
+    def _chart_scores(self) -> Tensor:
+        return self.scores
 
     @property
     def _dtype(self) -> torch.dtype:
         return torch.promote_types(self.scores.dtype, torch.float32)
 
-    @property
-    def log_partition(self) -> Tensor:
-        """log Z: the log of the sum over all trees of their exponentiated scores, (b,)."""
-        return self._inside[0].to(self._dtype)
-
     @cached_property
+    def _inside(self) -> tuple[Tensor, Tensor]:
+        if self.split_scores is None:
+            return super()._inside
+        chart, log_z = torch_backend.inside(*self._flat(self.scores, self.lengths, self.split_scores))
+        self._check_feasible(log_z)
+        return dispatch.unflatten(log_z, self.lengths), dispatch.unflatten(chart, self.lengths)
+
+    def _flat(self, *tensors: Tensor) -> list[Tensor]:
+        return [dispatch.flatten(tensor, self.lengths) for tensor in tensors]
+
+    @property
+    def _flat_split_scores(self) -> Tensor | None:
+        return None if self.split_scores is None else dispatch.flatten(self.split_scores, self.lengths)
+
+    @property
     def marginals(self) -> Tensor:
         """The probability of every span."""
-        if "_inside" in vars(self) or self.scores.requires_grad:
-            marginals: Tensor = dispatch.Marginals.apply(self.scores, self.lengths, self._inside[1])
-            return marginals
-        chart, log_z, marginals = dispatch.inside_outside(self.scores, self.lengths)
-        self._check_feasible(log_z)
-        self._inside = log_z, chart
-        return marginals
+        return self._chart_marginals if self.split_scores is None else self._anchored_marginals[0]
+
+    @property
+    def split_marginals(self) -> Tensor:
+        """The probability of every split, (..., n + 1, n + 1, n + 1): of span (i, j) at k at index [i, k, j]."""
+        return self._anchored_marginals[1]
+
+    @cached_property
+    def _anchored_marginals(self) -> tuple[Tensor, Tensor]:
+        """The probabilities of spans and of splits: the gradients of log Z."""
+        _ = self._inside
+
+        def log_partition(scores: Tensor, split_scores: Tensor) -> Tensor:
+            return torch_backend.inside(*self._flat(scores, self.lengths, split_scores))[1].sum()
+
+        splits = self.scores.new_zeros(*self.scores.shape, self.scores.shape[-1])
+        arguments = self.scores.to(self._dtype), splits if self.split_scores is None else self.split_scores
+        spans, splits = torch.func.grad(log_partition, (0, 1))(*arguments)
+        return spans, splits
 
     @cached_property
     def argmax(self) -> Tensor:
         """The most probable tree."""
-        return self._best_tree(self.scores)
+        return self._best_tree(self.scores, self.split_scores)
 
     def mbr(self) -> Tensor:
         """The tree with the highest sum of marginals, which is its expected number of correct spans."""
-        return self._best_tree(self.marginals.detach().masked_fill(self.scores.detach() == -torch.inf, -torch.inf))
+        values = self.marginals.detach().masked_fill(self.scores.detach() == -torch.inf, -torch.inf)
+        if self.split_scores is None:
+            return self._best_tree(values, None)
+        return self._best_tree(values, torch.where(self.split_scores == -torch.inf, -torch.inf, 0.0))
 
-    def _best_tree(self, chart: Tensor) -> Tensor:
-        if self._constrained:
+    def _best_tree(self, chart: Tensor, split_scores: Tensor | None) -> Tensor:
+        if self._is_constrained:
             _ = self._inside  # raises an error if the allowed spans form no tree
+        if split_scores is None:
+            return dispatch.cky(chart, self.lengths)
         with torch.no_grad():
-            tree: Tensor = dispatch.select_backend(chart).cky(chart, self.lengths)
-        return tree
-
-    def score(self, trees: Tensor) -> Tensor:
-        """The scores of trees: the sums of their spans' scores, (..., b)."""
-        return self._score(trees).to(self._dtype)
+            return dispatch.unflatten(torch_backend.cky(*self._flat(chart, self.lengths, split_scores)), self.lengths)
 
     def _score(self, trees: Tensor) -> Tensor:
         self._check_trees(trees)
-        return torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
+        return self._sum_scores(trees)
 
-    def log_prob(self, trees: Tensor) -> Tensor:
-        """The log-probabilities of trees, (..., b); -inf for a tree with a forbidden span."""
-        return (self._score(trees) - self._inside[0]).to(self._dtype)
-
-    @property
-    def entropy(self) -> Tensor:
-        """The entropy in nats, (b,)."""
-        return self.cross_entropy(self)
+    def _sum_scores(self, trees: Tensor) -> Tensor:
+        scores = torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
+        if self.split_scores is None:
+            return scores
+        is_split = torch_backend.splits(trees)
+        return scores + torch.where(is_split, self.split_scores, 0.0).sum((-1, -2, -3), dtype=torch.float64)
 
     def cross_entropy(self, other: "SpanCRF") -> Tensor:
-        """The cross-entropy of `other` relative to this distribution, in nats, (b,)."""
+        """The cross-entropy of `other` relative to this distribution, in nats, shaped like the batch."""
         self._check_pair(other)
         # A tree has 2n - 1 spans. Dividing log Z among them keeps huge scores from canceling only at the end.
         # Spans of probability 0 contribute nothing, although their score may be -inf.
-        span_log_z = (other._inside[0] / (2 * self.lengths - 1))[:, None, None]
+        span_log_z = (other._inside[0] / (2 * self.lengths - 1))[..., None, None]
         surprisal = torch.where(self.marginals > 0, span_log_z - other.scores, 0.0)
-        return (self.marginals.double() * surprisal).sum((-1, -2)).to(self._dtype)
+        total = (self.marginals.double() * surprisal).sum((-1, -2))
+        if other.split_scores is not None:
+            split_scores = torch.where(self.split_marginals > 0, other.split_scores, 0.0)
+            total = total - (self.split_marginals.double() * split_scores).sum((-1, -2, -3))
+        return total.to(self._dtype)
 
-    def kl(self, other: "SpanCRF") -> Tensor:
-        """The Kullback-Leibler divergence of this distribution from `other`, in nats, (b,)."""
-        return self.cross_entropy(other) - self.entropy
-
-    def sample(self, k: int, *, generator: torch.Generator | None = None) -> Tensor:
-        """k random trees of each sentence, (k, b, n + 1, n + 1)."""
-        _ = self._inside
-        return sample_trees(self.scores, self.lengths, k, generator)
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        scores, lengths = self._flat(self.scores, self.lengths)
+        trees = sample_trees(scores, lengths, count, generator, self._flat_split_scores)
+        return trees.view(count, *self.batch_shape, *self.event_shape)
 
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
-        """The scores (k, b) of the k best trees, in descending order, and the trees (k, b, n + 1, n + 1).
+        """The scores (k, *batch) of the k best trees, in descending order, and the trees (k, *batch, n + 1, n + 1).
 
         If a sentence has fewer than k trees, the remaining ones have a score of -inf and no spans.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; expected at least 1")
         _ = self._inside
-        trees = _kbest_trees(self.scores, self.lengths, k)
-        scores = torch.where(trees, self.scores, 0.0).sum((-1, -2), dtype=torch.float64)
-        return scores.masked_fill(~trees.flatten(2).any(-1), -torch.inf).to(self._dtype), trees
+        with torch.no_grad():
+            scores, lengths = self._flat(self.scores, self.lengths)
+            ranked = best_trees(scores[..., None], lengths, k, split_scores=self._flat_split_scores)
+        trees = (ranked.choices >= 0).view(k, *self.batch_shape, *self.event_shape)
+        has_tree = trees.flatten(-2).any(-1)
+        return self._sum_scores(trees).masked_fill(~has_tree, -torch.inf).to(self._dtype), trees
 
     def _check_trees(self, trees: Tensor) -> None:
-        if trees.dtype != torch.bool or trees.shape[-3:] != self.scores.shape:
+        if trees.dtype != torch.bool or trees.shape[-self.scores.dim() :] != self.scores.shape:
             raise ValueError(
                 f"trees are {tuple(trees.shape)} of {trees.dtype}; expected torch.bool of the shape of scores, "
                 f"{tuple(self.scores.shape)}, with any leading dimensions"
             )
-        if self._validate:
-            self._check_binary(trees.reshape(-1, *trees.shape[-2:]))
-
-    def _check_binary(self, charts: Tensor) -> None:
-        """Checks that charts are binary trees: their 2n - 1 spans are then all in one tree, which CKY finds."""
-        lengths = self.lengths.repeat(len(charts) // len(self.lengths))
-        common = dispatch.select_backend(charts.float()).cky(charts.float(), lengths) & charts
-        is_wrong = (common.sum((-1, -2)) != 2 * lengths - 1) | (charts.sum((-1, -2)) != 2 * lengths - 1)
-        if is_wrong.any():
-            tree = int(is_wrong.nonzero()[0])
+        if self._validate and (index := first_invalid_tree(trees, self.lengths)) is not None:
+            sentence = index % self.lengths.numel()
+            count, length = int(trees.flatten(0, -3)[index].sum()), int(self.lengths.flatten()[sentence])
             raise ValueError(
-                f"sentence {tree % len(self.lengths)}: {int(charts[tree].sum())} spans that are not a binary tree over "
-                f"{lengths[tree]} words; expected {2 * lengths[tree] - 1} spans that do not cross"
-            )
-
-    def _check_pair(self, other: "SpanCRF") -> None:
-        if self.scores.shape != other.scores.shape or not torch.equal(self.lengths, other.lengths):
-            raise ValueError(
-                f"the other distribution has scores {tuple(other.scores.shape)} and lengths {other.lengths.tolist()}; "
-                f"expected {tuple(self.scores.shape)} and {self.lengths.tolist()}"
+                f"sentence {position(sentence, self.batch_shape)}: {count} spans that are not a binary tree over "
+                f"{length} words; expected {2 * length - 1} spans that do not cross"
             )
 
 
-def _check_shapes(scores: Tensor, lengths: Tensor, allowed: Tensor | None) -> None:
-    shape = tuple(scores.shape)
-    if scores.dim() != 3 or shape[1] != shape[2] or shape[0] < 1 or shape[1] < 2 or not scores.is_floating_point():
-        raise ValueError(
-            f"scores are {shape} of {scores.dtype}; expected floating point (b, n + 1, n + 1) for at most n words"
-        )
-    if tuple(lengths.shape) != shape[:1] or lengths.is_floating_point():
-        raise ValueError(
-            f"lengths are {tuple(lengths.shape)} of {lengths.dtype}; expected {shape[0]} integers, one per sentence"
-        )
-    if allowed is not None and (allowed.shape != scores.shape or allowed.dtype != torch.bool):
-        raise ValueError(
-            f"allowed is {tuple(allowed.shape)} of {allowed.dtype}; expected {shape} of torch.bool, like scores"
-        )
-
-
-def _check_values(scores: Tensor, lengths: Tensor) -> bool:
-    """Checks lengths and scores; returns whether any score is -inf."""
-    size = scores.shape[-1]
-    for sentence, length in enumerate(lengths.tolist()):
-        if not 1 <= length < size:
-            raise ValueError(
-                f"sentence {sentence}: length {length}; expected 1 to {size - 1}, the number of words that scores has"
-            )
-    low, high = torch.stack(torch.aminmax(scores.detach())).tolist()
-    if not high < torch.inf:
-        invalid = (~(scores < torch.inf) & torch_backend.span_mask(lengths.to(scores.device), size)).nonzero()
-        if len(invalid):
-            sentence, start, end = invalid[0].tolist()
-            raise ValueError(
-                f"sentence {sentence}: the score of span ({start}, {end}) is {scores[sentence, start, end].item()}; "
-                "expected a finite number, or -inf for a forbidden span"
-            )
-    return not low > -torch.inf
-
-
-def _kbest_trees(scores: Tensor, lengths: Tensor, count: int) -> Tensor:
-    """The `count` best trees of each sentence, best first, (count, b, n + 1, n + 1); empty after the last tree."""
-    batch, size = scores.shape[:2]
-    trees = torch.zeros(count, batch, size, size, dtype=torch.bool)
-    for b, (chart, length) in enumerate(zip(scores.detach().double().cpu(), lengths.tolist(), strict=True)):
-        lazy_trees = LazyTrees(chart.numpy(), length)
-        for rank in range(count):
-            spans = lazy_trees.spans(rank)
-            if not spans:
-                break
-            starts, ends = zip(*spans, strict=True)
-            trees[rank, b, list(starts), list(ends)] = True
-    return trees.to(scores.device)
+register_kl(SpanCRF, SpanCRF)(SpanCRF.kl)

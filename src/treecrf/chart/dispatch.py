@@ -3,6 +3,9 @@
 The gradient of log Z is the chart of marginals, which the backends compute without autograd. Only second-order losses,
 such as entropy, need the gradient of the marginals; it goes through the PyTorch operations of `torch_backend.py`, and
 is itself differentiable.
+
+Scores have any number of batch dimensions, the dimensions of `lengths`: (..., n + 1, n + 1), or (..., 2, n + 1, n + 1)
+with additional scores of right children. So `torch.func.vmap` adds one more batch dimension.
 """
 
 from types import ModuleType
@@ -25,51 +28,121 @@ def select_backend(scores: Tensor) -> ModuleType:
     return cpu_tensors if scores.device.type == "cpu" and cpu_backend.available else torch_backend
 
 
+def flatten(tensor: Tensor, lengths: Tensor) -> Tensor:
+    """A tensor with one batch dimension in place of the dimensions of `lengths`."""
+    return tensor.reshape((-1, *tensor.shape[lengths.dim() :]))
+
+
+def unflatten(tensor: Tensor, lengths: Tensor) -> Tensor:
+    """A tensor with the dimensions of `lengths` in place of its batch dimension."""
+    return tensor.reshape((*lengths.shape, *tensor.shape[1:]))
+
+
+def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The inside chart and log Z."""
+    chart, log_z = select_backend(scores).inside(flatten(scores, lengths), lengths.reshape(-1).contiguous())
+    return unflatten(chart, lengths), unflatten(log_z, lengths)
+
+
+def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+    """The marginals, shaped like scores."""
+    flat = flatten(scores, lengths), lengths.reshape(-1).contiguous(), flatten(chart, lengths)
+    return unflatten(select_backend(scores).outside(*flat), lengths)
+
+
 def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The inside chart, log Z and the marginals; in one launch if the backend can."""
     backend = select_backend(scores)
     if hasattr(backend, "inside_outside"):
-        return backend.inside_outside(scores, lengths)
-    chart, log_z = backend.inside(scores, lengths)
-    return chart, log_z, backend.outside(scores, lengths, chart)
+        results = backend.inside_outside(flatten(scores, lengths), lengths.reshape(-1).contiguous())
+        chart, log_z, marginals = (unflatten(result, lengths) for result in results)
+        return chart, log_z, marginals
+    chart, log_z = inside(scores, lengths)
+    return chart, log_z, outside(scores, lengths, chart)
+
+
+def cky(scores: Tensor, lengths: Tensor) -> Tensor:
+    """The best tree of every sentence; the leftmost split wins a tie."""
+    with torch.no_grad():
+        trees = select_backend(scores).cky(flatten(scores, lengths), lengths.reshape(-1).contiguous())
+    return unflatten(trees, lengths)
+
+
+def add_batch_dimension(batch_size: int, in_dims: tuple[int | None, ...], tensors: tuple[Tensor, ...]) -> list[Tensor]:
+    """Tensors with the dimension of `torch.func.vmap` in front; tensors without it are the same for all its items."""
+    return [
+        tensor.expand(batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+        for tensor, dim in zip(tensors, in_dims, strict=True)
+    ]
 
 
 class LogPartition(torch.autograd.Function):
     """log Z, and the inside chart."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        chart, log_z = select_backend(scores).inside(scores, lengths)
-        ctx.save_for_backward(scores, lengths, chart)
-        ctx.mark_non_differentiable(chart)
+    def forward(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        chart, log_z = inside(scores, lengths)
         return log_z, chart
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.save_for_backward(*inputs, output[1])
+        ctx.save_for_forward(*inputs, output[1])
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
-        marginals: Tensor = Marginals.apply(*ctx.saved_tensors)
-        return (grads[0][:, None, None] * marginals).to(ctx.saved_tensors[0].dtype), None
+        scores, lengths, chart = ctx.saved_tensors
+        marginals: Tensor = Marginals.apply(scores, lengths, chart)
+        weights = grads[0].reshape(*lengths.shape, *(1 for _ in range(marginals.dim() - lengths.dim())))
+        return (weights * marginals).to(scores.dtype), None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> tuple[Tensor, None]:
+        scores, lengths, chart = ctx.saved_tensors
+        products = Marginals.apply(scores, lengths, chart).double() * tangents[0]
+        return products.flatten(lengths.dim()).sum(-1), None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        return LogPartition.apply(*add_batch_dimension(info.batch_size, in_dims, tensors)), (0, 0)
 
 
 class Marginals(torch.autograd.Function):
     """The probability of every span, for an inside chart."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-        ctx.save_for_backward(scores, lengths)
-        marginals: Tensor = select_backend(scores).outside(scores, lengths, chart)
-        return marginals
+    def forward(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+        return outside(scores, lengths, chart)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:2])
+        ctx.save_for_forward(*inputs[:2])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        """The product of the gradient with the covariances of spans; differentiable itself, if autograd asks for it."""
         scores, lengths = ctx.saved_tensors
-        is_differentiable = torch.is_grad_enabled()
-        with torch.enable_grad():
-            leaf = scores if is_differentiable else scores.detach().requires_grad_()
-            _, log_z = torch_backend.inside(leaf, lengths)
-            (marginals,) = torch.autograd.grad(log_z.sum(), leaf, create_graph=True)
-            if not marginals.requires_grad:  # all sentences have one word and so one tree: marginals are constant
-                return torch.zeros_like(scores), None, None
-            grad_marginals = grads[0].to(marginals.dtype)
-            (grad,) = torch.autograd.grad(marginals, leaf, grad_marginals, create_graph=is_differentiable)
-        return grad, None, None
+        return _covariances(scores, lengths, grads[0]), None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
+        scores, lengths = ctx.saved_tensors
+        return _covariances(scores, lengths, tangents[0])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
+        return Marginals.apply(*add_batch_dimension(info.batch_size, in_dims, tensors)), 0
+
+
+def _covariances(scores: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:
+    """The product of weights, shaped like scores, with the covariances of spans; differentiable like its arguments."""
+
+    def log_partition(chart: Tensor) -> Tensor:
+        return torch_backend.inside(flatten(chart, lengths), lengths.reshape(-1).contiguous())[1].sum()
+
+    _, vjp, *_ = torch.func.vjp(torch.func.grad(log_partition), scores)
+    product: Tensor = vjp(weights.to(scores.dtype))[0]
+    return product

@@ -1,141 +1,144 @@
-"""Lazy k-best extraction: the trees of a sentence in descending order of score.
+"""The k best trees of each sentence, in descending order of score, on any device.
 
-This is algorithm 3 of Huang and Chiang (2005), with an explicit stack in place of recursion.
+Every span keeps its k best trees, from short spans to long ones. A tree of a span is a choice, such as a label, over a
+split with the tree of rank a on the left and of rank b on the right. Only pairs with (a + 1) (b + 1) <= k are needed: a
+pair has at least (a + 1) (b + 1) - 1 better ones at the same split. Some choices may be excluded for right children of
+two or more words (see `tree_crf.py`).
 """
 
-import heapq
-import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
+import torch
+from torch import Tensor
 
-from treecrf.arrays import Reals
-from treecrf.chart import numpy_backend
+from treecrf.chart.torch_backend import span_mask
+
+_MAX_CANDIDATES = 1 << 26  # candidates that are compared at once
 
 
-class _Candidate(NamedTuple):
-    """A tree of a span: its left child has the tree of rank a, its right child the tree of rank b (from 0)."""
+class RankedTrees(NamedTuple):
+    """The k best trees of each sentence; after the last tree, the score is -inf and there are no spans."""
 
-    cost: float  # minus its score
-    split: int
-    a: int
-    b: int
+    scores: Tensor  # (k, b)
+    choices: Tensor  # (k, b, n + 1, n + 1): the choice of each span, and -1 elsewhere
+
+
+class _Choices(NamedTuple):
+    """The best choices of each span in descending order, and their numbers, (b, n + 1, n + 1, choices)."""
+
+    values: Tensor
+    ids: Tensor
+
+
+def best_trees(
+    values: Tensor,
+    lengths: Tensor,
+    k: int,
+    *,
+    is_right_choice: Tensor | None = None,
+    split_scores: Tensor | None = None,
+) -> RankedTrees:
+    """The k best trees for the values of choices, (b, n + 1, n + 1, choices), and scores of splits.
+
+    `is_right_choice` (choices,) tells which choices right children of two or more words may have; by default all.
+    """
+    if k < 1:
+        raise ValueError(f"k is {k}; expected at least 1")
+    size, pairs = values.shape[1], sum(k // (rank + 1) for rank in range(k))
+    share = max(1, _MAX_CANDIDATES // max(1, size * size * pairs))
+    chunks = []
+    for first in range(0, len(values), share):
+        part = slice(first, first + share)
+        left = right = _best_choices(values[part], lengths[part], k)
+        if is_right_choice is not None:
+            is_long = torch.ones(size, size, dtype=torch.bool, device=values.device).triu(2)[..., None]
+            right = _best_choices(values[part].masked_fill(is_long & ~is_right_choice, -torch.inf), lengths[part], k)
+        chunks.append(_Ranking(left, right, lengths[part], k, None if split_scores is None else split_scores[part]))
+    return RankedTrees(*(torch.cat(parts, 1) for parts in zip(*(chunk.trees() for chunk in chunks), strict=True)))
+
+
+def _best_choices(values: Tensor, lengths: Tensor, k: int) -> _Choices:
+    best, ids = values.double().topk(min(k, values.shape[-1]), -1)
+    return _Choices(best.masked_fill(~span_mask(lengths, values.shape[1])[..., None], -torch.inf), ids)
 
 
 class _Ranking:
-    """The trees of one span, best first, as far as they have been requested.
+    """The k best trees of every span of a batch; charts are (b, n + 1, n + 1, k) by fencepost."""
 
-    A span of n words has n - 1 splits, and few of them are among its best trees. `best_by_split` yields the best tree
-    of each split in ascending order of cost, and the heap has only the first one that is not ranked yet, beside the
-    successors of ranked trees.
-    """
-
-    def __init__(self, best_by_split: Iterator[_Candidate]) -> None:
-        self.heap: list[_Candidate] = []
-        self.ranked: list[_Candidate] = []
-        self.seen: set[tuple[int, int, int]] = set()  # successors that have been in the heap
-        self.expanded = 0  # number of ranked trees whose successors are in the heap
-        self._best_by_split = best_by_split
-        self._push_next_split()
-
-    def _push_next_split(self) -> None:
-        self._next_split = next(self._best_by_split, None)
-        if self._next_split is not None:
-            heapq.heappush(self.heap, self._next_split)
-
-    def rank_next(self) -> None:
-        """Moves the best tree of the heap to the ranked trees."""
-        self.ranked.append(heapq.heappop(self.heap))
-        if self.ranked[-1] is self._next_split:
-            self._push_next_split()
-
-
-class LazyTrees:
-    """The trees of one sentence in descending order of score, each computed on request.
-
-    The successors of a tree of a span differ from it in the rank of one child. Only trees that the order at the root
-    depends on are ranked. `scores` is (n + 1, n + 1).
-    """
-
-    def __init__(self, scores: Reals, length: int) -> None:
-        self.scores = scores.astype(np.float64)
-        self.length = length
-        self.best = numpy_backend.best_scores(scores[None], np.array([length]))[0][0]
-        self.rankings: dict[tuple[int, int], _Ranking] = {}
-
-    def _ranking(self, start: int, end: int) -> _Ranking:
-        if (start, end) not in self.rankings:
-            self.rankings[start, end] = _Ranking(self._best_by_split(start, end))
-        return self.rankings[start, end]
-
-    def _best_by_split(self, start: int, end: int) -> Iterator[_Candidate]:
-        """The best tree of each split of a span, in ascending order of cost; one word has one tree."""
-        scores = self.scores[start, end] + self.best[start, start + 1 : end] + self.best[start + 1 : end, end]
-        if end == start + 1:
-            scores = self.scores[start, end, None]
-        order = np.argsort(-scores, kind="stable")
-        for place, score in zip(order, scores[order], strict=True):
-            if score == -math.inf:
-                return
-            yield _Candidate(-float(score), start + 1 + int(place), 0, 0)
-
-    def rank(self, start: int, end: int, place: int) -> _Candidate | None:
-        """The tree of a span at a place of its ranking, from 0; None after the last tree."""
-        requests = [(start, end, place)]  # a stack: each request is needed by the one below it
-        while requests:
-            low, high, request_place = requests[-1]
-            ranking = self._ranking(low, high)
-            if len(ranking.ranked) > request_place or not self._advance(low, high, ranking, requests):
-                requests.pop()
-        ranked = self._ranking(start, end).ranked
-        return ranked[place] if place < len(ranked) else None
-
-    def _advance(self, start: int, end: int, ranking: _Ranking, requests: list[tuple[int, int, int]]) -> bool:
-        """Ranks one more tree, or requests a child's tree that this needs; returns False if no tree is left."""
-        if ranking.expanded < len(ranking.ranked) and end > start + 1:
-            latest = ranking.ranked[-1]
-            left, right = self._ranking(start, latest.split), self._ranking(latest.split, end)
-            for child, place, low, high in (
-                (left, latest.a + 1, start, latest.split),
-                (right, latest.b + 1, latest.split, end),
-            ):
-                if len(child.ranked) <= place and not self._is_exhausted(low, high, child):
-                    requests.append((low, high, place))
-                    return True
-            self._push_successors(start, end, ranking, latest, left, right)
-        ranking.expanded = len(ranking.ranked)
-        if not ranking.heap:
-            return False
-        ranking.rank_next()
-        return True
-
-    def _is_exhausted(self, start: int, end: int, ranking: _Ranking) -> bool:
-        return not ranking.heap and (ranking.expanded == len(ranking.ranked) or end == start + 1)
-
-    def _push_successors(
-        self, start: int, end: int, ranking: _Ranking, latest: _Candidate, left: _Ranking, right: _Ranking
+    def __init__(
+        self, left: _Choices, right: _Choices, lengths: Tensor, k: int, split_scores: Tensor | None = None
     ) -> None:
-        _, split, a, b = latest
-        for key in ((split, a + 1, b), (split, a, b + 1)):
-            _, a, b = key
-            if a >= len(left.ranked) or b >= len(right.ranked) or key in ranking.seen:
-                continue
-            ranking.seen.add(key)
-            cost = left.ranked[a].cost + right.ranked[b].cost - self.scores[start, end].item()
-            if cost < math.inf:
-                heapq.heappush(ranking.heap, _Candidate(cost, *key))
+        self.lengths, self.k, self._split_scores = lengths, k, split_scores
+        self._left_ids, self._right_ids = left.ids, right.ids
+        size, device = left.values.shape[1], left.values.device
+        shape = (*left.values.shape[:3], k)
+        self._left, self._right = (left.values.new_full(shape, -torch.inf) for _ in range(2))
+        # choice and rank of the split, for a left child or the whole sentence, and for a right child
+        self._left_choice, self._right_choice = (torch.zeros(shape, dtype=torch.int64, device=device) for _ in range(2))
+        self._splits = torch.zeros(*shape, 3, dtype=torch.int64, device=device)  # the split, and the ranks of its sides
+        ranks = torch.arange(k, device=device)
+        first, second = (((ranks[:, None] + 1) * (ranks + 1)) <= k).nonzero(as_tuple=True)
+        for width in range(1, size):
+            starts = torch.arange(size - width, device=device)
+            ends = starts + width
+            if width == 1:
+                best = left.values.new_full((len(lengths), len(starts), k), -torch.inf)
+                best[..., 0] = 0.0
+            else:
+                best = self._rank_splits(starts, width, first, second)
+            for choices, chart, choice in (
+                (left, self._left, self._left_choice),
+                (right, self._right, self._right_choice),
+            ):
+                # the k best sums of a choice and a pair of trees, and their numbers: choice * k + rank
+                sums = choices.values[:, starts, ends, :, None] + best[..., None, :]
+                chart[:, starts, ends], choice[:, starts, ends] = sums.flatten(-2).topk(k, -1)
 
-    def spans(self, place: int) -> list[tuple[int, int]]:
-        """The spans (start, end) of the tree at a place of the order, from 0; empty after the last tree."""
-        spans = []
-        pending = [(0, self.length, place)]
-        while pending:
-            start, end, place = pending.pop()
-            candidate = self.rank(start, end, place)
-            if candidate is None:
-                return []
-            spans.append((start, end))
-            if end > start + 1:
-                pending += [(start, candidate.split, candidate.a), (candidate.split, end, candidate.b)]
-        return spans
+    def _rank_splits(self, starts: Tensor, width: int, first: Tensor, second: Tensor) -> Tensor:
+        """The k best pairs of trees, over all splits of the spans of one width, (b, starts, k)."""
+        splits = starts[:, None] + torch.arange(1, width, device=starts.device)
+        left = self._left[:, starts[:, None], splits]
+        if self._split_scores is not None:
+            scores = self._split_scores[:, starts[:, None], splits, starts[:, None] + width]
+            is_sentence = (starts + width <= self.lengths[:, None])[..., None]
+            left = left + scores.where(is_sentence, 0.0)[..., None]
+        right = self._right[:, splits, starts[:, None] + width]
+        candidates = (left[..., first] + right[..., second]).flatten(2)  # (b, starts, splits * pairs)
+        best, index = candidates.topk(self.k, -1)
+        pair = index % len(first)
+        split = starts[:, None] + 1 + index // len(first)
+        self._splits[:, starts, starts + width] = torch.stack((split, first[pair], second[pair]), -1)
+        return best
+
+    def trees(self) -> RankedTrees:
+        """Follows the choices from the whole sentences down, for all trees at once."""
+        batch, size = self._left.shape[:2]
+        device = self._left.device
+        sentence = torch.arange(batch, device=device).repeat(self.k)
+        rank = torch.arange(self.k, device=device).repeat_interleave(batch)
+        tree = torch.arange(self.k * batch, device=device)
+        scores = self._left[sentence, 0, self.lengths[sentence], rank]
+        chart = torch.full((self.k * batch, size, size), -1, device=device)
+        # a stack of spans for each tree: start, end, rank, and whether the span is a right child
+        stack = torch.zeros(self.k * batch, size + 1, 4, dtype=torch.int64, device=device)
+        stack[:, 0, 1], stack[:, 0, 2] = self.lengths[sentence], rank
+        depth = (scores > -torch.inf).long()
+        left_choices, right_choices = self._left_choice.flatten(0, 2), self._right_choice.flatten(0, 2)
+        left_ids, right_ids, splits = (part.flatten(0, 2) for part in (self._left_ids, self._right_ids, self._splits))
+        for _ in range(2 * size - 3):
+            is_pending = depth > 0
+            top = (depth - 1).clamp(min=0)
+            start, end, place, is_right = stack[tree, top].unbind(-1)
+            span = (sentence * size + start) * size + end
+            choice = torch.where(is_right > 0, right_choices[span, place], left_choices[span, place])
+            number, pair = choice // self.k, choice % self.k
+            ids = torch.where(is_right > 0, right_ids[span, number], left_ids[span, number])
+            chart[tree[is_pending], start[is_pending], end[is_pending]] = ids[is_pending]
+            split, left, right = splits[span, pair].unbind(-1)
+            is_branching = is_pending & (end - start > 1)
+            # the right child replaces the span, the left child goes on top of it
+            here, above = (tree[is_branching], top[is_branching]), (tree[is_branching], top[is_branching] + 1)
+            stack[here] = torch.stack((split, end, right, torch.ones_like(end)), -1)[is_branching]
+            stack[above] = torch.stack((start, split, left, torch.zeros_like(end)), -1)[is_branching]
+            depth = depth + torch.where(is_branching, 1, -1) * is_pending
+        return RankedTrees(scores.view(self.k, batch), chart.view(self.k, batch, size, size))

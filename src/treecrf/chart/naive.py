@@ -2,12 +2,17 @@
 
 Charts are (batch, n + 1, n + 1) by fencepost: `scores[b, i, j]` scores `words[i:j]` of sentence b. A tree is a boolean
 chart with 2n - 1 spans. The number of trees grows exponentially with n.
+
+Scores may be (batch, 2, n + 1, n + 1): the second chart has additional scores of spans that are right children. Split
+scores are (batch, n + 1, n + 1, n + 1): `split_scores[b, i, k, j]` is added if `words[i:j]` is split at k.
 """
 
 from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
+
+from treecrf.chart.torch_backend import right_children, splits
 
 
 def brackets(start: int, end: int) -> Iterator[list[tuple[int, int]]]:
@@ -30,13 +35,20 @@ def trees(length: int, size: int) -> Tensor:
     return torch.stack(charts)
 
 
-def tree_scores(scores: Tensor, length: int) -> tuple[Tensor, Tensor]:
+def tree_scores(scores: Tensor, length: int, split_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """All trees of one sentence and their scores, best first, without the trees that score -inf."""
     all_trees = trees(length, scores.shape[-1])
-    totals = torch.where(all_trees, scores, 0.0).sum((-1, -2))
+    totals = torch.where(_like_scores(all_trees, scores), scores, 0.0).flatten(1).sum(1)
+    if split_scores is not None:
+        totals = totals + torch.where(splits(all_trees), split_scores, 0.0).flatten(1).sum(1)
     order = totals.argsort(descending=True, stable=True)
     order = order[totals[order] > -torch.inf]
     return all_trees[order], totals[order]
+
+
+def _like_scores(all_trees: Tensor, scores: Tensor) -> Tensor:
+    """Trees, or trees and their right children, (trees, 2, size, size), as one sentence's scores have it."""
+    return all_trees if scores.dim() == 2 else torch.stack((all_trees, right_children(all_trees)), 1)
 
 
 def _by_sentence(scores: Tensor, lengths: Tensor) -> list[tuple[Tensor, Tensor]]:
@@ -49,9 +61,14 @@ def log_partition(scores: Tensor, lengths: Tensor) -> Tensor:
 
 
 def marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The probability of each span: the sum over the trees that contain it, (b, n + 1, n + 1)."""
-    pairs = _by_sentence(scores, lengths)
-    return torch.stack([torch.einsum("t,tij->ij", totals.softmax(0), charts.to(totals)) for charts, totals in pairs])
+    """The probability of each span: the sum over the trees that contain it, shaped like scores."""
+    sentences = zip(_by_sentence(scores, lengths), scores, strict=True)
+    return torch.stack(
+        [
+            torch.einsum("t,t...->...", totals.softmax(0), _like_scores(charts, chart).to(totals))
+            for (charts, totals), chart in sentences
+        ]
+    )
 
 
 def entropy(scores: Tensor, lengths: Tensor) -> Tensor:

@@ -6,6 +6,9 @@ With beta(i, j) the log-sum over the trees of a span, and alpha(i, j) the log-su
     alpha(i, j) = logsumexp over parents p with sibling q  alpha(p) + s(p) + beta(q)              (outside)
     mu(i, j)    = exp(alpha(i, j) + beta(i, j) - log Z)
 
+Scores are (b, n + 1, n + 1), or (b, 2, n + 1, n + 1) with additional scores of right children, which are added to the
+beta of each right child. Marginals are shaped like scores: of a span anywhere, and of a span as a right child.
+
 This is the version for machines without the compiled code. `np.logaddexp` adds the terms of a sum one after the other,
 so that the results of a sentence do not depend on the rest of its batch.
 """
@@ -17,48 +20,45 @@ from treecrf.arrays import Doubles, Ints, Mask, Reals
 
 def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
     """beta by fencepost, and log Z of every sentence."""
-    beta = _sentence_scores(scores, lengths)
+    beta, right_scores = _sentence_scores(scores, lengths)
     for width in range(2, beta.shape[1]):
         starts, middles, ends = _splits(beta.shape[1], width)
-        terms = beta[:, starts, middles] + beta[:, middles, ends]
+        terms = beta[:, starts, middles] + (beta + right_scores)[:, middles, ends]
         beta[:, starts, ends] += np.logaddexp.reduce(terms, axis=-1, keepdims=True)
     return beta, beta[np.arange(len(beta)), 0, lengths]
 
 
 def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
-    """The marginal of every span, for beta by fencepost; a sum over its parents, from wide to narrow spans."""
+    """The marginals, for beta by fencepost; sums over the parents of each span, from wide to narrow spans."""
     beta, sentences = chart, np.arange(len(chart))
-    span_scores = _sentence_scores(scores, lengths)
-    alpha = np.full_like(beta, -np.inf)
+    span_scores, right_scores = _sentence_scores(scores, lengths)
+    right_beta = beta + right_scores
+    alpha, right_alpha = np.full_like(beta, -np.inf), np.full_like(beta, -np.inf)
     alpha[sentences, 0, lengths] = 0.0
     for width in range(beta.shape[1] - 1, 1, -1):
         starts, middles, ends = _splits(beta.shape[1], width)
-        parents = alpha[:, starts, ends] + span_scores[:, starts, ends]
-        left, right = beta[:, starts, middles], beta[:, middles, ends]
+        around = np.logaddexp(alpha[:, starts, ends], right_alpha[:, starts, ends] + right_scores[:, starts, ends])
+        parents = around + span_scores[:, starts, ends]
+        left, right = beta[:, starts, middles], right_beta[:, middles, ends]
         alpha[:, starts, middles] = np.logaddexp(alpha[:, starts, middles], parents + right)
-        alpha[:, middles, ends] = np.logaddexp(alpha[:, middles, ends], parents + left)
+        right_alpha[:, middles, ends] = np.logaddexp(right_alpha[:, middles, ends], parents + left)
     log_z = beta[sentences, 0, lengths][:, None, None]
-    is_feasible = log_z > -np.inf
-    log_marginals = np.where(is_feasible, alpha + beta, -np.inf) - np.where(is_feasible, log_z, 0.0)
-    marginals: Reals = np.exp(log_marginals).astype(np.result_type(scores, np.float32))
-    return marginals
-
-
-def best_scores(scores: Reals, lengths: Ints) -> tuple[Doubles, Ints]:
-    """The score and the split of each span's best tree; the leftmost split wins a tie."""
-    best = _sentence_scores(scores, lengths)
-    splits = np.zeros(best.shape, dtype=np.int64)
-    for width in range(2, best.shape[1]):
-        starts, middles, ends = _splits(best.shape[1], width)
-        terms = best[:, starts, middles] + best[:, middles, ends]
-        splits[:, starts, ends] = starts + 1 + terms.argmax(-1, keepdims=True)
-        best[:, starts, ends] += terms.max(-1, keepdims=True)
-    return best, splits
+    log_z = np.where(log_z > -np.inf, log_z, np.inf)  # without an allowed tree, all marginals are zero
+    right_marginals = np.exp(right_alpha + right_beta - log_z)
+    marginals = np.exp(alpha + beta - log_z) + right_marginals
+    charts: Reals = marginals if scores.ndim == 3 else np.stack((marginals, right_marginals), 1)
+    return charts.astype(np.result_type(scores, np.float32))
 
 
 def cky(scores: Reals, lengths: Ints) -> Mask:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    _, splits = best_scores(scores, lengths)
+    best, right_scores = _sentence_scores(scores, lengths)
+    splits = np.zeros(best.shape, dtype=np.int64)
+    for width in range(2, best.shape[1]):
+        starts, middles, ends = _splits(best.shape[1], width)
+        terms = best[:, starts, middles] + (best + right_scores)[:, middles, ends]
+        splits[:, starts, ends] = starts + 1 + terms.argmax(-1, keepdims=True)
+        best[:, starts, ends] += terms.max(-1, keepdims=True)
     trees = np.zeros(splits.shape, dtype=np.bool_)
     for sentence, length in enumerate(lengths.tolist()):
         pending = [(0, length)]
@@ -71,11 +71,14 @@ def cky(scores: Reals, lengths: Ints) -> Mask:
     return trees
 
 
-def _sentence_scores(scores: Reals, lengths: Ints) -> Doubles:
-    """The scores in float64, with -inf outside the sentences."""
-    fenceposts = np.arange(scores.shape[1])
+def _sentence_scores(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
+    """The scores of spans, with -inf outside the sentences, and the additional scores of right children, in float64."""
+    fenceposts = np.arange(scores.shape[-1])
     is_span = (fenceposts[:, None] < fenceposts) & (fenceposts <= np.asarray(lengths)[:, None, None])
-    return np.where(is_span, scores, -np.inf).astype(np.float64)
+    span_scores, right_scores = (scores, np.zeros_like(scores)) if scores.ndim == 3 else (scores[:, 0], scores[:, 1])
+    return np.where(is_span, span_scores, -np.inf).astype(np.float64), np.where(is_span, right_scores, 0.0).astype(
+        np.float64
+    )
 
 
 def _splits(size: int, width: int) -> tuple[Ints, Ints, Ints]:

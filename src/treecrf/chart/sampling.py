@@ -1,4 +1,4 @@
-"""Exact samples of trees from span scores."""
+"""Exact samples of trees from the scores of spans, and of splits."""
 
 import torch
 from torch import Tensor
@@ -6,18 +6,22 @@ from torch import Tensor
 from treecrf.chart import torch_backend
 
 
+@torch.no_grad()
 def sample_trees(
-    scores: Tensor, lengths: Tensor, count: int, generator: torch.Generator | None, right_scores: Tensor | None = None
+    scores: Tensor,
+    lengths: Tensor,
+    count: int,
+    generator: torch.Generator | None,
+    split_scores: Tensor | None = None,
 ) -> Tensor:
     """`count` random trees of each sentence, (count, b, n + 1, n + 1).
 
     Each step splits one pending span (i, j) of every tree at k, with probability proportional to
-    exp(beta(i, k) + beta(k, j)). A right child has its `right_scores` in addition.
+    exp(beta(i, k) + beta(k, j)). Scores may have additional scores of right children, and splits have scores too.
     """
-    batch, size = scores.shape[:2]
-    right = None if right_scores is None else right_scores.detach()
-    beta = torch_backend.by_fencepost(torch_backend.inside(scores.detach(), lengths, right)[0])
-    right_beta = beta if right is None else beta + right
+    batch, size = len(scores), scores.shape[-1]
+    beta = torch_backend.by_fencepost(torch_backend.inside(scores, lengths, split_scores)[0])
+    right_beta = beta + torch_backend.separate_right_scores(scores)[1]
     trees = torch.zeros(count * batch, size, size, dtype=torch.bool, device=scores.device)
     tree = torch.arange(count * batch, device=scores.device)
     sentence = tree % batch
@@ -32,9 +36,11 @@ def sample_trees(
         is_pending = depth > 0
         trees[tree[is_pending], start[is_pending], end[is_pending]] = True
         is_split = (fence > start[:, None]) & (fence < end[:, None])
-        logits = torch.where(is_split, beta[sentence, start] + right_beta[sentence, :, end], -torch.inf)
+        logits = beta[sentence, start] + right_beta[sentence, :, end]
+        if split_scores is not None:
+            logits = logits + split_scores[sentence, start, :, end]
         is_branching = is_pending & (end - start > 1)
-        weights = torch.where(is_branching[:, None], logits, 0.0).softmax(1)
+        weights = torch.where(is_branching[:, None], logits.where(is_split, -torch.inf), 0.0).softmax(1)
         split = torch.multinomial(weights, 1, generator=generator)[:, 0]
         # the right child replaces the span, the left child goes on top of it
         starts[tree, top] = torch.where(is_branching, split, start)

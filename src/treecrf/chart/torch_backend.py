@@ -2,9 +2,12 @@
 
 For spans (i, j) of width w = j - i, with beta(i, j) the log-sum over the trees of a span:
 
-    beta(i, j) = s(i, j) + logsumexp_k  beta(i, k) + beta(k, j)                                   (inside)
-    mu(i, j)   = sum over parents p with sibling q  exp(outer(p) + beta(i, j) + beta(q))          (outside)
+    beta(i, j) = s(i, j) + logsumexp_k  beta(i, k) + beta(k, j) + r(k, j) + t(i, k, j)            (inside)
+    mu(i, j)   = sum over parents p with sibling q  exp(outer(p) + beta(i, j) + beta(q) + r)      (outside)
     outer(p)   = log mu(p) + s(p) - beta(p)
+
+r is an optional score of right children: scores are then (b, 2, n + 1, n + 1), s and r, and so are marginals, of a span
+anywhere and as a right child. t is an optional score of splits, (b, n + 1, n + 1, n + 1), which `outside` has not.
 
 Work charts are (batch, width, position) in float64. There is one by a span's start and one by its end, so that both
 operands of the split loop are slices. `inside` is differentiable twice. Memory is O(n^2), unless autograd records the
@@ -36,9 +39,24 @@ def by_fencepost(rows: Tensor) -> Tensor:
 
 
 def span_mask(lengths: Tensor, size: int) -> Tensor:
-    """The mask of the cells that are spans of their sentence, (b, size, size)."""
+    """The mask of the cells that are spans of their sentence, (..., size, size)."""
     fence = torch.arange(size, device=lengths.device)
-    return (fence[:, None] < fence) & (fence <= lengths[:, None, None])
+    return (fence[:, None] < fence) & (fence <= lengths[..., None, None])
+
+
+def right_children(trees: Tensor) -> Tensor:
+    """The spans of binary trees that are right children: another span has the same end and an earlier start."""
+    return trees & (trees.long().cumsum(-2) > 1)
+
+
+def splits(trees: Tensor) -> Tensor:
+    """The splits of binary trees, (..., i, k, j): the spans (i, j), (i, k) and (k, j) are in one tree."""
+    return trees[..., :, None, :] & trees[..., :, :, None] & trees[..., None, :, :]
+
+
+def split_mask(lengths: Tensor, size: int) -> Tensor:
+    """The mask of the cells (..., i, k, j) that are splits of a span of their sentence."""
+    return splits(span_mask(lengths, size))
 
 
 def logsumexp(terms: Tensor, dim: int = 1) -> Tensor:
@@ -50,72 +68,90 @@ def logsumexp(terms: Tensor, dim: int = 1) -> Tensor:
     return total.masked_fill(is_zero, 1.0).log().masked_fill(is_zero, -torch.inf) + maximum.squeeze(dim)
 
 
-def inside(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """beta by width and start, and log Z of every sentence; a right child has its `right_scores` in addition."""
-    beta = _combine_splits(scores, lengths, right_scores, logsumexp)
+def inside(scores: Tensor, lengths: Tensor, split_scores: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """beta by width and start, and log Z of every sentence."""
+    beta = _combine_splits(scores, lengths, split_scores, logsumexp)
     return beta, beta[torch.arange(len(scores), device=scores.device), lengths, 0]
 
 
+def separate_right_scores(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores of spans and the additional scores of right children, both (b, n + 1, n + 1)."""
+    return (scores, torch.zeros_like(scores)) if scores.dim() == 3 else (scores[:, 0], scores[:, 1])
+
+
+def _rows(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The same by width and start, with zeros outside the sentences."""
+    is_span = span_mask(lengths, scores.shape[-1])
+    span_scores, right_scores = separate_right_scores(scores)
+    return by_width(span_scores.where(is_span, 0.0)), by_width(right_scores.where(is_span, 0.0))
+
+
 def _combine_splits(
-    scores: Tensor, lengths: Tensor, right_scores: Tensor | None, reduce: Callable[[Tensor], Tensor]
+    scores: Tensor, lengths: Tensor, split_scores: Tensor | None, reduce: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Each span's score plus the reduction over its splits of the sums of both sides, by width and start.
 
     `reduce` maps the sums for the spans of one width, (b, width - 1, spans), to (b, spans).
     """
-    size, is_span = scores.shape[-1], span_mask(lengths, scores.shape[-1])
-    rows = by_width(scores.where(is_span, 0.0))
-    right_rows = torch.zeros_like(rows) if right_scores is None else by_width(right_scores.where(is_span, 0.0))
+    size, (rows, right_rows) = scores.shape[-1], _rows(scores, lengths)
     by_start, by_end = torch.full_like(rows, -torch.inf), torch.full_like(rows, -torch.inf)
     for width in range(1, size):
         values = rows[:, width, : size - width]
         if width > 1:
             # left children of width k by start, right children of width - k by end
-            values = values + reduce(by_start[:, 1:width, : size - width] + by_end[:, 1:width, width:].flip(1))
+            terms = by_start[:, 1:width, : size - width] + by_end[:, 1:width, width:].flip(1)
+            if split_scores is not None:
+                starts = torch.arange(size - width, device=scores.device)
+                middles = starts + torch.arange(1, width, device=scores.device)[:, None]
+                is_sentence = (starts + width <= lengths[:, None])[:, None]
+                terms = terms + split_scores[:, starts, middles, starts + width].where(is_sentence, 0.0).double()
+            values = values + reduce(terms)
         by_start[:, width, : size - width] = values
         by_end[:, width, width:] = values + right_rows[:, width, : size - width]
     return by_start
 
 
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-    """The marginal of every span, for beta by width and start; a sum over its parents, from wide to narrow spans."""
+    """The marginals, shaped like scores, for beta by width and start; sums over parents, from wide to narrow spans."""
     size = scores.shape[-1]
-    by_start = chart
+    rows, right_rows = _rows(scores, lengths)
+    by_start, right_by_start = chart, chart + right_rows
     by_end, outer_by_start, outer_by_end = (torch.full_like(chart, -torch.inf) for _ in range(3))
     for width in range(1, size):
         by_end[:, width, width:] = by_start[:, width, : size - width]
-    rows = by_width(scores)
-    mu = torch.zeros_like(chart)
+    mu, right_mu = torch.zeros_like(chart), torch.zeros_like(chart)
     for width in range(size - 1, 0, -1):
-        beta = by_start[:, width, : size - width]
+        beta, right_beta = by_start[:, width, : size - width], right_by_start[:, width, : size - width]
         # siblings of width k on the right, under parents with the same start; on the left, with the same end
-        right = outer_by_start[:, width + 1 :, : size - width] + by_start[:, 1 : size - width, width:]
+        right = outer_by_start[:, width + 1 :, : size - width] + right_by_start[:, 1 : size - width, width:]
         left = outer_by_end[:, width + 1 :, width:] + by_end[:, 1 : size - width, : size - width]
-        row = (right + beta[:, None]).exp().sum(1) + (left + beta[:, None]).exp().sum(1)
+        right_row = (left + right_beta[:, None]).exp().sum(1)
+        row = (right + beta[:, None]).exp().sum(1) + right_row
         row[:, 0].masked_fill_((lengths == width) & (beta[:, 0] > -torch.inf), 1.0)
-        mu[:, width, : size - width] = row
+        mu[:, width, : size - width], right_mu[:, width, : size - width] = row, right_row
         outer = torch.where(row > 0, row.log() - (beta - rows[:, width, : size - width]), -torch.inf)
         outer_by_start[:, width, : size - width] = outer
         outer_by_end[:, width, width:] = outer
-    return by_fencepost(mu).to(torch.promote_types(scores.dtype, torch.float32))
+    marginals = by_fencepost(mu) if scores.dim() == 3 else torch.stack((by_fencepost(mu), by_fencepost(right_mu)), 1)
+    return marginals.to(torch.promote_types(scores.dtype, torch.float32))
 
 
-def _best_splits(scores: Tensor, lengths: Tensor, right_scores: Tensor | None) -> Tensor:
+def _best_splits(scores: Tensor, lengths: Tensor, split_scores: Tensor | None) -> Tensor:
     """The split of each span's best tree, by width and start; the leftmost split wins a tie."""
-    splits = torch.zeros(scores.shape, dtype=torch.int64, device=scores.device)
+    splits = torch.zeros(len(scores), *scores.shape[-2:], dtype=torch.int64, device=scores.device)
 
     def maximum(terms: Tensor) -> Tensor:
         values, split = terms.max(1)
         splits[:, terms.shape[1] + 1, : terms.shape[2]] = split + 1
         return values
 
-    _combine_splits(scores, lengths, right_scores, maximum)
+    _combine_splits(scores, lengths, split_scores, maximum)
     return splits
 
 
-def cky(scores: Tensor, lengths: Tensor, right_scores: Tensor | None = None) -> Tensor:
+def cky(scores: Tensor, lengths: Tensor, split_scores: Tensor | None = None) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    splits = _best_splits(scores, lengths, right_scores)
+    splits = _best_splits(scores, lengths, split_scores)
     batch, size, _ = splits.shape
     marks = torch.zeros_like(splits, dtype=torch.bool)
     marks[torch.arange(batch, device=splits.device), lengths, 0] = True

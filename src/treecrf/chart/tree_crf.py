@@ -15,26 +15,48 @@ Because a tree has one derivation, the entropy over trees and the divergence of 
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.distributions import register_kl
 
-from treecrf.chart import torch_backend
+from treecrf.chart import dispatch
+from treecrf.chart.distribution import (
+    TreeDistribution,
+    check_chart,
+    check_lengths,
+    check_tensor,
+    check_values,
+    first_invalid_tree,
+    position,
+)
+from treecrf.chart.kbest import best_trees
+from treecrf.chart.labels import LabelSums, LabelWeights
 from treecrf.chart.sampling import sample_trees
-from treecrf.chart.torch_backend import logsumexp
-from treecrf.chart.tree_kbest import best_trees
+from treecrf.chart.torch_backend import logsumexp, right_children, span_mask
 
 
-class TreeCRF:
+class TreeCRF(TreeDistribution):
     """A distribution over labeled trees, for each sentence of a batch.
 
-    `span_scores` is (b, n + 1, n + 1) and `label_scores` (b, n + 1, n + 1, labels), by fencepost. The log-potential of
-    a label over a span is the span's score plus the log-softmax of its label scores, as in a two-stage parser, or with
-    `normalize_labels=False` plus the label score itself. `is_constituent` (labels,) tells constituents from free
-    labels. A label that is not `allowed`, (b, n + 1, n + 1, labels), is in no tree.
+    `span_scores` is (..., n + 1, n + 1) and `label_scores` (..., n + 1, n + 1, labels), by fencepost, after any batch
+    dimensions. The log-potential of a label over a span is the span's score plus the log-softmax of its label scores,
+    as in a two-stage parser, or with `normalize_labels=False` plus the label score itself. `is_constituent` (labels,)
+    tells constituents from free labels. A label that is not `allowed`, (..., n + 1, n + 1, labels), is in no tree.
+    Without `validate`, values are not checked and the device is not synchronized.
 
-    A tree is a chart (b, n + 1, n + 1) with the label of each constituent, and -1 elsewhere.
+    A tree is a chart (..., n + 1, n + 1) with the label of each constituent, and -1 elsewhere.
+
+    >>> is_constituent = torch.tensor([True, True, False])
+    >>> crf = TreeCRF(torch.zeros(1, 3, 3), torch.zeros(1, 3, 3, 3), [2], is_constituent=is_constituent)
+    >>> round(crf.log_partition.exp().item())  # two words and the whole sentence, each with one of three labels
+    27
     """
+
+    _tensors: ClassVar[Sequence[str]] = ("span_scores", "label_scores", "allowed")
+    _settings: ClassVar[Sequence[str]] = (*TreeDistribution._settings, "is_constituent", "normalize_labels")
+    _unit = "labels"
 
     def __init__(
         self,
@@ -42,81 +64,99 @@ class TreeCRF:
         label_scores: Tensor,
         lengths: Tensor | Sequence[int],
         *,
-        is_constituent: Tensor,
+        is_constituent: Tensor | Sequence[bool],
         normalize_labels: bool = True,
         allowed: Tensor | None = None,
+        validate: bool = True,
     ) -> None:
-        labels = label_scores.double().log_softmax(-1) if normalize_labels else label_scores.double()
-        self.lengths = torch.as_tensor(lengths, device=span_scores.device)
-        self.is_constituent = is_constituent.to(span_scores.device)
-        self._is_span = torch_backend.span_mask(self.lengths, span_scores.shape[-1])
-        potentials = span_scores.double()[..., None] + labels
+        check_chart("span_scores", span_scores)
+        self.lengths = check_lengths(lengths, span_scores)
+        self.is_constituent = torch.as_tensor(is_constituent, device=span_scores.device)
+        check_tensor("is_constituent", self.is_constituent, self.is_constituent.shape[:1], torch.bool)
+        check_tensor("label_scores", label_scores, (*span_scores.shape, len(self.is_constituent)))
         if allowed is not None:
-            potentials = potentials.masked_fill(~allowed, -torch.inf)
-        self.potentials = potentials.masked_fill(~self._is_span[..., None], 0.0)
+            check_tensor("allowed", allowed, label_scores.shape, torch.bool)
+        self.span_scores, self.label_scores, self.allowed = span_scores, label_scores, allowed
+        self.normalize_labels = normalize_labels
+        self._validate = self._is_constrained = validate
+        super().__init__(span_scores.shape[-1])
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.promote_types(torch.promote_types(self.span_scores.dtype, self.label_scores.dtype), torch.float32)
 
     @cached_property
-    def _constituents(self) -> Tensor:
-        """a: the log-sum of the potentials of constituents."""
-        return logsumexp(self.potentials.masked_fill(~self.is_constituent, -torch.inf), -1)
+    def _labels(self) -> Tensor:
+        """The scores of labels; -inf for labels that are not allowed."""
+        scores = self.label_scores.to(self._dtype)
+        return scores if self.allowed is None else scores.masked_fill(~self.allowed, -torch.inf)
+
+    def _sum_labels(self, label_scores: Tensor) -> Tensor:
+        sums: Tensor = LabelSums.apply(label_scores, self.lengths, self.is_constituent)
+        return sums
 
     @cached_property
+    def _sums(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The log-sums of the scores of constituents, of free labels, and of all labels."""
+        sums = self._sum_labels(self._labels)
+        return sums[..., 0], sums[..., 1], logsumexp(sums, -1)
+
+    @cached_property
+    def _offsets(self) -> Tensor:
+        """The differences of log-potentials and label scores; 0 outside the sentences."""
+        offsets = self.span_scores.double().where(span_mask(self.lengths, self.event_shape[0]), 0.0)
+        if not self.normalize_labels:
+            return offsets
+        if self.allowed is None:
+            return offsets - self._sums[2]
+        return offsets - logsumexp(self._sum_labels(self.label_scores.to(self._dtype)), -1)
+
+    @cached_property
+    def _chart_scores(self) -> Tensor:
+        constituents, _, labels = self._sums
+        scores = torch.stack((self._offsets + labels, _right_scores(constituents, labels)), -3)
+        if self._validate:
+            self._is_constrained = check_values(scores, self.lengths)
+        return scores
+
+    @cached_property
+    def potentials(self) -> Tensor:
+        """The log-potentials of labels, (..., n + 1, n + 1, labels); 0 outside the sentences."""
+        is_span = span_mask(self.lengths, self.event_shape[0])[..., None]
+        return (self._offsets[..., None] + self._labels).where(is_span, 0.0)
+
+    @property
     def _free(self) -> Tensor:
-        """f: the log-sum of the potentials of free labels."""
-        return logsumexp(self.potentials.masked_fill(self.is_constituent, -torch.inf), -1)
-
-    @cached_property
-    def _scores(self) -> tuple[Tensor, Tensor]:
-        either = logsumexp(torch.stack((self._constituents, self._free)), 0)
-        return either, _right_scores(self._constituents, either)
-
-    @cached_property
-    def log_partition(self) -> Tensor:
-        """log Z: the log of the sum over all trees of their exponentiated scores, (b,)."""
-        scores, right_scores = self._scores
-        log_z = torch_backend.inside(scores, self.lengths, right_scores)[1]
-        if (log_z == -torch.inf).any():
-            sentence = int((log_z == -torch.inf).nonzero()[0])
-            raise ValueError(f"sentence {sentence}: the allowed labels form no tree; allow more labels")
-        return log_z
+        """The log-sum of the potentials of free labels."""
+        return self._offsets + self._sums[1]
 
     @cached_property
     def _span_marginals(self) -> tuple[Tensor, Tensor]:
         """The probabilities that a span has a constituent, and that the derivation has it without one."""
-        is_differentiable = torch.is_grad_enabled() and self.potentials.requires_grad
-        with torch.enable_grad():
-            scores, right_scores = self._scores
-            if not is_differentiable:
-                scores, right_scores = (chart.detach().requires_grad_() for chart in self._scores)
-            log_z = torch_backend.inside(scores, self.lengths, right_scores)[1]
-            spans, right_children = torch.autograd.grad(
-                log_z.sum(), (scores, right_scores), create_graph=is_differentiable, materialize_grads=True
-            )
+        spans, right_children = self._chart_marginals.double().unbind(-3)
         right_children = right_children.triu(2)
         others = spans - right_children
-        is_possible = scores > -torch.inf
-        share = torch.where(is_possible, self._constituents - scores.where(is_possible, 0.0), -torch.inf).exp()
+        constituents, _, labels = self._sums
+        is_possible = labels > -torch.inf
+        share = torch.where(is_possible, constituents - labels.where(is_possible, 0.0), -torch.inf).exp()
         return right_children + others * share, others * (1 - share)
 
     @cached_property
     def marginals(self) -> Tensor:
-        """The probability of every labeled constituent, (b, n + 1, n + 1, labels); 0 for free labels."""
-        total = self._constituents
-        is_possible = total > -torch.inf
-        posteriors = (self.potentials - total.where(is_possible, 0.0)[..., None]).exp()
-        posteriors = posteriors.masked_fill(~(is_possible & self._is_span)[..., None] | ~self.is_constituent, 0.0)
-        return self._span_marginals[0][..., None] * posteriors
+        """The probability of every labeled constituent, (..., n + 1, n + 1, labels); 0 for free labels."""
+        constituents = self._span_marginals[0]
+        factors = torch.stack((constituents, torch.zeros_like(constituents)), -1)
+        sums = torch.stack(self._sums[:2], -1)
+        marginals: Tensor = LabelWeights.apply(self._labels, sums, factors, self.lengths, self.is_constituent)
+        return marginals
 
-    def score(self, trees: Tensor) -> Tensor:
-        """The scores of trees, (..., b): the sums of the log-potentials in their derivations."""
+    def _score(self, trees: Tensor) -> Tensor:
+        self._check_trees(trees)
         is_constituent = trees >= 0
-        labeled = self.potentials.expand(*trees.shape, -1).gather(-1, trees.clamp(min=0)[..., None])[..., 0]
+        labels = self._labels.expand(*trees.shape, -1).gather(-1, trees.clamp(min=0)[..., None])[..., 0]
         is_free = derivation(is_constituent, self.lengths) & ~is_constituent
-        return torch.where(is_constituent, labeled, torch.where(is_free, self._free, 0.0)).sum((-1, -2))
-
-    def log_prob(self, trees: Tensor) -> Tensor:
-        """The log-probabilities of trees, (..., b)."""
-        return self.score(trees) - self.log_partition
+        labeled = torch.where(is_constituent, self._offsets + labels, 0.0)
+        return (labeled + torch.where(is_free, self._free, 0.0)).sum((-1, -2))
 
     @cached_property
     def argmax(self) -> Tensor:
@@ -125,59 +165,78 @@ class TreeCRF:
 
     def mbr(self) -> Tensor:
         """The tree with the highest expected number of correct constituents."""
-        values = self.marginals.masked_fill(self.potentials == -torch.inf, -torch.inf)
+        values = self.marginals.masked_fill(self._labels == -torch.inf, -torch.inf)
         return self._best_tree(values, torch.where(self._free == -torch.inf, -torch.inf, 0.0))
 
-    @torch.no_grad()
     def _best_tree(self, label_values: Tensor, free: Tensor) -> Tensor:
         """The tree whose constituents have the highest sum of values; other spans of its derivation have `free`."""
-        values, labels = label_values.masked_fill(~self.is_constituent, -torch.inf).max(-1)
-        either = torch.maximum(values, free)
-        spans = torch_backend.cky(either, self.lengths, _right_scores(values, either))
-        return torch.where(spans & ((values > free) | _right_children(spans)), labels, -1)
-
-    @property
-    def entropy(self) -> Tensor:
-        """The entropy over trees in nats, (b,)."""
-        return self.cross_entropy(self)
+        _ = self._chart_scores
+        if self._is_constrained:
+            _ = self._inside  # raises an error if the allowed labels form no tree
+        values, labels = label_values.detach().masked_fill(~self.is_constituent, -torch.inf).max(-1)
+        free = free.detach()
+        either = torch.maximum(values.double(), free)
+        spans = dispatch.cky(torch.stack((either, _right_scores(values, either)), -3), self.lengths)
+        return torch.where(spans & ((values > free) | _long_right_children(spans)), labels, -1)
 
     def cross_entropy(self, other: "TreeCRF") -> Tensor:
-        """The cross-entropy of `other` relative to this distribution, in nats, (b,)."""
-        constituents, free = self.marginals, self._span_marginals[1]
-        labeled = (constituents * torch.where(constituents > 0, other.potentials, 0.0)).sum((-1, -2, -3))
-        unlabeled = (free * torch.where(free > 0, other._free, 0.0)).sum((-1, -2))
-        return other.log_partition - labeled - unlabeled
-
-    def kl(self, other: "TreeCRF") -> Tensor:
-        """The Kullback-Leibler divergence of this distribution from `other`, in nats, (b,)."""
-        return self.cross_entropy(other) - self.entropy
+        """The cross-entropy of `other` relative to this distribution, in nats, shaped like the batch."""
+        self._check_pair(other)
+        labeled, (constituents, free) = self.marginals, self._span_marginals
+        labels = (labeled * torch.where(labeled > 0, other._labels, 0.0)).sum((-1, -2, -3), dtype=torch.float64)
+        spans = constituents * other._offsets + free * torch.where(free > 0, other._free, 0.0)
+        return (other._inside[0] - labels - spans.sum((-1, -2))).to(self._dtype)
 
     @torch.no_grad()
-    def sample(self, k: int, *, generator: torch.Generator | None = None) -> Tensor:
-        """k random trees of each sentence, (k, b, n + 1, n + 1)."""
-        _ = self.log_partition  # raises if a sentence has no tree
-        scores, right_scores = self._scores
-        spans = sample_trees(scores, self.lengths, k, generator, right_scores)
+    def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
+        scores, lengths, labels = (
+            dispatch.flatten(tensor, self.lengths) for tensor in (self._chart_scores, self.lengths, self._labels)
+        )
+        spans = sample_trees(scores, lengths, count, generator)
         sample, sentence, start, end = spans.nonzero(as_tuple=True)
-        values = self.potentials[sentence, start, end]
-        needs_constituent = _right_children(spans)[sample, sentence, start, end]
+        values = labels[sentence, start, end]
+        needs_constituent = _long_right_children(spans)[sample, sentence, start, end]
         values = values.masked_fill(needs_constituent[:, None] & ~self.is_constituent, -torch.inf)
-        labels = torch.multinomial(values.softmax(-1), 1, generator=generator)[:, 0]
+        ids = torch.multinomial(values.softmax(-1), 1, generator=generator)[:, 0]
         trees = torch.full(spans.shape, -1, device=spans.device)
-        trees[sample, sentence, start, end] = torch.where(self.is_constituent[labels], labels, -1)
-        return trees
+        trees[sample, sentence, start, end] = torch.where(self.is_constituent[ids], ids, -1)
+        return trees.view(count, *self.batch_shape, *self.event_shape)
 
-    @torch.no_grad()
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
-        """The log-probabilities (k, b) of the k most probable trees, in descending order, and the trees.
+        """The log-probabilities (k, *batch) of the k most probable trees, in descending order, and the trees.
 
         If a sentence has fewer than k trees, the remaining ones have a log-probability of -inf and no constituents.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; expected at least 1")
-        labeled = self.potentials.masked_fill(~self.is_constituent, -torch.inf)
-        ranked = best_trees(labeled, self._free, self.lengths, k)
-        return ranked.scores - self.log_partition, ranked.labels
+        _ = self._inside
+        labels = self.label_scores.shape[-1]
+        labeled = self.potentials.detach().masked_fill(~self.is_constituent, -torch.inf)
+        values = torch.cat((labeled, self._free.detach()[..., None]), -1)
+        is_right_choice = torch.arange(labels + 1, device=values.device) < labels  # the last choice is no constituent
+        flat = dispatch.flatten(values, self.lengths), self.lengths.reshape(-1)
+        ranked = best_trees(*flat, k, is_right_choice=is_right_choice)
+        scores = ranked.scores.view(k, *self.batch_shape) - self._inside[0].detach()
+        trees = ranked.choices.masked_fill(ranked.choices == labels, -1).view(k, *self.batch_shape, *self.event_shape)
+        return scores.to(self._dtype), trees
+
+    def _check_trees(self, trees: Tensor) -> None:
+        shape = (*self.batch_shape, *self.event_shape)
+        if trees.is_floating_point() or trees.dtype == torch.bool or trees.shape[-len(shape) :] != shape:
+            raise ValueError(
+                f"trees are {tuple(trees.shape)} of {trees.dtype}; expected labels as integers, {shape} with any "
+                "leading dimensions"
+            )
+        if not self._validate:
+            return
+        is_label = (trees >= 0) & (trees < len(self.is_constituent))
+        if not ((trees == -1) | is_label & self.is_constituent[trees.where(is_label, 0)]).all():
+            raise ValueError("trees have numbers that are not labels of constituents; expected these, or -1")
+        index = first_invalid_tree(derivation(trees >= 0, self.lengths), self.lengths)
+        if index is not None or ((trees >= 0) & ~span_mask(self.lengths, self.event_shape[0])).any():
+            sentence = "" if index is None else f"sentence {position(index % self.lengths.numel(), self.batch_shape)}: "
+            raise ValueError(f"{sentence}constituents that cross or are outside of the sentence; expected a tree")
+
+
+register_kl(TreeCRF, TreeCRF)(TreeCRF.kl)
 
 
 def derivation(is_constituent: Tensor, lengths: Tensor) -> Tensor:
@@ -189,8 +248,8 @@ def derivation(is_constituent: Tensor, lengths: Tensor) -> Tensor:
     size = is_constituent.shape[-1]
     fence = torch.arange(size, device=lengths.device)
     start, end = fence[:, None], fence
-    is_span = torch_backend.span_mask(lengths, size)
-    nodes = ((is_constituent | (start == 0) & (end == lengths[:, None, None])) & is_span).long()
+    is_span = span_mask(lengths, size)
+    nodes = ((is_constituent | (start == 0) & (end == lengths[..., None, None])) & is_span).long()
     # nodes that a span (i, j) crosses: they start before i and end inside it, or start inside it and end after j
     starts_before = (nodes.cumsum(-2) - nodes) * (end > start)  # [i, q]: the number of nodes (p, q) with p < i
     ends_after = (nodes.sum(-1, keepdim=True) - nodes.cumsum(-1)) * (end > start)  # [p, j]: nodes (p, q) with q > j
@@ -204,7 +263,6 @@ def _right_scores(constituents: Tensor, either: Tensor) -> Tensor:
     return torch.where(is_long, constituents - either.where(is_long, 0.0), 0.0)
 
 
-def _right_children(spans: Tensor) -> Tensor:
-    """The spans of two or more words that are right children: another span has the same end and an earlier start."""
-    has_earlier_start = spans.long().cumsum(-2) > spans.long()
-    return (spans & has_earlier_start).triu(2)
+def _long_right_children(spans: Tensor) -> Tensor:
+    """The right children of two or more words, which are constituents."""
+    return right_children(spans).triu(2)

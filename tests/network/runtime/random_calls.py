@@ -179,14 +179,16 @@ def chart_calls(charts: Any, random: Random) -> Iterator[Call]:
     """Inside, outside and CKY on the same scores."""
     batch, size = int(random.integers(1, 6)), int(random.integers(2, 30))
     dtype = random.choice([np.float32, np.float64])
-    scores = random.normal(0, 3, (batch, size, size)).astype(dtype)
+    score_charts = int(random.integers(1, 3))
+    scores = random.normal(0, 3, (batch, score_charts, size, size)).astype(dtype)
     scores[random.random(scores.shape) < 0.05] = -np.inf
     lengths, plane = integers(random, 1, size - 1, batch), charts.plane_length(size - 1)
-    chart = np.zeros((batch, 4, plane))
-    outs = {"inside": np.zeros(batch), "outside": np.zeros(scores.shape, dtype), "cky": np.zeros(scores.shape, bool)}
+    chart = np.zeros((batch, 2 + 2 * score_charts, plane))
+    trees = np.zeros((batch, size, size), bool)
+    outs = {"inside": np.zeros(batch), "outside": np.zeros(scores.shape, dtype), "cky": trees}
     for name, out in outs.items():
         arrays = [scores, lengths, np.argsort(-lengths), np.zeros((batch, 2), np.int64), chart]
-        arguments = [batch, size, int(dtype == np.float64), *arrays, np.zeros((6, 2, plane)), out]
+        arguments = [batch, size, score_charts, int(dtype == np.float64), *arrays, np.zeros((6, 2, plane)), out]
         yield Call(name, arguments, [out], sizes=2)
 
 

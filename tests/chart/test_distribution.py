@@ -1,0 +1,158 @@
+"""The interface of torch.distributions, for both distributions over trees."""
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import Distribution, kl_divergence
+
+from treecrf.chart.crf import SpanCRF
+from treecrf.chart.tree_crf import TreeCRF
+
+close = torch.testing.assert_close
+LENGTHS = torch.tensor([[4, 3, 1], [2, 4, 4]])
+IS_CONSTITUENT = torch.tensor([True, False, True])
+
+
+def random_scores(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def span_crf(seed: int = 0, **options: object) -> SpanCRF:
+    return SpanCRF(random_scores(2, 3, 5, 5, seed=seed), LENGTHS, **options)
+
+
+def anchored_crf(seed: int = 0) -> SpanCRF:
+    return span_crf(seed, split_scores=random_scores(2, 3, 5, 5, 5, seed=seed + 100))
+
+
+def tree_crf(seed: int = 0, **options: object) -> TreeCRF:
+    labels = random_scores(2, 3, 5, 5, 3, seed=seed + 1)
+    return TreeCRF(random_scores(2, 3, 5, 5, seed=seed), labels, LENGTHS, is_constituent=IS_CONSTITUENT, **options)
+
+
+DISTRIBUTIONS = {"spans": span_crf, "anchored": anchored_crf, "labels": tree_crf}
+every_distribution = pytest.mark.parametrize("create", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
+
+
+def quantities(crf: SpanCRF | TreeCRF) -> list[torch.Tensor]:
+    """Results that begin with the dimensions of the batch."""
+    return [crf.log_partition, crf.marginals, crf.argmax, crf.mbr(), crf.entropy, crf.log_prob(crf.argmax)]
+
+
+@every_distribution
+def test_a_batch_has_any_number_of_dimensions(create):
+    crf = create()
+    assert isinstance(crf, Distribution)
+    assert (crf.batch_shape, crf.event_shape) == ((2, 3), (5, 5))
+    for row in range(2):
+        for column in range(3):
+            alone = crf[row, column]
+            assert alone.batch_shape == ()
+            for result, expected in zip(quantities(crf), quantities(alone), strict=True):
+                close(result[row, column], expected)
+            for result, expected in zip(crf.kbest(3), alone.kbest(3), strict=True):
+                close(result[:, row, column], expected)
+
+
+@every_distribution
+@pytest.mark.parametrize("index", [0, (slice(None), 1), (..., 2), torch.tensor([1, 0, 1]), (None, 1)], ids=str)
+def test_an_index_selects_sentences(create, index):
+    crf = create()
+    assert crf[index].batch_shape == LENGTHS[index].shape
+    close(crf[index].log_partition, crf.log_partition[index])
+
+
+@every_distribution
+def test_an_index_of_an_event_is_an_error(create):
+    with pytest.raises(IndexError, match="too many indices"):
+        create()[0, 0, 0]
+
+
+@every_distribution
+def test_a_larger_batch_repeats_a_smaller_one(create):
+    crf = create()
+    larger = crf.expand((4, 2, 3))
+    assert larger.batch_shape == (4, 2, 3)
+    for result, expected in zip(quantities(larger), quantities(crf), strict=True):
+        close(result, expected.expand(4, *expected.shape))
+
+
+@every_distribution
+def test_a_distribution_changes_its_type_and_device(create):
+    crf = create()
+    single = crf.to(torch.float32)
+    assert single.log_partition.dtype == torch.float32 != crf.log_partition.dtype
+    close(single.log_partition, crf.log_partition.float())
+    assert crf.to(device="meta").lengths.device.type == "meta"
+
+
+@every_distribution
+@pytest.mark.parametrize("shape", [(), (2,), (2, 5), torch.Size([1, 1])], ids=str)
+def test_samples_have_the_shapes_of_sample_batch_and_event(create, shape):
+    crf = create()
+    samples = crf.sample(shape, generator=torch.Generator().manual_seed(0))
+    assert samples.shape == (*shape, 2, 3, 5, 5)
+    assert crf.log_prob(samples).shape == (*shape, 2, 3)
+    assert crf.log_prob(samples).isfinite().all()
+    assert crf.sample(4).shape == (4, 2, 3, 5, 5)
+
+
+@every_distribution
+def test_torch_knows_the_divergence(create):
+    p, q = create(0), create(50)
+    close(kl_divergence(p, q), p.kl(q))
+    assert ((p.kl(q) > 1e-9) == ((0 if create is tree_crf else 2) < LENGTHS)).all()  # two words have one binary tree
+    close(kl_divergence(p, p), torch.zeros(2, 3, dtype=torch.float64))
+
+
+def test_distributions_of_different_trees_have_no_divergence():
+    with pytest.raises(NotImplementedError):
+        kl_divergence(span_crf(), tree_crf())
+
+
+def test_a_distribution_is_printed_with_its_batch():
+    assert repr(span_crf()) == "SpanCRF(batch_shape=(2, 3), words=4, device=cpu)"
+    assert repr(tree_crf()[0, 0]) == "TreeCRF(batch_shape=(), words=4, device=cpu)"
+
+
+@every_distribution
+def test_the_mode_is_the_most_probable_tree(create):
+    crf = create()
+    assert torch.equal(crf.mode, crf.argmax)
+    close(crf.kbest(1)[1][0], crf.argmax)
+
+
+def test_an_array_is_an_error_that_says_how_to_convert_it():
+    scores = np.zeros((1, 3, 3))
+    with pytest.raises(TypeError, match=r"scores are ndarray; .* as torch.as_tensor\(scores\) gives"):
+        SpanCRF(scores, [2])
+    with pytest.raises(TypeError, match="label_scores are ndarray"):
+        TreeCRF(torch.zeros(1, 3, 3), np.zeros((1, 3, 3, 2)), [2], is_constituent=[True, False])
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # PyTorch's forward mode calls it
+@pytest.mark.parametrize("quantity", ["log_partition", "entropy"])
+@pytest.mark.parametrize("kind", ["spans", "labels"])
+def test_functional_transforms_equal_autograd(kind, quantity):
+    scores, labels = random_scores(3, 2, 5, 5), random_scores(3, 2, 5, 5, 3, seed=1)
+
+    def compute(chart: torch.Tensor, label_chart: torch.Tensor) -> torch.Tensor:
+        options = {"is_constituent": IS_CONSTITUENT, "validate": False}
+        spans = SpanCRF(chart, [4, 3], validate=False)
+        return getattr(spans if kind == "spans" else TreeCRF(chart, label_chart, [4, 3], **options), quantity).sum()
+
+    gradients = torch.func.vmap(torch.func.grad(compute))(scores, labels)
+    for item in range(3):
+        leaf = scores[item].clone().requires_grad_()
+        (expected,) = torch.autograd.grad(compute(leaf, labels[item]), leaf, create_graph=True)
+        close(gradients[item], expected.detach())
+        close(torch.func.grad(compute)(scores[item], labels[item]), expected.detach())
+    hessian = torch.func.hessian(compute)(scores[0], labels[0])
+    expected = torch.autograd.functional.hessian(lambda chart: compute(chart, labels[0]), scores[0])
+    close(hessian, expected)
+    close(torch.func.jacrev(torch.func.grad(compute))(scores[0], labels[0]), expected)
+
+
+def test_values_are_not_checked_inside_vmap():
+    with pytest.raises(RuntimeError, match=r"inside torch.func.vmap; pass validate=False"):
+        torch.func.vmap(lambda chart: SpanCRF(chart, [4, 3]).log_partition)(random_scores(3, 2, 5, 5))
