@@ -47,3 +47,10 @@ def test_rounding_errors_are_accepted():
 def test_an_unknown_theme_is_an_error():
     with pytest.raises(ValueError, match="theme is 'blue'; expected 'light' or 'dark'"):
         get_theme("blue")
+
+
+def test_ink_is_black_or_white():
+    assert ink_on((250, 250, 250)) == (0, 0, 0) and ink_on((5, 5, 5)) == (255, 255, 255)
+    assert (luminance((0, 0, 0)), luminance((255, 255, 255))) == (0, pytest.approx(1))
+    assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21) == contrast((255, 255, 255), (0, 0, 0))
+    assert luminance((255, 0, 0)) == pytest.approx(0.2126) and luminance((0, 0, 255)) == pytest.approx(0.0722)

@@ -50,3 +50,11 @@ def test_trees_are_selected_by_numbers_and_ranges():
 def test_numbers_outside_of_the_file_are_errors(numbers, message):
     with pytest.raises(ValueError, match=message):
         select_trees([DrawableTree(tree) for tree in TREES], numbers, "file")
+
+
+@pytest.mark.parametrize(("line", "reason"), [('{"words": []}', "no 'tree'"), ("{", "Expecting property name")])
+def test_a_missing_field_is_named(tmp_path, line, reason):
+    path = tmp_path / "trees.jsonl"
+    path.write_text(line)
+    with pytest.raises(ValueError, match=rf"trees\.jsonl:1: {reason}"):
+        list(read_drawable_trees(str(path)))

@@ -110,3 +110,17 @@ def test_a_script_is_pairs_of_a_pattern_and_its_operations():
     surgeries = read_surgeries(script)
     assert len(surgeries) == 2
     assert str(surgeries[1].apply(surgeries[0].apply(Tree.parse("(S (A a))")))) == "(S (% a))"
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        ("relabel x A", "the operations change nothing"),
+        ("insert (A b) $+ x", "the pattern still matches after 1000 changes"),
+        ("insert (D d) >9 x", "surgery at 'A=x': "),
+    ],
+)
+def test_an_error_of_a_surgery_names_its_pattern(operation, message):
+    with pytest.raises(SurgeryError, match=f"{message}") as raised:
+        Surgery("A=x", operation).apply(Tree.parse("(S (A a))"))
+    assert str(raised.value).startswith("surgery at 'A=x': ")

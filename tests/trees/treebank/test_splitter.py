@@ -44,3 +44,44 @@ def test_lines_without_indentation_belong_to_the_tree_if_it_has_no_words():
 def test_a_problem_of_a_line_is_a_problem_of_its_tree():
     assert split("(A\n (B c))\n(D e)", {2: "odd bytes"}) == [(1, "(A\n (B c))\n", (2, "odd bytes")), (3, "(D e)", None)]
     assert split("(D e)", {1: "odd bytes"}) == [(1, "(D e)", (1, "odd bytes"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        ("(TOP (A b)\n(TOP (C d))\n", [(1, "(TOP (A b)\n", True), (2, "(TOP (C d))\n", False)]),
+        ("(S (A b)\n(S (C d))\n", [(1, "(S (A b)\n", True), (2, "(S (C d))\n", False)]),
+        ("(TOP\n(TOP (C d))\n", [(1, "(TOP\n", True), (2, "(TOP (C d))\n", False)]),
+        ("(S\n(TOP (C d)))\n", [(1, "(S\n(TOP (C d)))\n", False)]),
+        ("(TOP (A b)\n(ROOT (C d))\n", [(1, "(TOP (A b)\n", True), (2, "(ROOT (C d))\n", False)]),
+        ("  (A\n  (B c)\n  (D e))\n(F g)\n", [(1, "  (A\n  (B c)\n  (D e))\n", False), (4, "(F g)\n", False)]),
+        ("  (A\n    (B c))\n  (D e)\n", [(1, "  (A\n    (B c))\n", False), (3, "  (D e)\n", False)]),
+        ("(A (B c)))\n(D e)\n", [(1, "(A (B c)))\n", False), (2, "(D e)\n", False)]),
+        ("word\n(A b)\n", [(1, "word\n", False), (2, "(A b)\n", False)]),
+        ("(A\n  (B c))\n\n  (D e)\n", [(1, "(A\n  (B c))\n", False), (4, "  (D e)\n", False)]),
+        ("   \n(A b)\n", [(2, "(A b)\n", False)]),
+        ("(A\n\n (B c))\n(D e)\n", [(1, "(A\n\n (B c))\n", False), (4, "(D e)\n", False)]),
+        ("(A\n (B c)\n(D e)\n(F g)\n", [(1, "(A\n (B c)\n", True), (3, "(D e)\n", False), (4, "(F g)\n", False)]),
+        ("<S>\nheader\n(A b)\n", [(3, "(A b)\n", False)]),
+        ("header\n<S>\n(A b)\n", [(1, "header\n", False), (3, "(A b)\n", False)]),
+        ("<S>\na (\n(A b)\n", [(2, "a (\n(A b)\n", True)]),
+        ("(A (B c)\n<S> x\n(D e))\n", [(1, "(A (B c)\n<S> x\n", True), (3, "(D e))\n", False)]),
+        ("(A\n(B c)\n(D e))\n(F g)", [(1, "(A\n(B c)\n(D e))\n", False), (4, "(F g)", False)]),
+        ("(A b) (C d)\n(E f)\n", [(1, "(A b) (C d)\n", False), (2, "(E f)\n", False)]),
+        ("(A (B c)\n", [(1, "(A (B c)\n", True)]),
+        ("\n", []),
+        ("(A\n (B c)) </S>\n(D e)\n", [(1, "(A\n (B c))\n", False), (3, "(D e)\n", False)]),
+        ("(A\n(B\n\n(C d)))\n(E f)\n", [(1, "(A\n(B\n\n", True), (4, "(C d)))\n", False), (5, "(E f)\n", False)]),
+    ],
+)
+def test_chunks_have_the_number_of_their_first_line_and_may_be_damaged(text, chunks):
+    assert [(number, lines, problem is not None) for number, lines, problem in split(text)] == chunks
+
+
+def test_a_stream_of_lines_is_split_while_it_is_read():
+    def lines():
+        yield "(A\n", ""
+        yield "(B c))\n", ""
+        raise AssertionError("read too far")
+
+    assert next(split_trees(lines())) == (1, "(A\n(B c))\n", None)
