@@ -1,5 +1,7 @@
 """The number of threads, and functions that run on several of them."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -62,3 +64,22 @@ def test_an_error_is_raised_at_its_result():
     assert next(results) == 1
     with pytest.raises(ZeroDivisionError):
         next(results)
+
+
+@pytest.mark.parametrize("is_daemon", [True, False])
+def test_threads_that_parse_when_the_program_ends_print_nothing(is_daemon, tmp_path):
+    program = f"""
+import threading, time
+from treecrf.threads import parallel_map, run_on_threads, set_num_threads
+set_num_threads(2)
+deadline = time.monotonic() + 1.0
+def work():
+    while {is_daemon} or time.monotonic() < deadline:
+        assert list(parallel_map(lambda number: number + 1, iter(range(20)), initialize=int)) == list(range(1, 21))
+        run_on_threads(lambda thread, threads: None, 2)
+for _ in range(4):
+    threading.Thread(target=work, daemon={is_daemon}).start()
+time.sleep(0.3)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, b"")

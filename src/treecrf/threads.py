@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
 
@@ -74,7 +75,10 @@ def run_on_threads(kernel: Callable[..., None], threads: int, *arguments: Any) -
 
     The calling thread is one of them, so the work is completed even if no other thread is free.
     """
-    futures = [_kernel_pool().submit(kernel, thread, threads, *arguments) for thread in range(1, threads)]
+    futures = []
+    with suppress(RuntimeError):  # there are no other threads when the interpreter ends
+        for thread in range(1, threads):
+            futures.append(_kernel_pool().submit(kernel, thread, threads, *arguments))
     try:
         kernel(0, threads, *arguments)
     finally:
@@ -91,4 +95,10 @@ def parallel_map(
     This is faster than running the operations of one item on several threads, which wait for each other. Each thread
     calls `initialize` once, before its first item.
     """
-    return _map_pool(num_threads(), initialize).map(function, items)
+    items = list(items)
+    try:
+        return _map_pool(num_threads(), initialize).map(function, items)
+    except RuntimeError:  # there are no other threads when the interpreter ends
+        if initialize is not None:
+            initialize()
+        return map(function, items)
