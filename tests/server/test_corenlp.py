@@ -212,3 +212,24 @@ def test_without_the_option_there_is_no_such_route(parser: Parser) -> None:
     with TestClient(create_app({"small": parser})) as client:
         assert client.post("/", content=b"a").status_code == 405
         assert client.get("/ping").status_code == 404
+
+
+@pytest.mark.parametrize("charset", ["utf-16", '"UTF-16LE"', "utf-16be", "gb18030", "utf-8"])
+def test_a_text_is_read_in_its_charset(client: TestClient, charset: str) -> None:
+    text = "We sing “loud” songs."
+    headers = {"content-type": f"text/plain; charset={charset}"}
+    response = client.post("/", content=text.encode(charset.strip('"')), headers=headers)
+    assert [token["originalText"] for token in response.json()["sentences"][0]["tokens"]][:2] == ["We", "sing"]
+    assert response.json() == client.post("/", content=text.encode(), headers={"content-type": "text/plain"}).json()
+
+
+@pytest.mark.parametrize("charset", ["punycode", "rot13", "utf-7", "unicode_escape", "nothing", "", "é"])
+def test_another_charset_is_status_415(client: TestClient, charset: str) -> None:
+    headers = {"content-type": f"text/plain; charset={charset}".encode()}
+    response = client.post("/", content=b"We sing.", headers=headers)
+    assert response.status_code == 415 and "expected utf-8, utf-16" in response.json()["detail"]
+
+
+def test_a_text_that_is_not_in_its_charset_is_status_400(client: TestClient) -> None:
+    response = client.post("/", content=b"\xd8\x00\x00", headers={"content-type": "text/plain; charset=utf-16be"})
+    assert response.status_code == 400 and "is not utf-16be" in response.json()["detail"]

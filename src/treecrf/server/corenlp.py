@@ -21,7 +21,7 @@ from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import ANSWER_PIECE_BYTES, PROPERTY_CHARACTERS
 from treecrf.server.parse_routes import RequestRunner
-from treecrf.server.request_body import await_connected, decode, parse_json, receive_body
+from treecrf.server.request_body import await_connected, body_charset, decode, parse_json, receive_body
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.search_pool import SearchPool
 from treecrf.text import Token, sentences, tokenize
@@ -91,9 +91,9 @@ def _parse_properties(text: str) -> Any:
         raise ApiError(error.status_code, str(error.detail).replace("the body", "properties", 1)) from None
 
 
-def read_document(content: bytes, properties: Properties, language: str) -> Document:
+def read_document(text: str, properties: Properties, language: str) -> Document:
     """Splits a text into sentences and tokens, as the properties say."""
-    return Document(properties, list(filter(None, _split(decode(content), properties, language))))
+    return Document(properties, list(filter(None, _split(text, properties, language))))
 
 
 def _split(text: str, properties: Properties, language: str) -> Iterator[list[Token]]:
@@ -182,8 +182,8 @@ def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     name, parser = next(iter(reader.parsers.items()))
     options = RequestOptions(model=name, formatter=Formatter(exact=True))
 
-    def read(content: bytes, properties: Properties) -> tuple[Document, list[SentenceInput]]:
-        document = read_document(content, properties, parser.language)
+    def read(content: bytes, charset: str, properties: Properties) -> tuple[Document, list[SentenceInput]]:
+        document = read_document(decode(content, charset), properties, parser.language)
         inputs = list(map(SentenceInput.from_tokens, document.sentences))
         reader.check(inputs, options)
         return document, inputs
@@ -191,7 +191,9 @@ def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     async def annotate(request: Request, properties: Properties, write: Callable[[Document], T]) -> T:
         """Reads a request, parses its sentences if the properties ask for trees, and writes the document."""
         content = await receive_body(request, reader.limits, media_types=_MEDIA_TYPES)
-        document, inputs = await runner.run(request, len(content), partial(read, content, properties))
+        document, inputs = await runner.run(
+            request, len(content), partial(read, content, body_charset(request), properties)
+        )
         needs_trees = not {"pos", "parse"}.isdisjoint(properties.annotator_names)
         brackets = (await runner.parse(request, options, [inputs]))[0] if needs_trees else []
 

@@ -1,10 +1,12 @@
 """Request bodies: receives them within the limits, parses strict JSON, and notices that a client disconnects."""
 
 import asyncio
+import codecs
 import json
 import re
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Iterator
+from email.message import Message
 from functools import partial
 from itertools import count
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from treecrf.server.limits import JSON_NAMES, JSON_OBJECTS, Limits
 T = TypeVar("T")
 
 JSON = "application/json"
+_CHARSETS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "ascii", "iso8859-1", "cp1252", "gb18030", "big5")
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -78,11 +81,22 @@ def _check_size(size: int, limits: Limits) -> None:
         )
 
 
-def decode(data: bytes) -> str:
+def body_charset(request: Request) -> str:
+    """The charset in the Content-Type of a text; UTF-8 if it has none."""
+    header = Message()
+    header["content-type"] = request.headers.get("content-type", "")
+    return str(header.get_param("charset", "UTF-8"))
+
+
+def decode(data: bytes, charset: str = "UTF-8") -> str:
     try:
-        return data.decode()
+        if codecs.lookup(charset).name not in _CHARSETS:
+            raise LookupError
+        return data.decode(charset)
+    except LookupError:
+        raise ApiError(415, f"the body's charset is {charset!r:.40}; expected {', '.join(_CHARSETS)}") from None
     except UnicodeDecodeError as error:
-        raise ApiError(400, f"byte {error.start + 1} of the body is not UTF-8 ({error.reason})") from None
+        raise ApiError(400, f"byte {error.start + 1} of the body is not {charset} ({error.reason})") from None
 
 
 def parse_json(data: bytes) -> Any:
