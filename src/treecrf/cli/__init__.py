@@ -12,9 +12,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
+from treecrf.corpus import terminal
 from treecrf.corpus.options import OptionError, check_device
-from treecrf.corpus.terminal import discard_stdout, exit_on_interrupt, one_line_warnings, open_standard_streams, paint
 
 # Python's default of 700 makes hundreds of collections while modules and models are loaded: a tenth of the time
 _OBJECTS_PER_COLLECTION = 50_000
@@ -50,18 +51,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Runs one command; a known problem ends it with a message instead of a traceback."""
     argv = sys.argv[1:] if argv is None else list(argv)
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
-    open_standard_streams()
+    terminal.open_standard_streams()
     name = f"treecrf {argv[0]}" if argv and argv[0] in COMMANDS else "treecrf"
-    with exit_on_interrupt(name), one_line_warnings(name):
+    with terminal.exit_on_interrupt(name), terminal.one_line_warnings(name):
         try:
             status: int | str | None = _run(argv)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader of the output has closed it
-            discard_stdout()
+            terminal.discard_stdout()
             status = 141
         except (ValueError, OSError, ImportError) as error:
-            discard_stdout()
-            status = f"{paint(f'{name}:', 'red', sys.stderr)} {_describe(error)}"
+            terminal.discard_stdout()
+            status = f"{terminal.paint(f'{name}:', 'red', sys.stderr)} {terminal.escape_controls(_describe(error))}"
             if isinstance(error, OptionError):
                 print(status, file=sys.stderr)
                 status = 2  # as argparse does for an unknown option
@@ -95,11 +96,16 @@ def _run(argv: Sequence[str]) -> int | None:
     return status
 
 
+class _ArgumentParser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(terminal.escape_controls(message))  # it may repeat an argument
+
+
 def build_parsers(names: Sequence[str]) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """The parser of the command, and the parsers of its verbs by name; only verbs in `names` have arguments."""
     from treecrf import __version__
 
-    parser = argparse.ArgumentParser(prog="treecrf", description="A neural CRF constituency parser.")
+    parser = _ArgumentParser(prog="treecrf", description="A neural CRF constituency parser.")
     parser.add_argument("--version", action="version", version=f"treecrf {__version__}")
     verbs = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():

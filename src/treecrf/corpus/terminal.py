@@ -5,7 +5,9 @@ gives its number to the next file that is opened: messages could be written into
 colors off (https://no-color.org).
 """
 
+import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -24,6 +26,11 @@ _INTERRUPT_MESSAGE = "interrupted; the current lines are finished first (Ctrl-C 
 _REFRESH_SECONDS = 1.0  # seconds between two refreshes of a progress bar
 _STREAM_NAMES = ("standard input", "standard output", "standard error")
 _COLOR_CODES = {"red": "1;31", "yellow": "33", "blue": "34"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# in UTF-8; colors and line ends stay
+_CONTROL_BYTES = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\r(?!\n)|\x1b(?!\[[\d;]*m)|\xc2[\x80-\x9f]"
+)
 
 
 def has_colors(stream: IO[str]) -> bool:
@@ -36,8 +43,21 @@ def paint(text: str, color: Literal["red", "yellow", "blue"], stream: IO[str]) -
     return f"\x1b[{_COLOR_CODES[color]}m{text}\x1b[0m" if has_colors(stream) else text
 
 
+def escape_controls(text: str) -> str:
+    """The text with escapes for control characters, with which a file name could change the terminal."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
 def _message_line(command: str, message: object) -> str:
-    return f"{paint(f'{command}:', 'yellow', sys.stderr)} {message}"
+    return f"{paint(f'{command}:', 'yellow', sys.stderr)} {escape_controls(str(message))}"
+
+
+class _TerminalBuffer(io.BufferedWriter):
+    """Standard output on a terminal: words may have control characters, which are shown as escapes."""
+
+    def write(self, data: Any) -> int:
+        super().write(_CONTROL_BYTES.sub(lambda match: b"\\x%02x" % match[0][-1], bytes(data)))
+        return len(data)
 
 
 def print_message(command: str, message: str) -> None:
@@ -73,7 +93,7 @@ class _ClosedStream:
 
 
 def open_standard_streams() -> None:
-    """Replaces closed standard streams. Messages for a closed standard error are discarded."""
+    """Replaces closed standard streams, and a terminal. Messages for a closed standard error are discarded."""
     for number, name in enumerate(_STREAM_NAMES):
         try:
             os.fstat(number)
@@ -86,6 +106,9 @@ def open_standard_streams() -> None:
                 sys.stdout = closed
             else:
                 sys.stderr = open(number, "w", closefd=False)  # noqa: SIM115  # open until the process ends
+    if sys.stdout.isatty():
+        terminal = _TerminalBuffer(open(1, "wb", buffering=0, closefd=False))  # noqa: SIM115  # open until the process ends
+        sys.stdout = io.TextIOWrapper(terminal, sys.stdout.encoding, sys.stdout.errors, line_buffering=True)
 
 
 def discard_stdout() -> None:
