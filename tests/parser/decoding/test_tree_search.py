@@ -139,3 +139,19 @@ def test_excluded_labels_are_in_no_alternative() -> None:
 def is_repeating(tree: Tree) -> bool:
     nodes = [node for node in tree.walk() if len(node.child_trees) == 1]
     return any(node.label == node.child_trees[0].label for node in nodes)
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_the_search_takes_the_best_parts_first_and_knows_the_kth_best_tree(k: int) -> None:
+    scores = random_scores([14], labels=len(LABELS), seed=8, scale=2.0)
+    chart = LabelChart(scores, BracketDistribution.of(scores), 0, LabelSet(LABELS), choices=k)
+    search = tree_search._Search(chart, k)
+    assert search.threshold == (max(search.log_probs.values()) if k == 1 else -math.inf)
+    steps = 0
+    while not search.is_complete:
+        bounds = [-bound for bound, *_ in search._queue]
+        assert bounds[0] == max(bounds) > search.threshold
+        search.step()
+        steps += 1
+    assert search.threshold == sorted(search.log_probs.values())[-k]
+    assert len(search.log_probs) >= k and search.computed <= 1 + steps * tree_search._BATCH

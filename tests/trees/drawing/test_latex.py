@@ -77,3 +77,9 @@ def test_documents_compile(package: Package, tmp_path: Path) -> None:
     if f"File `{package}.sty' not found" in done.stdout or "standalone.cls' not found" in done.stdout:
         pytest.skip(f"this TeX has no {package}")
     assert done.returncode == 0 and "(2 pages" in done.stdout, done.stdout[-2000:]
+
+
+def test_text_on_dark_colors_is_white():
+    tree = Tree.parse("(S (NP (NN a) (NN b)) (NN c))")
+    text = latex(tree, [1.0, 0.0])
+    assert "fill=certain100, text=black" in text and "fill=certain0, text=white" in text

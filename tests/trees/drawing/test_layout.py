@@ -68,3 +68,11 @@ def test_large_trees_are_laid_out(tree, kind):
     nodes = list_nodes(tree)
     middles = place_nodes(nodes, [1.0] * len(nodes), GAP, levels_of(nodes, kind))
     assert len(middles) == len(nodes) and min(middles) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_children_are_as_close_as_the_gap_allows(count):
+    nodes = list_nodes(Tree("S", tuple(Tree("A", ("a",)) for _ in range(count))))
+    middles = place_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
+    children = [middles[i] for i, node in enumerate(nodes) if node.parent == 0]
+    assert children == pytest.approx([5.0 + 12.0 * number for number in range(count)])
