@@ -1,5 +1,6 @@
 import itertools
 import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -146,3 +147,21 @@ def test_a_colored_box_is_wider_than_its_label_and_its_number():
 def test_words_of_a_sideways_tree_are_20_units_apart():
     rows = [y for _, y in places(svg(TREE, layout="sideways"), "words")]
     assert [second - first for first, second in itertools.pairwise(rows)] == pytest.approx([20, 20])
+
+
+KIM = Tree.parse(
+    "(TOP (S (NP (NP (DT the) (JJ old) (NN cat)) (PP (IN of) (NP (NNP Kim)))) (VP (VBD saw) (NP (NNS 木々))) (. .)))"
+)
+PICTURES = {
+    "tidy": {"probabilities": None},
+    "tidy-light": {"probabilities": [1.0, 0.99, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1]},
+    "aligned-dark": {"probabilities": [0.9, 0.99, 0.8, 0.65, 0.4, 0.3, 0.2, 0.05], "theme": "dark"},
+    "sideways-light": {"probabilities": [1.0, 0.99, 0.8, 0.6, 0.4, 0.3, 0.2, 0.0], "transparent": True},
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_the_one_that_was_looked_at(name):
+    """After a change of the drawing, look at the new pictures and replace the files."""
+    expected = (Path(__file__).parents[2] / "data" / "drawing" / f"{name}.svg").read_text(encoding="utf-8")
+    assert svg(KIM, layout=name.split("-")[0], **PICTURES[name]) + "\n" == expected
