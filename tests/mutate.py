@@ -7,8 +7,8 @@ tests of `src/treecrf/a/b.py` are `tests/a/test_b.py`, or the tests of its packa
 examples in its docstrings. They run once without a mutant: if they fail or time out, the mutants of the module are left
 out, otherwise a mutant has three times as long and 10 s more.
 
-Errors, log messages, assertions, annotations and f-strings are not changed, nor are `__init__.py`, C and Triton kernels
-(code that starts kernels is; without a GPU, its tests run them in Triton's interpreter).
+Errors, log messages, assertions, annotations, f-strings and sizes of caches are not changed, nor are `__init__.py`, C,
+and modules with Triton kernels, which tests run in Triton's interpreter if there is no GPU.
 """
 
 import argparse
@@ -104,8 +104,8 @@ def is_skipped(node: ast.AST) -> bool:
     """Whether nothing in a node is changed."""
     if isinstance(node, ast.Call):
         return ast.unparse(node.func).rpartition(".")[2] in SKIPPED_CALLS
-    if isinstance(node, ast.FunctionDef):
-        return any(ast.unparse(decorator).startswith("triton.jit") for decorator in node.decorator_list)
+    if isinstance(node, ast.Module):
+        return any(isinstance(child, ast.Import) and child.names[0].name == "triton" for child in node.body)
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
     return isinstance(node, SKIPPED_NODES) or getattr(node, "arg", None) == "strict"  # an assertion
