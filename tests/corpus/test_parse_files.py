@@ -231,12 +231,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def parse(model: Path, *inputs: object, output: object = "-", resume: bool = False, **options) -> list[str]:
+def parse(
+    model: Path, *inputs: object, output: object = "-", resume: bool = False, report: str | None = None, **options
+) -> list[str]:
     """Parses files and returns the warnings."""
     warnings: list[str] = []
-    settings = ParseOptions(model=str(model), tokens=True, **options)
+    settings = ParseOptions(model=str(model), **{"tokens": True, **options})
     arguments = [str(path) for path in inputs]
-    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append)
+    parse_files(arguments, str(output), settings, device="cpu", resume=resume, warn=warnings.append, report=report)
     return warnings
 
 
@@ -305,3 +307,17 @@ def test_a_folder_of_outputs_is_locked(
     assert not locked
     parse(model, file, output=f"{tmp_path}/trees/")
     assert locked == [tmp_path / "trees"]
+
+
+def test_a_report_names_skipped_lines_and_doubtful_sentences(model: Path, tmp_path: Path) -> None:
+    text, report = tmp_path / "in.txt", tmp_path / "report.tsv"
+    text.write_text("It rained.\n| a | b |\nWe left. 1 + 2 = 3 !\n" + "word " * 30 + "\n")
+    options = {"tokens": False, "skip_bad": True, "max_words": 20}
+    parse(model, text, output=tmp_path / "out.mrg", report=str(report), **options)
+    rows = [line.split("\t") for line in report.read_text().splitlines()]
+    assert rows[:3] == [
+        ["place", "reason", "text"],
+        [f"{text}:2", "doubtful: table row", "| a | b |"],
+        [f"{text}:3", "doubtful: no words", "1 + 2 = 3 !"],
+    ]
+    assert rows[3][:2] == [f"{text}:4", "skipped: a sentence of 30 words; the limit is 20, and --max-words raises it"]

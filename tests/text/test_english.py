@@ -97,3 +97,40 @@ def test_words_of_a_treebank_are_not_split(name):
     # a second word follows, so that a final period does not end the sentence
     cut = [word for word in vocabulary if tokenize(f"{word} x")[0].text != word]
     assert len(cut) < 0.005 * len(vocabulary), cut
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Use --verbose or --dry-run=yes.", "Use --verbose or --dry-run=yes ."),
+        ("He left --and never --The End-- came", "He left -- and never -- The End -- came"),
+        ("The formats %s, %d and %(name)s cost 5%.", "The formats %s , %d and %(name)s cost 5 % ."),
+        ("All site_* and *.txt in src/*.py, *really*", "All site_* and *.txt in src/*.py , * really *"),
+        (r"Open C:\Users\me, then ~/.bashrc.", r"Open C:\Users\me , then ~/.bashrc ."),
+        ("Set $HOME/bin and ${VAR} for $5 or US$6", "Set $HOME/bin and ${VAR} for $ 5 or US$ 6"),
+        ("Call f(), foo(bar) or a.b(c).d().", "Call f() , foo(bar) or a.b(c).d() ."),
+        ("the dog(s) barked (loudly)", "the dog(s) barked ( loudly )"),
+        (
+            "x[0], xs[i][j] and y[3], but claims[3] and claim[s]",
+            "x[0] , xs[i][j] and y[3] , but claims [ 3 ] and claim [ s ]",
+        ),
+        ("Y'all dunno it ends at 5:30pm.", "Y'all dunno it ends at 5:30pm ."),
+        ("We use std::vector here", "We use std::vector here"),
+    ],
+)
+def test_code_words_are_one_token(text, expected):
+    assert surfaces(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Nothing is true. -- name", "Nothing is true . | -- name"),
+        ("It rained. -- and so we left early.", "It rained. -- and so we left early ."),
+        ("I agree (really.).", "I agree ( really . ) ."),
+        ("He said (really.) that it rained.", "He said ( really . ) that it rained ."),
+        ("They moved (from the U.S.) last year.", "They moved ( from the U.S. ) last year ."),
+    ],
+)
+def test_attributions_and_periods_in_brackets_are_apart(text, expected):
+    assert surfaces(text) == expected

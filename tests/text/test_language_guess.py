@@ -80,3 +80,8 @@ def test_sentences_of_a_treebank_are_guessed_right(treebank, name, least_share):
     names = [guess.name for guess in guesses if guess]
     assert names.count(name) > 0.98 * len(names)
     assert len(names) > least_share * len(guesses)
+
+
+def test_a_short_spanish_sentence_under_english_is_a_message():
+    text = "Mi hermana compró tres libros nuevos en la librería del centro ayer tarde."
+    assert "the text looks Spanish" in (language_warning(text.split(), "en") or "")

@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--text", action="store_true", help="lines are raw text (the default)")
     add_options(parser, ParseOptions, groups={"tokens": mode, "paragraphs": mode})
+    add("--report", metavar="FILE", help="table of skipped lines and doubtful sentences, such as tables and markup")
     add("--resume", action="store_true", help="continue an interrupted run; skip inputs with a complete output")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     add("--engine", choices=("one", "ray"), default="one", help="one process, or many with Ray (default: one)")
@@ -31,7 +32,15 @@ def run(args: argparse.Namespace) -> int | None:
     from treecrf.corpus.parse_files import parse_files
 
     try:
-        parse_files(args.input or [_STDIO], args.output, options, device=args.device, resume=args.resume, warn=warn)
+        parse_files(
+            args.input or [_STDIO],
+            args.output,
+            options,
+            device=args.device,
+            resume=args.resume,
+            warn=warn,
+            report=args.report,
+        )
     except KeyboardInterrupt:
         warn("interrupted" + ("" if args.output == _STDIO else "; --resume continues the run"))
         return INTERRUPTED
@@ -39,6 +48,8 @@ def run(args: argparse.Namespace) -> int | None:
 
 
 def _run_on_cluster(args: argparse.Namespace, options: ParseOptions) -> int:
+    if args.report:
+        raise ValueError("--report needs --engine one; the workers of Ray do not write it")
     if args.paragraphs:
         raise ValueError("--paragraphs needs --engine one; shards of lines would cut paragraphs")
     try:

@@ -1,13 +1,15 @@
 """Parses files in one process: `treecrf parse` without `--engine ray`. Each line becomes one line of the output."""
 
+import csv
 import gc
+import io
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property, partial
 from itertools import accumulate, chain, islice
 from pathlib import Path
@@ -30,16 +32,17 @@ from treecrf.corpus.inputs import (
 from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions
 from treecrf.corpus.outputs import STDOUT, OutputFile, Sink, open_sink, output_paths, partial_size
 from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
-from treecrf.files import lock_folder, real_path
+from treecrf.files import lock_folder, open_atomic, real_path
 from treecrf.parser import Parser
 from treecrf.parser.pipeline import Words
-from treecrf.text import LanguageCheck, sentences
+from treecrf.text import LanguageCheck, doubt, sentences
 from treecrf.trees.analysis import ParsedSentence
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord
     from treecrf.text import Token
 
+_REPORT_CHARS = 200
 _CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
 Job = tuple[InputFile, Path | None]  # the output is None for standard output
 _WORD = re.compile(r"[^ \t\r\f\v]+")
@@ -47,7 +50,12 @@ ReportProgress = Callable[[int, int], object]  # gets the numbers of sentences a
 
 
 class LineSplitter:
-    """Splits lines into sentences, and checks their length and their language. `warn` gets messages about lines."""
+    """Splits lines into sentences, and checks their length and their language. `warn` gets messages about lines.
+
+    `report` gets the place, a reason and the text of each line that is skipped and of each doubtful sentence.
+    """
+
+    report: Callable[[str, str, str], object] | None = None
 
     def __init__(self, options: ParseOptions, language: str, warn: Callable[[str], object]) -> None:
         self._options = options
@@ -71,10 +79,13 @@ class LineSplitter:
             )
         if not problem:
             self._check_language(line_sentences)
+            self._report_doubts(line, line_sentences, place)
             return line_sentences
         if not self._options.skip_bad:
             raise ValueError(f"{place}: {problem}; --skip-bad leaves such lines empty")
         self._warn(f"{place}: {problem}")
+        if self.report is not None:
+            self.report(place, f"skipped: {problem}", line.text[:_REPORT_CHARS])
         return []
 
     def _sentences(self, line: Line) -> list[Words]:
@@ -84,12 +95,23 @@ class LineSplitter:
             return [line.words]
         return split_words(line.text) if self._options.tokens else list(sentences(line.text, language=self._language))
 
+    def _report_doubts(self, line: Line, line_sentences: list[Words], place: str) -> None:
+        for sentence in line_sentences if self.report is not None else ():
+            offsets = word_offsets(sentence, line)
+            text = line.text[offsets[0][0] : offsets[-1][1]] or " ".join(line.words)
+            if self.report and (reason := doubt(text, words_of(sentence), self._language)):
+                self.report(place, f"doubtful: {reason}", text[:_REPORT_CHARS])
+
     def _check_language(self, line_sentences: list[Words]) -> None:
         """Warns once if one of the first sentences is not in the model's language."""
         for sentence in line_sentences if self._language_check.is_active else ():
-            words = [token if isinstance(token, str) else token.tree_word for token in sentence]
-            if message := self._language_check.message(words):
+            if message := self._language_check.message(words_of(sentence)):
                 self._warn(message)
+
+
+def words_of(sentence: Words) -> list[str]:
+    """The words of a sentence of words or tokens."""
+    return [token if isinstance(token, str) else token.tree_word for token in sentence]
 
 
 def split_words(text: str) -> list[Words]:
@@ -131,7 +153,7 @@ class LineParser:
         self.fields = RecordFields(content_field, options.tokens, options.id)
         window = parser.batching.window
         self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
-        self._splitter = LineSplitter(options, parser.language, lambda message: self.warn(message))
+        self.splitter = LineSplitter(options, parser.language, lambda message: self.warn(message))
         self._formatter = None
         if options.format != "brackets":
             from treecrf.corpus.line_formats import LineFormatter
@@ -226,7 +248,7 @@ class LineParser:
         return chain.from_iterable(self._format_brackets([batch], name) for batch in batches)
 
     def _format_brackets(self, batches: Iterable[LineBatch], name: str) -> Iterator[ParsedBatch]:
-        split_batches = ((batch, self._splitter.split(batch, name)) for batch in batches)
+        split_batches = ((batch, self.splitter.split(batch, name)) for batch in batches)
         windows = (
             ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)))
             for batch, sentences in split_batches
@@ -240,7 +262,7 @@ class LineParser:
     def _format_trees(self, batch: LineBatch, name: str) -> ParsedBatch:
         assert self._formatter is not None
         is_optional = self.options.format in ("conllu", *TABLES)  # lines without sentences have no output
-        sentences = self._splitter.split(batch, name)
+        sentences = self.splitter.split(batch, name)
         sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
         trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
         output = [
@@ -275,10 +297,12 @@ def parse_files(
     device: str | None,
     resume: bool,
     warn: Callable[[str], object],
+    report: str | None = None,
 ) -> None:
     """Parses each input in order; with `resume`, continues partial outputs and skips inputs whose output is complete.
 
-    It is an error if an output was made from another input, model or settings.
+    It is an error if an output was made from another input, model or settings. `report` is a file for the places of
+    skipped lines and doubtful sentences.
     """
     jobs = _match_outputs(inputs, output, options, warn)
     options = options.with_absolute_model()
@@ -290,12 +314,28 @@ def parse_files(
         total = total_size(file for file, _ in jobs)
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
         try:
-            with ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress:
+            with (
+                ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress,
+                _open_report(report, line_parser.splitter),
+            ):
                 line_parser.warn = partial(progress.print_message, warn)
                 for file, target in jobs:
                     line_parser.parse_file(file, target, progress.add, resume=resume)
         finally:
             gc.unfreeze()
+
+
+@contextmanager
+def _open_report(path: str | None, splitter: LineSplitter) -> Iterator[None]:
+    """Writes what a splitter reports as a table of tab-separated values."""
+    if path is None:
+        yield
+        return
+    with open_atomic(Path(path)) as stream:
+        writer = csv.writer(io.TextIOWrapper(stream, "utf-8", write_through=True), "excel-tab")
+        writer.writerow(("place", "reason", "text"))
+        splitter.report = lambda *row: writer.writerow(row)
+        yield
 
 
 def _match_outputs(

@@ -26,6 +26,7 @@ from treecrf.parser.pipeline import (
     Tags,
     Words,
     decode_windows,
+    warn_about_document,
     warn_about_text,
 )
 from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
@@ -110,7 +111,7 @@ class Parser(Components):
             raise TypeError(
                 "a parser with a network of PyTorch cannot be pickled; save it, and load it in each process"
             )
-        return _load_again, (self.folder, self.scorer.precision.startswith("int8"), self.config)
+        return _load_again, (self.folder, self.scorer.precision.split()[0], self.config)
 
     def parse_column(self, sentences: Iterable[str | Words | None], *, mbr: bool = True) -> Iterator[Tree | None]:
         """Parses the column of a table like `parse_many`; the tree of an empty or missing cell is None."""
@@ -123,12 +124,14 @@ class Parser(Components):
 
         Lines may break anywhere, and an empty line ends a sentence.
         """
+        warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
         for tokens, tree in zip(for_offsets, self.parse_many(for_trees, mbr=mbr), strict=True):
             yield _sentence_of_text(text, tokens, tree)
 
     def analyze_text(self, text: str, *, k: int = 1, mbr: bool = True) -> Iterator[ParsedSentence]:
         """Splits a document like `parse_text`, and yields its sentences with their analyses."""
+        warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
         for tokens, analysis in zip(for_offsets, self.analyze_many(for_trees, k=k, mbr=mbr), strict=True):
             yield _sentence_of_text(text, tokens, analysis.tree, analysis)
@@ -358,8 +361,8 @@ def _sentence_of_text(
     return ParsedSentence(tree, offsets, analysis, text[offsets[0][0] : offsets[-1][1]])
 
 
-def _load_again(folder: Path, is_int8: bool, config: ParserConfig) -> Parser:
-    parser = Parser.load(folder, "cpu", precision="int8" if is_int8 else None)
+def _load_again(folder: Path, precision: Precision, config: ParserConfig) -> Parser:
+    parser = Parser.load(folder, "cpu", precision=None if precision == "float32" else precision)
     parser.config = config
     return parser
 

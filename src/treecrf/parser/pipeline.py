@@ -193,6 +193,14 @@ def warn_about_text(text: str, language: str) -> None:
             warnings.warn(message, UserWarning, stacklevel=3)
 
 
+def warn_about_document(text: str) -> None:
+    """Warns if a document has tables, markup or other lines that are not running text."""
+    from treecrf.text import layout_warning
+
+    if message := layout_warning(text):
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
 def _check_sentence(number: int, sentence: Any) -> None:
     if isinstance(sentence, bytes | Mapping) or not hasattr(sentence, "__getitem__"):
         raise TypeError(f"sentence {number} is {sentence!r:.80}; expected a string, or a list of words")

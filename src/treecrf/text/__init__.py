@@ -13,6 +13,7 @@ from treecrf.text.language_guess import (
     language_name,
     language_warning,
 )
+from treecrf.text.layout import doubt, layout_warning
 from treecrf.text.paragraphs import Paragraph, paragraphs
 from treecrf.text.sentence_splitter import (
     Sentence,
@@ -29,10 +30,12 @@ __all__ = [
     "Paragraph",
     "Sentence",
     "Token",
+    "doubt",
     "guess_language",
     "guess_other_language",
     "language_name",
     "language_warning",
+    "layout_warning",
     "paragraphs",
     "sentence_count_warning",
     "sentences",

@@ -115,6 +115,8 @@ def _is_end(text: str, stop: str, word: str, before: str, next_start: int) -> bo
         return False
     if is_ellipsis and (next_character.isdigit() or _PATTERNS["pronoun_i"].match(text, position)):
         return False
+    if "." in stop and _PATTERNS["attribution"].match(text, next_start):
+        return True
     is_continuing = position == next_start and next_character in CONTINUING
     if is_continuing or _PATTERNS["dash_and_lower_case"].match(text, next_start):
         return False
@@ -215,6 +217,8 @@ def _cuts(chunk: str, start: int, end: int, is_last: bool) -> Iterator[int]:
         is_abbreviation = "." in text[:-1] and chunk[end : end + 1] in ("?", "!")  # "at 5 p.m.?" has one stop
         if (is_last and not is_abbreviation) or (is_quoted and "." not in text[:-1]):
             stop -= 1
+    if stop == end and text[-1] == "." and _PATTERNS["closing_bracket"].match(chunk, end):  # "(really.)"
+        stop -= len(text) > 2 and text[:-1].isalpha() and not _is_abbreviation(text[:-1])
     if is_last and (note := _PATTERNS["numbered_note"].search(chunk, start, end)):
         yield from note.span()
         return

@@ -16,7 +16,8 @@ for _language, _words in read_words("frequent").items():  # words that are rare 
         _LANGUAGES_OF_WORDS.setdefault(_word, []).append(_language)
 
 _MIN_WORDS = 6  # fewer words are names or titles as often as sentences of a language
-_MIN_FREQUENT_SHARE = 0.2
+_MIN_FREQUENT_SHARE = 0.12
+_MIN_SCORE = 1.2  # words that are frequent in one language
 
 
 @cache
@@ -103,9 +104,11 @@ class LanguageCheck:
 
 def _latin_language(words: Sequence[str]) -> str | None:
     lower_case = [word.lower() for word in words if word[:1].isalpha()]
-    counts = Counter(name for word in lower_case for name in _LANGUAGES_OF_WORDS.get(word, ()))
-    if len(lower_case) < _MIN_WORDS or not counts:
+    if len(lower_case) < _MIN_WORDS:
         return None
-    (name, count), (_, second_count) = [*counts.most_common(2), ("", 0)][:2]
-    is_clear = count > max(2, 1.5 * second_count) and count > _MIN_FREQUENT_SHARE * len(lower_case)
+    scores = Counter[str]()
+    for names in (_LANGUAGES_OF_WORDS.get(word, ()) for word in lower_case):
+        scores.update(dict.fromkeys(names, 1 / max(1, len(names))))
+    (name, score), (_, second_score) = [*scores.most_common(2), ("", 0), ("", 0)][:2]
+    is_clear = score > max(_MIN_SCORE, 1.5 * second_score) and score > _MIN_FREQUENT_SHARE * len(lower_case)
     return name if is_clear else None

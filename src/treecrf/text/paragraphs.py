@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from treecrf.text.layout import separate_lines
+
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ \t]?)+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _LIST_ITEM = re.compile(r"\s*(?:[-+*•▪◦‣●]\s+|(?=\(?\d{1,3}[.)]\s))")
@@ -24,31 +26,39 @@ def paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
 
     Blank lines and rules such as `----` separate paragraphs. A heading is a paragraph, and so is a list item with its
     continuation lines. The marks of headings (`#`), list items (`-`, `*`, `•`) and quoted e-mail (`>`) are left out;
-    numbers of list items stay. Where the quotation marks of an e-mail begin or end, a paragraph ends.
+    numbers of list items stay. Lines of tables, chat and lists by letters are not joined. Where the quotation marks of
+    an e-mail begin or end, a paragraph ends.
 
     >>> [paragraph.text for paragraph in paragraphs(["# Title", "A line", "that wraps.", "", "- One", "- Two"])]
     ['Title', 'A line that wraps.', 'One', 'Two']
     """
     pieces: list[str] = []
-    first, last, depth = 1, 0, 0
+    first, depth = 1, 0
     for number, line in enumerate(lines, 1):
         line_depth, content = _split_quote_marks(line)
         is_heading, is_item = _HEADING.match(content), _LIST_ITEM.match(content)
         is_blank = not content.strip() or _RULE.fullmatch(content) or _SIGNATURE.fullmatch(content)
-        if pieces and (is_blank or is_heading or is_item or line_depth != depth):
-            yield Paragraph(" ".join(pieces), first, last)
+        if is_blank or is_heading or is_item or line_depth != depth:
+            yield from _join(pieces, first)
             pieces = []
         if is_blank:
             continue
         mark = is_heading or is_item
-        first = first if pieces else number
-        last, depth = number, line_depth
+        first, depth = first if pieces else number, line_depth
         pieces.append(content[mark.end() if mark else 0 :].strip())
         if is_heading:
-            yield Paragraph(" ".join(pieces), first, last)
+            yield from _join(pieces, first)
             pieces = []
-    if pieces:
-        yield Paragraph(" ".join(pieces), first, last)
+    yield from _join(pieces, first)
+
+
+def _join(lines: list[str], first: int) -> Iterator[Paragraph]:
+    """Joins lines from number `first` on, but not those of tables, chat and lists."""
+    start = 0
+    for number, is_separate in enumerate([*separate_lines(lines), True][: len(lines)]):
+        if is_separate:
+            yield Paragraph(" ".join(lines[start : number + 1]), first + start, first + number)
+            start = number + 1
 
 
 def _split_quote_marks(line: str) -> tuple[int, str]:

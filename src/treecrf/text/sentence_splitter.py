@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from treecrf.text.english import Piece
 from treecrf.text.latin import LatinRules, read_rules
+from treecrf.text.layout import line_ends
 from treecrf.trees.treebank.languages import LANGUAGES
 
 
@@ -64,7 +65,7 @@ _EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]\s*")
 def sentences(text: str, *, language: str = "en") -> Iterator[list[Token]]:
     """The sentences of a text as lists of tokens, split on demand.
 
-    Lines may break anywhere; an empty line ends a sentence.
+    Lines may break anywhere. An empty line ends a sentence, and so does each line of a table, a chat or a list.
 
     >>> for sentence in sentences("It's 5 p.m. in the U.S. We don't know (yet)."):
     ...     print([token.text for token in sentence])
@@ -180,5 +181,7 @@ def _ends(text: str, language: str) -> Iterator[int]:
 def _ends_in(text: str, language: str) -> list[int]:
     """The positions of sentence ends before the end of the text."""
     ends = {match.start() for match in _EMPTY_LINE.finditer(text)}
+    if "\n" in text or "</" in text:
+        ends.update(line_ends(text))
     ends.update(_rules(language).sentence_ends(text))
     return sorted(ends - {0, len(text)})

@@ -1,0 +1,94 @@
+"""Lines of tables, chat and lists stay apart, and hard-wrapped lines are joined."""
+
+import pytest
+
+from treecrf.text import doubt, layout_warning, paragraphs, sentences
+from treecrf.text.layout import line_kind, separate_lines
+
+
+def split(text):
+    return [" ".join(token.text for token in sentence) for sentence in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("1.2 Installation ........ 17", "line of a table of contents"),
+        ("Preface . . . . . . . . ix", "line of a table of contents"),
+        ("| name | age |", "table row"),
+        ("|---|:--:|", "table row"),
+        ("Ann\t30\tParis", "table row"),
+        ("Ann     30     Paris", "table row"),
+        ("<p>Hello.</p>", "markup"),
+        ("<!DOCTYPE html>", "markup"),
+        ("from os import path", "code"),
+        ('x = call("a")', "code"),
+        ("He left.  She stayed.  They met.", None),
+        ("We waited ... and waited.", None),
+        ("It is C<each> or C<keys> here.", None),
+        ("From there, we walked (slowly);", None),
+        ("a < b and c > d", None),
+    ],
+)
+def test_lines_that_are_not_running_text_have_a_kind(line, kind):
+    assert line_kind(line) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hey\nhow are you\nfine thanks", ["hey", "how are you", "fine thanks"]),
+        ("Ann: hi\nBob: hello there", ["Ann : hi", "Bob : hello there"]),
+        ("[10:32] ann: hi\n[10:33] bob: hello", ["[ 10:32 ] ann : hi", "[ 10:33 ] bob : hello"]),
+        ("<ann> hi\n<bob> hello", ["<ann> hi", "<bob> hello"]),
+        ("a) go home\nb) stay here", ["a ) go home", "b ) stay here"]),
+        ("Item .... 5\nOther .... 17", ["Item .... 5", "Other .... 17"]),
+        ("<p>Hello world.</p><p>Bye now.</p>", ["<p> Hello world . </p>", "<p> Bye now . </p>"]),
+        ("A line\nthat wraps\nonce", ["A line that wraps once"]),
+        (
+            "There is one thing to do here:\nNote: it\nis wrapped.",
+            ["There is one thing to do here : Note : it is wrapped ."],
+        ),
+        ("He saw a) nothing that day and\nwent home.", ["He saw a ) nothing that day and went home ."]),
+    ],
+)
+def test_lines_of_chat_lists_and_tables_are_sentences(text, expected):
+    assert split(text) == expected
+
+
+def test_wrapped_lines_are_full_and_short_lines_are_not():
+    wrapped = ["the old teacher of the village painted a", "quiet river behind every small wall of", "the town"]
+    assert separate_lines(wrapped) == [False, False]
+    assert separate_lines(["one more thing to do before we leave here", "ok", "bye", "see you"]) == [True] * 3
+    assert separate_lines(["yes,", "no", "maybe so"]) == [False, True]
+
+
+def test_paragraphs_do_not_join_chat():
+    texts = [paragraph[:3] for paragraph in paragraphs(["Some text", "that wraps.", "", "Ann: hi", "Bob: hello"])]
+    assert texts == [("Some text that wraps.", 1, 2), ("Ann: hi", 4, 4), ("Bob: hello", 5, 5)]
+
+
+def test_a_document_with_a_table_is_reported():
+    message = layout_warning("Text.\n| a | b |\n| 1 | 2 |\n<p>x</p>\n")
+    assert message is not None and "2 x table row, 1 x markup" in message
+    assert layout_warning("It rained.\nWe left.") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("| a | b |", "table row"),
+        ("word " * 101, "a sentence of 101 words"),
+        ("1 + 2 = 3 !", "no words"),
+        ("a 1 2 3 4 5 6 7", "more signs and numbers than words"),
+        ("El perro corre por el parque mientras los niños juegan .", "it looks Spanish"),
+        ("It rained all day .", None),
+    ],
+)
+def test_doubtful_sentences_have_a_reason(text, reason):
+    assert doubt(text, text.split(), "en") == reason
+
+
+def test_hostile_lines_take_linear_time():
+    text = "\n".join(["." * 20_000, ". " * 9_000, "<a " * 5_000, "| " * 8_000, "a   " * 5_000])
+    assert sum(map(len, sentences(text))) > 20_000
