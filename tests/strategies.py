@@ -53,8 +53,8 @@ plain_text = st.text(
 
 
 def leaves(texts: st.SearchStrategy[str] = any_text) -> st.SearchStrategy[Tree]:
-    """Preterminals."""
-    return st.builds(lambda tag, word: Tree(tag, (word,)), texts, texts)
+    """Preterminals, without empty elements."""
+    return st.builds(lambda tag, word: Tree("NONE" if tag == "-NONE-" else tag, (word,)), texts, texts)
 
 
 def trees(texts: st.SearchStrategy[str] = any_text, max_words: int = 12) -> st.SearchStrategy[Tree]:

@@ -17,14 +17,15 @@ EDGES: dict[str, set[str]] = {
     "files": set(),
     "arrays": set(),
     "threads": set(),
-    "trees/tree": set(),
+    "trees/notation": set(),
+    "trees/tree": {"trees/notation"},
     "trees/tree_differences": {"trees/tree"},
-    "trees/treebank": {"config", "files", "trees/tree"},
+    "trees/treebank": {"config", "files", "trees/notation", "trees/tree"},
     "trees/bootstrap": set(),
     "trees/evalb": {"trees/tree", "trees/treebank", "trees/bootstrap"},
-    "trees/search": {"trees/tree", "trees/treebank"},
+    "trees/search": {"trees/notation", "trees/tree", "trees/treebank"},
     "trees/dependencies": {"config", "trees/tree", "trees/treebank", "trees/search"},
-    "trees/drawing": {"config", "trees/tree", "trees/treebank"},
+    "trees/drawing": {"config", "files", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
@@ -37,7 +38,7 @@ EDGES: dict[str, set[str]] = {
     "parser/models": {"config", "files"},
     "parser/decoding": {
         *("arrays", "threads", "trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart"),
-        *("network/data", "network/nn"),
+        *("network/data", "network/nn", "trees/notation"),
     },
     "parser": {
         *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
@@ -54,7 +55,7 @@ EDGES: dict[str, set[str]] = {
     },
     "training": {
         *("config", "files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "text"),
-        "chart",
+        *("chart", "trees/notation"),
         *("network/data", "network/nn", "parser/decoding", "parser"),
     },
     "training/calibration": {

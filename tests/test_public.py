@@ -30,9 +30,9 @@ def test_trees_and_scores_need_neither_torch_nor_numpy(code):
 
 def test_notebooks_show_a_tree_as_a_picture():
     tree = treecrf.Tree.parse("(S (NP (PRP We)) (VP (VBP parse)))")
-    assert tree._repr_svg_() == svg(tree)
-    code = "from treecrf.trees.tree import Tree; print(Tree.parse('(A a)')._repr_svg_()[:4])"
-    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"<svg"
+    assert svg(tree) in tree._repr_html_()
+    code = "from treecrf.trees.tree import Tree; print(Tree.parse('(A a)')._repr_html_()[:4])"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout.strip() == b"<div"
 
 
 def test_every_error_of_treecrf_has_one_base() -> None:

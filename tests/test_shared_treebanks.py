@@ -15,7 +15,8 @@ from treecrf.trees.treebank import clean, read_trees, write_trees
 from treecrf.trees.treebank.binarize import from_spans, to_spans
 
 TREEBANKS = Path(__file__).parents[2] / "shared" / "treebanks"
-FILES = sorted(TREEBANKS.glob("*/*.mrg.gz"), key=lambda path: -path.stat().st_size)  # longest first
+FULL = sorted(TREEBANKS.glob("*/*.full.mrg.gz"))  # with functions and empty elements
+FILES = sorted({*TREEBANKS.glob("*/*.mrg.gz")} - {*FULL}, key=lambda path: -path.stat().st_size)  # longest first
 NAMES = sorted({path.parent.name for path in FILES})
 MISTAGGED = {"NP-SBJ", "NP-PRD", "ADVP-LOC"}  # labels that icepahc and masc use as tags
 HYPHENATED = {"floresta", "redwoods", "zhong"}  # labels contain hyphens
@@ -45,7 +46,7 @@ def test_round_trips_keep_trees(path: Path, tmp_path: Path) -> None:
     assert count == len(copies) == len(lines)
     for line, tree, first in zip(lines, copies, islice(read_trees(path), MAX_TREES), strict=True):
         assert str(tree) == str(first) == line
-        leaves = tree.leaves()
+        leaves = tree.preterminals()
         for side in ("left", "right"):
             spans = to_spans(tree, side=side)  # type: ignore[arg-type]
             assert len(spans) == 2 * len(leaves) - 1
@@ -79,7 +80,9 @@ def test_cleaning_keeps_clean_trees(name: str) -> None:
         cleaned = clean(tree, keep_labels=name in HYPHENATED)
         assert cleaned is not None
         changed = [
-            leaf.label for leaf, clean_leaf in zip(tree.leaves(), cleaned.leaves(), strict=True) if leaf != clean_leaf
+            leaf.label
+            for leaf, clean_leaf in zip(tree.preterminals(), cleaned.preterminals(), strict=True)
+            if leaf != clean_leaf
         ]
         assert set(changed) <= MISTAGGED
         assert changed or cleaned == tree
@@ -89,3 +92,16 @@ def test_gb18030_is_detected(tmp_path: Path) -> None:
     trees = list(read_trees(TREEBANKS / "zhong" / "train.mrg.gz"))
     (tmp_path / "old.mrg").write_bytes("".join(f"{tree}\n" for tree in trees).encode("gb18030"))
     assert list(read_trees(tmp_path / "old.mrg")) == trees
+
+
+@pytest.mark.parametrize("path", FULL, ids=lambda path: f"{path.parent.name}-{path.name.split('.')[0]}")
+def test_full_trees_are_written_as_they_are_read_and_have_the_plain_trees(path: Path) -> None:
+    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+        full_lines = list(islice(file, MAX_TREES))
+    with gzip.open(path.with_name(path.name.replace(".full", "")), "rt", encoding="utf-8", newline="\n") as file:
+        plain_lines = list(islice(file, MAX_TREES))
+    for full_line, plain_line in zip(full_lines, plain_lines, strict=True):
+        tree, plain = Tree.parse(full_line), Tree.parse(plain_line)
+        assert f"{tree}\n" == full_line and f"{tree.plain()}\n" == plain_line
+        assert tree.words == plain.words and tree.tags == plain.tags
+        assert [span[:2] for span in tree.spans()] == [span[:2] for span in plain.spans()]

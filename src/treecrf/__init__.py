@@ -11,7 +11,8 @@ class TreecrfError(Exception):
     """The base of treecrf's own errors. Each of them is a ValueError or an OSError too."""
 
 
-from treecrf.trees.tree import BracketError, Span, Tree  # noqa: E402  # its errors have the base above
+from treecrf.trees.notation import BracketError  # noqa: E402  # its errors have the base above
+from treecrf.trees.tree import Span, Tree  # noqa: E402
 
 if TYPE_CHECKING:
     from treecrf.chart.crf import SpanCRF

@@ -1,10 +1,12 @@
 """Trees and their bracket notation."""
 
 import copy
+import json
 import pickle
 import re
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import nltk
 import pytest
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import any_text, awkward, deep_tree, plain_text, trees, wide_tree
-from treecrf.trees.tree import BracketError, Span, Tree, escape, parse_trees, unescape
+from treecrf.trees.notation import BracketError, escape, unescape
+from treecrf.trees.tree import Span, Tree, parse_trees
 
 HUGE = {"deep": deep_tree(5_000), "wide": wide_tree(10_000)}
 huge_trees = pytest.mark.parametrize("tree", HUGE.values(), ids=HUGE)
@@ -170,7 +173,7 @@ def test_the_error_has_a_reason_and_a_position(text: str, reason: str, line: int
     assert (str(copied), copied.reason, copied.line) == (str(caught.value), reason, line)
 
 
-@pytest.mark.parametrize("children", [(), ("a", "b"), (Tree("A", ("a",)), "b"), ["a"], "a", (1,)])
+@pytest.mark.parametrize("children", [(), ("a", "b"), (Tree("A", ("a",)), "b"), ["a", "b"], [], "a", (1,)])
 def test_children_are_subtrees_or_one_word(children: object) -> None:
     with pytest.raises(ValueError, match="expected"):
         Tree("NP", children)  # type: ignore[arg-type]
@@ -204,8 +207,10 @@ def test_trees_are_immutable() -> None:
 @given(trees())
 def test_words_tags_and_spans_equal_a_recursive_definition(tree: Tree) -> None:
     assert tree.spans() == spans_by_recursion(tree)
-    assert [(leaf.label, *leaf.children) for leaf in tree.leaves()] == list(zip(tree.tags, tree.words, strict=True))
-    assert tree.leaves() == [node for node in tree.walk() if node.is_leaf]
+    assert [(leaf.label, *leaf.children) for leaf in tree.preterminals()] == list(
+        zip(tree.tags, tree.words, strict=True)
+    )
+    assert tree.preterminals() == [node for node in tree.walk() if node.is_leaf]
 
 
 @given(trees(plain_text))
@@ -246,7 +251,7 @@ def test_huge_trees_need_no_recursion(tree: Tree) -> None:
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert Tree.from_nltk(tree.to_nltk()) == tree
     assert len(tree.spans()) == sum(not node.is_leaf for node in tree.walk())
-    assert len(tree.leaves()) == len(tree.words) == len(tree.tags)
+    assert len(tree.preterminals()) == len(tree.words) == len(tree.tags)
     assert tree.pretty().count("\n") + 1 == sum(1 for _ in tree.walk())
 
 
@@ -302,7 +307,9 @@ def test_long_words_and_labels_are_not_remembered() -> None:
 def test_subtrees_have_one_of_the_labels():
     tree = Tree.parse("(S (NP (NN a)) (VP (VB b) (NP (NN c))))")
     assert [str(node) for node in tree.subtrees("NP", "VB")] == ["(NP (NN a))", "(VB b)", "(NP (NN c))"]
-    assert tree.subtrees("X") == tree.subtrees() == []
+    assert list(tree.subtrees("X")) == []
+    assert list(tree.subtrees()) == list(tree.subtrees(lambda node: True)) == list(tree.walk())
+    assert [node.label for node in tree.subtrees(filter=lambda node: node.height() == 3)] == ["NP", "NP"]
 
 
 def test_pruned_trees_keep_their_words_and_their_upper_constituents():
@@ -313,3 +320,100 @@ def test_pruned_trees_keep_their_words_and_their_upper_constituents():
     assert tree.child_trees[0].child_trees[0].prune(0) == Tree("NN", ("a",))
     with pytest.raises(ValueError, match="depth is -1"):
         tree.prune(-1)
+
+
+TREE = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")
+FULL = Tree.parse(
+    "(S (NP-SBJ-1 (NNS trees)) (VP (VBP seem) "
+    "(S (NP-SBJ=2 (-NONE- *-1)) (VP (TO to) (VP (VB grow) (NP (-NONE- *U*)))))))"
+)
+
+
+def test_children_are_iterated_and_indexed_as_in_nltk() -> None:
+    assert [child.label for child in TREE] == ["NP", "VP"] and len(TREE) == 2
+    assert TREE[0] is TREE.children[0] and TREE[-1] is TREE.children[1] and TREE[0:1] == TREE.children[:1]
+    assert TREE[0, 1] == TREE[0][1] == Tree("NN", ["cat"]) and TREE[0, 1, 0] == "cat" and TREE[()] is TREE
+    assert TREE[0] in TREE and list(TREE[0, 0]) == ["the"] and bool(TREE)
+    with pytest.raises(IndexError):
+        TREE[2]
+    with pytest.raises(TypeError, match="item assignment"):
+        TREE[0] = TREE[1]  # type: ignore[index]
+
+
+def test_lists_of_children_become_tuples() -> None:
+    tree = Tree("S", [Tree("NN", ["a"]), Tree("NN", ("b",))])
+    assert tree.children == (Tree("NN", ("a",)), Tree("NN", ("b",))) and hash(tree) == hash(Tree.parse(str(tree)))
+
+
+@given(trees(plain_text))
+def test_nltk_counts_and_lists_the_same(tree: Tree) -> None:
+    theirs = tree.to_nltk()
+    assert tree.height() == theirs.height() and tree.pos() == theirs.pos() and tree.leaves() == theirs.leaves()
+    assert [(rule.lhs, rule.rhs, rule.is_lexical) for rule in tree.productions()] == [
+        (str(rule.lhs()), tuple(map(str, rule.rhs())), rule.is_lexical()) for rule in theirs.productions()
+    ]
+    assert [len(node) for node in tree.subtrees()] == [len(node) for node in theirs.subtrees()]
+
+
+def test_productions_print_as_in_nltk() -> None:
+    assert [str(rule) for rule in TREE.productions()] == [str(rule) for rule in TREE.to_nltk().productions()]
+
+
+def test_json_has_the_brackets_words_tags_and_spans() -> None:
+    values = json.loads(json.dumps(TREE.to_json()))
+    assert values["tree"] == str(TREE) and values["words"] == TREE.words and values["tags"] == TREE.tags
+    assert [(span["start"], span["end"], span["label"]) for span in values["spans"]] == TREE.spans()
+
+
+def test_names_of_other_libraries_are_explained_and_not_completed() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'append': trees do not change"):
+        TREE.append(TREE)  # type: ignore[attr-defined]
+    assert "append" not in dir(TREE) and {"leaves", "svg", "search"} <= set(dir(TREE))
+
+
+def test_a_tree_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
+    for suffix, start in {"svg": b"<svg", "txt": b" ", "tex": b"\\documentclass", "html": b"<!DOCTYPE"}.items():
+        TREE.save(tmp_path / f"tree.{suffix}")
+        assert (tmp_path / f"tree.{suffix}").read_bytes().startswith(start)
+    assert TREE.svg() == (tmp_path / "tree.svg").read_text(encoding="utf-8")
+    assert TREE.svg(theme="dark", layout="aligned") != TREE.svg(theme="dark") != TREE.svg()
+    with pytest.raises(ValueError, match=r"suffix '\.gif'"):
+        TREE.save("tree.gif")
+
+
+def test_pretty_print_draws_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    TREE.pretty_print()
+    assert "┌" in capsys.readouterr().out
+    TREE.pretty_print(width=5)
+    assert capsys.readouterr().out == TREE.pretty() + "\n"
+
+
+def test_labels_have_categories_functions_and_indices() -> None:
+    subject, phrase = FULL
+    assert (subject.category, subject.functions, subject.index, subject.gap) == ("NP", ("SBJ",), 1, None)
+    inner = phrase[1, 0]
+    assert (inner.category, inner.functions, inner.index, inner.gap) == ("NP", ("SBJ",), None, 2)
+    tag = Tree("NN-SBJ-1", ["x"])
+    assert (tag.category, tag.functions, tag.index, tag.gap, tag.kind) == ("NN-SBJ-1", (), None, None, None)
+
+
+def test_an_empty_element_has_a_kind_and_an_index_and_no_word() -> None:
+    assert [(leaf.kind, leaf.index) for leaf in FULL.empties()] == [("*", 1), ("*U*", None)]
+    assert all(leaf.is_empty and leaf.words == [] for leaf in FULL.empties())
+    assert not FULL.is_empty and not Tree("-NONE-", [Tree("-NONE-", ["*"])]).is_empty
+    assert FULL.words == FULL.leaves() == ["trees", "seem", "to", "grow"] and FULL.tags == ["NNS", "VBP", "TO", "VB"]
+    assert len(FULL.preterminals()) == 4 and len(FULL.preterminals(empties=True)) == 6
+
+
+def test_spans_leave_out_what_has_no_words() -> None:
+    assert FULL.spans() == FULL.plain(functions=True).spans()
+    assert [span.label for span in FULL.spans()] == ["S", "NP-SBJ-1", "VP", "S", "VP", "VP"]
+    assert FULL[1, 1, 0].spans() == []
+    assert Tree.parse(str(FULL.prune(1))).words == FULL.words
+
+
+def test_a_plain_tree_has_no_functions_and_no_empty_elements() -> None:
+    assert str(FULL.plain()) == "(S (NP (NNS trees)) (VP (VBP seem) (S (VP (TO to) (VP (VB grow))))))"
+    assert FULL.plain().plain() == FULL.plain() and str(Tree.parse(str(FULL))) == str(FULL)
+    with pytest.raises(ValueError, match="no words in"):
+        FULL.empties()[0].plain()

@@ -28,9 +28,7 @@ _STREAM_NAMES = ("standard input", "standard output", "standard error")
 _COLOR_CODES = {"red": "1;31", "yellow": "33", "blue": "34"}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # in UTF-8; colors and line ends stay
-_CONTROL_BYTES = re.compile(
-    rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\r(?!\n)|\x1b(?!\[[\d;]*m)|\xc2[\x80-\x9f]"
-)
+_CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]|\r(?!\n)|\x1b(?!\[[\d;]*m)|\xc2[\x80-\x9f]")
 
 
 def has_colors(stream: IO[str]) -> bool:

@@ -85,7 +85,7 @@ class _SpanPosition(NamedTuple):
         text = str(tree)
         if not _BRACKETS.search(text):
             return text
-        leaves = [Tree(escape_brackets(leaf.label), (escape_brackets(leaf.words[0]),)) for leaf in tree.leaves()]
+        leaves = [Tree(escape_brackets(leaf.label), (escape_brackets(leaf.words[0]),)) for leaf in tree.preterminals()]
         return str(from_spans(to_spans(tree), leaves, tree.label))
 
     def probability(self) -> float:

@@ -24,7 +24,8 @@ from treecrf.chart import compatible_spans
 from treecrf.network.data.batch import IGNORED
 from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
 from treecrf.parser.decoding.constraints import Allowed, Bracket, Constraints, ImpossibleError, compatible_labels
-from treecrf.trees.tree import Span, Tree, escape, unescape
+from treecrf.trees.notation import escape, unescape
+from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans, is_intermediate, to_spans
 from treecrf.trees.treebank.lines import read_lines
 

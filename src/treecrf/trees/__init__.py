@@ -6,12 +6,15 @@ anything that reads a model.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from os import PathLike
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treecrf.trees.dependencies import Dependencies
+    from treecrf.trees.drawing import Layout
     from treecrf.trees.search import HeadRules, Match, Pattern
 
 __all__ = ["Tree"]
@@ -50,13 +53,58 @@ def _to_dependencies(tree: Tree) -> "Dependencies":
     return to_dependencies(tree)
 
 
-def _repr_svg_(tree: Tree) -> str:
-    """Draws the tree for a notebook."""
+def _svg(tree: Tree, *, layout: "Layout" = "tidy", theme: str = "light", transparent: bool = False) -> str:
+    """Draws the tree as SVG; the layout is "tidy", "aligned" or "sideways", the theme "light" or "dark"."""
     from treecrf.trees.drawing import svg
 
-    return svg(tree)
+    return svg(tree, layout=layout, theme=theme, transparent=transparent)
 
 
-_METHODS = {"search": _search, "heads": _heads, "to_dependencies": _to_dependencies, "_repr_svg_": _repr_svg_}
-for _name, _method in _METHODS.items():
-    setattr(Tree, _name, _method)
+def _save(tree: Tree, path: str | PathLike[str], *, layout: "Layout" = "tidy", theme: str = "light") -> None:
+    """Draws the tree into a file; the suffix is the format: .svg, .png, .pdf, .html, .tex or .txt."""
+    from treecrf.trees.drawing.render import save_tree
+
+    save_tree(tree, path, layout=layout, theme=theme)
+
+
+def _pretty_print(tree: Tree, *, width: int = 100, stream: IO[str] | None = None) -> None:
+    """Prints the tree from top to bottom, or one node per line if it is wider than `width` columns."""
+    from treecrf.trees.drawing import text
+
+    print(text(tree, width=width), file=stream)
+
+
+def _repr_html_(tree: Tree) -> str:
+    """Draws the tree for a notebook; a wide picture scrolls."""
+    return f'<div style="overflow-x: auto">{_svg(tree)}</div>'
+
+
+_METHODS = (_search, _heads, _to_dependencies, _svg, _save, _pretty_print)
+for _method in _METHODS:
+    _method.__name__ = _method.__name__.removeprefix("_")
+    setattr(Tree, _method.__name__, _method)
+Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]  # notebooks look for this name
+
+
+class _ElsewhereName:
+    """A name that trees of other libraries have: its `AttributeError` says what to use here.
+
+    Not a `__getattr__`: with that method, every access to an attribute of a tree would be slower.
+    """
+
+    def __init__(self, name: str, hint: str) -> None:
+        self._message = f"'Tree' object has no attribute {name!r}: {hint}"
+
+    def __get__(self, tree: Tree | None, kind: type) -> None:
+        raise AttributeError(self._message)
+
+
+def _read_hints(path: Path) -> dict[str, str]:
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return {name: hint for names, hint in rows for name in names.split()}
+
+
+_HINTS = _read_hints(Path(__file__).parent / "other_libraries.tsv")
+for _name, _hint in _HINTS.items():
+    setattr(Tree, _name, _ElsewhereName(_name, _hint))
+Tree.__dir__ = lambda tree: sorted({*object.__dir__(tree)} - _HINTS.keys())  # type: ignore[assignment, method-assign]

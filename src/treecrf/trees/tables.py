@@ -77,6 +77,7 @@ def _constituent_values(sentence: ParsedSentence, text: str, text_start: int, ru
     words, spans = tree.words, tree.spans()
     heads: list[str | None] = [None] * len(spans)
     if rules is not None:
+        tree = tree.plain(functions=True) if tree.empties() else tree
         nodes = zip(tree.walk(), head_positions(tree, rules), strict=True)
         heads = [words[head] for node, head in nodes if not node.is_leaf]
     ends: list[int] = []  # ends of the constituents above

@@ -1,34 +1,37 @@
-"""Constituency trees and their bracket notation.
-
-In brackets, a word or label cannot contain parentheses or white space, and cannot be empty. The writer escapes such
-characters as `\\u{hex}`, and the reader restores them: reading the text of a tree gives an equal tree. Treebank escapes
-such as `-LRB-` are ordinary words here; `treecrf.trees.treebank.escapes` converts them.
-"""
+"""Constituency trees, and the reader of their brackets."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from treecrf import TreecrfError
+from treecrf.trees.notation import (
+    EMPTY,
+    SPACE,
+    UNPRINTABLE,
+    WORD,
+    BracketError,
+    end_of_first,
+    escape_match,
+    find_error,
+    leaf_text,
+    opening,
+    read_labels,
+    split_label,
+    unescape,
+)
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from treecrf.trees.dependencies import Dependencies
+    from treecrf.trees.drawing import Layout
     from treecrf.trees.search import HeadRules, Match, Pattern
 
-# characters that end a word or that UTF-8 cannot encode, and backslashes that would start an escape
-_UNSAFE = re.compile(r"[\s()\ud800-\udfff]|\\(?=u\{[0-9a-f]*\})")
-_UNPRINTABLE = re.compile(r"[^\S ]|[\ud800-\udfff]")
-_ESCAPE = re.compile(r"\\u\{([0-9a-f]*)\}")
-_EMPTY = r"\u{}"
-# unlike str.split(), brackets do not split at a no-break space: it belongs to its word
-_SPACE = " \t\n\r\f\v"
-_WORD = re.compile(rf"[^{_SPACE}]+")
-_TOKEN = re.compile(rf"[()]|[^{_SPACE}()]+")
+T = TypeVar("T")
 
 
 class Span(NamedTuple):
@@ -42,17 +45,19 @@ class Span(NamedTuple):
 _PENDING = Span(0, 0, "")  # reserves the place of a constituent whose end is not known yet
 
 
-class BracketError(TreecrfError, ValueError):
-    """Text that is not a bracketed tree; `offset` is the position of the error."""
+class Production(NamedTuple):
+    """A label with the labels of its children, or a tag with its word.
 
-    def __init__(self, reason: str, text: str, offset: int) -> None:
-        self.reason = reason
-        self.offset = offset
-        self.line = text.count("\n", 0, offset) + 1
-        super().__init__(f"{reason} (line {self.line}, column {offset - text.rfind(chr(10), 0, offset)})")
+    >>> print(*Tree.parse("(NP (DT the) (NN cat))").productions(), sep="; ")
+    NP -> DT NN; DT -> 'the'; NN -> 'cat'
+    """
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BracketError.__new__, (BracketError, *self.args), self.__dict__
+    lhs: str
+    rhs: tuple[str, ...]
+    is_lexical: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.lhs} -> {' '.join(map(repr, self.rhs) if self.is_lexical else self.rhs)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,8 +76,11 @@ class Tree:
 
     def __post_init__(self) -> None:
         children: Any = self.children
+        if isinstance(children, list):
+            children = tuple(children)
+            object.__setattr__(self, "children", children)
         if not isinstance(self.label, str) or not isinstance(children, tuple):
-            raise ValueError(f"a tree of {self.label!r} and {children!r:.80}; expected a string and a tuple")
+            raise ValueError(f"a tree of {self.label!r} and {children!r:.80}; expected a string and a list or tuple")
         is_leaf = len(children) == 1 and isinstance(children[0], str)
         if not is_leaf and not (children and all(isinstance(child, Tree) for child in children)):
             raise ValueError(f"{self.label!r} contains {children!r:.80}; expected subtrees, or one word alone")
@@ -85,8 +93,26 @@ class Tree:
         if tree is None:
             raise BracketError("expected a tree, found nothing", text, len(text))
         if next(trees, None) is not None:
-            raise BracketError("expected one tree, found a second", text, _end_of_first(text))
+            raise BracketError("expected one tree, found a second", text, end_of_first(text))
         return tree
+
+    fromstring = parse  # NLTK's name
+
+    def __iter__(self) -> Iterator[Any]:
+        """The children: trees, or the one word of a preterminal."""
+        return iter(self.children)
+
+    def __len__(self) -> int:
+        return len(self.children)
+
+    def __getitem__(self, index: int | slice | tuple[int, ...]) -> Any:
+        """A child, or children; a tuple of numbers is a path: `tree[1, 0]` is `tree[1][0]`."""
+        if not isinstance(index, tuple):
+            return self.children[index]
+        node: Any = self
+        for number in index:
+            node = node[number]
+        return node
 
     @property
     def is_leaf(self) -> bool:
@@ -94,31 +120,82 @@ class Tree:
         return isinstance(self.children[0], str)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the node is an empty element, such as the trace `(-NONE- *T*-1)`: a leaf without a word."""
+        return self.label == EMPTY and self.is_leaf
+
+    @property
     def child_trees(self) -> tuple[Tree, ...]:
         """The children of a constituent; none for a preterminal."""
         return () if self.is_leaf else cast("tuple[Tree, ...]", self.children)
 
-    def leaves(self) -> list[Tree]:
-        """The preterminals, left to right."""
+    @property
+    def category(self) -> str:
+        """The label without functions and indices: NP for NP-SBJ-1. The tag of a preterminal stays as it is."""
+        return self.label if self.is_leaf else split_label(self.label).category
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions in the label of a constituent, such as SBJ in NP-SBJ-1.
+
+        >>> tree = Tree.parse("(S (NP-SBJ-1 (NNS trees)) (VP (VBP seem) (S (NP-SBJ (-NONE- *-1)) (VP (TO to)))))")
+        >>> [(node.category, node.functions, node.index) for node in tree.subtrees() if node.functions]
+        [('NP', ('SBJ',), 1), ('NP', ('SBJ',), None)]
+        >>> [(node.kind, node.index) for node in tree.empties()], str(tree.plain())
+        ([('*', 1)], '(S (NP (NNS trees)) (VP (VBP seem) (S (VP (TO to)))))')
+        """
+        return () if self.is_leaf else split_label(self.label).functions
+
+    @property
+    def index(self) -> int | None:
+        """The index of a constituent (NP-1) or of an empty element (*T*-1), which connects them; None without one."""
+        if self.is_leaf and not self.is_empty:
+            return None
+        return split_label(self.children[0] if isinstance(self.children[0], str) else self.label).index
+
+    @property
+    def gap(self) -> int | None:
+        """The index after `=` in the label of a constituent, which is parallel to the constituent with this index."""
+        return None if self.is_leaf else split_label(self.label).gap
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of an empty element, such as `*T*` or `0`; None for other nodes."""
+        return split_label(cast(str, self.children[0])).category if self.is_empty else None
+
+    def preterminals(self, *, empties: bool = False) -> list[Tree]:
+        """The tags over words, left to right; with `empties`, the empty elements too."""
         leaves: list[Tree] = []
         stack = [self]
         while stack:
             node = stack.pop()
-            if isinstance(node.children[0], str):
-                leaves.append(node)
-            else:
+            if not isinstance(node.children[0], str):
                 stack += node.children[::-1]
+            elif empties or node.label != EMPTY:
+                leaves.append(node)
         return leaves
+
+    def empties(self) -> list[Tree]:
+        """The empty elements, left to right."""
+        return [leaf for leaf in self.preterminals(empties=True) if leaf.label == EMPTY]
 
     @property
     def words(self) -> list[str]:
         """The words, left to right."""
-        return [cast(str, leaf.children[0]) for leaf in self.leaves()]
+        return [cast(str, leaf.children[0]) for leaf in self.preterminals()]
 
     @property
     def tags(self) -> list[str]:
         """The part-of-speech tags, left to right."""
-        return [leaf.label for leaf in self.leaves()]
+        return [leaf.label for leaf in self.preterminals()]
+
+    def leaves(self) -> list[str]:
+        """The words, as in NLTK, but without empty elements."""
+        return self.words
+
+    def pos(self) -> list[tuple[str, str]]:
+        """The words with their tags, as in NLTK."""
+        return [(cast(str, leaf.children[0]), leaf.label) for leaf in self.preterminals()]
 
     def walk(self) -> Iterator[Tree]:
         """Every node, parents before children, left to right."""
@@ -128,14 +205,44 @@ class Tree:
             yield node
             stack.extend(reversed(node.child_trees))
 
-    def subtrees(self, *labels: str) -> list[Tree]:
-        """Lists the nodes with one of these labels, parents before children, left to right.
+    def subtrees(self, filter: str | Callable[[Tree], object] | None = None, *labels: str) -> Iterator[Tree]:
+        """Yields every node for which `filter` is true, or with one of these labels, parents before children.
 
         >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP parse) (NP (NNS trees))))")
         >>> [str(node) for node in tree.subtrees("NP")]
         ['(NP (PRP We))', '(NP (NNS trees))']
+        >>> [node.label for node in tree.subtrees(lambda node: node.height() == 2)]
+        ['PRP', 'VBP', 'NNS']
         """
-        return [node for node in self.walk() if node.label in labels]
+        if filter is None or isinstance(filter, str):
+            wanted = {filter, *labels}
+            return (node for node in self.walk() if filter is None or node.label in wanted)
+        return (node for node in self.walk() if filter(node))
+
+    def productions(self) -> list[Production]:
+        """The productions of all nodes, parents before children, as in NLTK."""
+        return [Production(node.label, _symbols(node), node.is_leaf) for node in self.walk()]
+
+    def height(self) -> int:
+        """The number of levels, the words included, as in NLTK: 2 for a preterminal."""
+        return self._fold(lambda node, heights: 1 + max(heights, default=1))
+
+    def _fold(self, combine: Callable[[Tree, list[T]], T]) -> T:
+        """Combines each node and the values of its children into a value, without recursion."""
+        values: list[T] = []  # values of nodes whose parent has none yet, from right to left
+        for node in reversed(list(self.walk())):
+            values.append(combine(node, [values.pop() for _ in node.child_trees]))
+        return values[0]
+
+    def plain(self, *, functions: bool = False) -> Tree:
+        """The tree without empty elements, and without functions and indices unless `functions` is true.
+
+        Constituents without words are removed; a tree without words is an error.
+        """
+        nodes = strip(self, str if functions else _category)
+        if not nodes:
+            raise ValueError(f"no words in {self!s:.80}; a plain tree has at least one word")
+        return nodes[0]
 
     def prune(self, depth: int) -> Tree:
         """The tree without the constituents that are more than `depth` levels below this node.
@@ -158,13 +265,13 @@ class Tree:
         trees: list[Tree] = []  # finished subtrees whose parent is not finished, from right to left
         for node, level in reversed(nodes):
             if not node.is_leaf:
-                children = node.leaves() if level == depth else [trees.pop() for _ in node.children]
+                children = node.preterminals(empties=True) if level == depth else [trees.pop() for _ in node.children]
                 node = build_unchecked(node.label, tuple(children))
             trees.append(node)
         return trees[0]
 
     def spans(self) -> list[Span]:
-        """The constituents above the preterminals, parents before children."""
+        """The constituents above the preterminals that have words, parents before children."""
         spans: list[Span] = []
         stack: list[Tree | tuple[int, int, str]] = [self]  # or the index, start and label of an open constituent
         position = 0
@@ -174,6 +281,8 @@ class Tree:
                 index, start, label = node
                 spans[index] = Span(start, position, label)
             elif isinstance(node.children[0], str):
+                if node.label == EMPTY:
+                    return [span for tree in strip(self, str) for span in tree.spans()]
                 position += 1
             else:
                 stack.append((len(spans), position, node.label))
@@ -191,10 +300,10 @@ class Tree:
                 texts.append(")")
             elif isinstance(node.children[0], str):
                 word = node.children[0]
-                write_leaf = _cached_leaf_text if len(node.label) + len(word) < _MAX_CACHED else _leaf_text
+                write_leaf = _cached_leaf_text if len(node.label) + len(word) < _MAX_CACHED else leaf_text
                 texts.append(write_leaf(node.label, word))
             else:
-                write_opening = _cached_opening if len(node.label) < _MAX_CACHED else _opening
+                write_opening = _cached_opening if len(node.label) < _MAX_CACHED else opening
                 texts.append(write_opening(node.label))
                 stack.append(None)
                 stack += node.children[::-1]
@@ -228,18 +337,26 @@ class Tree:
         while stack:
             node, prefix, child_prefix = stack.pop()
             text = f"{node.label} {node.children[0]}" if node.is_leaf else node.label
-            lines.append(prefix + _UNPRINTABLE.sub(escape_match, text))
+            lines.append(prefix + UNPRINTABLE.sub(escape_match, text))
             last = len(node.child_trees) - 1
             for number in range(last, -1, -1):
                 branch, trunk = ("└── ", "    ") if number == last else ("├── ", "│   ")
                 stack.append((node.child_trees[number], child_prefix + branch, child_prefix + trunk))
         return "\n".join(lines)
 
+    def to_json(self) -> dict[str, Any]:
+        """JSON values: brackets, words, tags and spans, as in the lines of `treecrf parse --format json`."""
+        spans = [span._asdict() for span in self.spans()]
+        return {"tree": str(self), "words": self.words, "tags": self.tags, "spans": spans}
+
     if TYPE_CHECKING:  # bound in trees/__init__.py
 
         def search(self, pattern: str | Pattern) -> Iterator[Match]: ...
         def heads(self, rules: HeadRules | None = None) -> list[int]: ...
         def to_dependencies(self) -> Dependencies: ...
+        def svg(self, *, layout: Layout = "tidy", theme: str = "light", transparent: bool = False) -> str: ...
+        def save(self, path: str | PathLike[str], *, layout: Layout = "tidy", theme: str = "light") -> None: ...
+        def pretty_print(self, *, width: int = 100, stream: IO[str] | None = None) -> None: ...
 
     def to_nltk(self) -> Any:
         """Converts the tree to an `nltk.Tree`."""
@@ -247,11 +364,7 @@ class Tree:
             nltk = import_module("nltk")
         except ImportError as error:
             raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
-        trees: list[Any] = []  # finished subtrees whose parent is not finished, from right to left
-        for node in reversed(list(self.walk())):
-            children = node.children if node.is_leaf else [trees.pop() for _ in node.children]
-            trees.append(nltk.Tree(node.label, children))
-        return trees[0]
+        return self._fold(lambda node, children: nltk.Tree(node.label, children or node.children))
 
     @staticmethod
     def from_nltk(tree: Any) -> Tree:
@@ -271,40 +384,33 @@ class Tree:
         return trees[0]
 
 
-def escape(text: str) -> str:
-    """Escapes a word or label for brackets.
+def strip(tree: Tree, name: Callable[[str], str | None], tag_name: Callable[[str], str] = str) -> list[Tree]:
+    """Removes empty elements and constituents without words, and renames the others.
 
-    >>> escape("(")
-    '\\\\u{28}'
+    A constituent whose new name is None is replaced by its children. No tree is left if there are no words.
     """
-    if _UNSAFE.search(text):
-        return _UNSAFE.sub(escape_match, text)
-    return text or _EMPTY
+    siblings: list[list[Tree]] = [[]]  # the children of each open constituent
+    stack: list[Tree | str] = [tree]  # or, after its children, the label of a constituent
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            children, label = siblings.pop(), name(node)
+            siblings[-1] += children if label is None or not children else [build_unchecked(label, tuple(children))]
+        elif not isinstance(node.children[0], str):
+            stack.append(node.label)
+            stack += node.children[::-1]
+            siblings.append([])
+        elif node.label != EMPTY:
+            siblings[-1].append(build_unchecked(tag_name(node.label), node.children))
+    return siblings[0]
 
 
-def unescape(text: str) -> str:
-    """Restores the text that `escape` received."""
-    return _ESCAPE.sub(_unescape_match, text) if "\\u{" in text else text
+def _category(label: str) -> str:
+    return split_label(label).category
 
 
-def escape_match(match: re.Match[str]) -> str:
-    """Escapes the one character of a match."""
-    return f"\\u{{{ord(match[0]):x}}}"
-
-
-def _unescape_match(match: re.Match[str]) -> str:
-    if not match[1]:
-        return ""
-    code = int(match[1], 16)
-    return chr(code) if code <= 0x10FFFF else match[0]
-
-
-def _leaf_text(tag: str, word: str) -> str:
-    return f" ({escape(tag)} {escape(word)})"
-
-
-def _opening(label: str) -> str:
-    return f" ({escape(label)}" if label else " ("  # over subtrees, an empty label needs no escape: "( (S ...))"
+def _symbols(node: Tree) -> tuple[str, ...]:
+    return tuple(child if isinstance(child, str) else child.label for child in node.children)
 
 
 _new = Tree.__new__
@@ -334,86 +440,40 @@ def parse_trees(text: str) -> Iterator[Tree]:
         if piece and (parts := piece.rpartition("("))[1]:
             openings, _, tagged_word = parts
             if openings != " ":
-                labels = _cached_labels(openings) if len(openings) < _MAX_CACHED else _read_labels(openings)
+                labels = _cached_labels(openings) if len(openings) < _MAX_CACHED else read_labels(openings)
                 if labels is None:
-                    raise _find_error(text)
+                    raise find_error(text)
                 for label in labels:
                     stack.append((label, children))
                     children = []
             leaf = _cached_leaf(tagged_word) if len(tagged_word) < _MAX_CACHED else _read_leaf(tagged_word)
             if leaf is None:
-                raise _find_error(text)
+                raise find_error(text)
             children.append(leaf)
-        elif stack and not (piece and piece.strip(_SPACE)):
+        elif stack and not (piece and piece.strip(SPACE)):
             node = _new(Tree)
             _set_children(node, tuple(children))
             label, children = stack.pop()
             _set_label(node, label)
             children.append(node)
         else:
-            raise _find_error(text)
+            raise find_error(text)
         if not stack:
             yield children.pop()
-    if stack or rest.strip(_SPACE):
-        raise _find_error(text)
+    if stack or rest.strip(SPACE):
+        raise find_error(text)
 
 
 def _read_leaf(text: str) -> Tree | None:
     fields = text.split()
     if " ".join(fields) != text:
-        fields = _WORD.findall(text)
+        fields = WORD.findall(text)
     return build_unchecked(unescape(fields[0]), (unescape(fields[1]),)) if len(fields) == 2 else None
-
-
-def _read_labels(text: str) -> tuple[str, ...] | None:
-    """Reads the labels of nested constituents, such as "(S (NP "; None if the text is something else."""
-    before, *labels = text.split("(")
-    fields = [_WORD.findall(label) for label in labels]
-    if before.strip(_SPACE) or any(len(field) > 1 for field in fields):
-        return None
-    return tuple(unescape("".join(field)) for field in fields)
 
 
 # a treebank repeats tagged words and labels; long ones repeat too rarely to cache
 _MAX_CACHED = 64  # characters
-_cached_leaf_text = lru_cache(maxsize=1 << 15)(_leaf_text)
-_cached_opening = lru_cache(maxsize=1 << 10)(_opening)
+_cached_leaf_text = lru_cache(maxsize=1 << 15)(leaf_text)
+_cached_opening = lru_cache(maxsize=1 << 10)(opening)
 _cached_leaf = lru_cache(maxsize=1 << 15)(_read_leaf)
-_cached_labels = lru_cache(maxsize=1 << 13)(_read_labels)
-
-
-def _find_error(text: str) -> BracketError:
-    """Returns the error in text that `parse_trees` could not read."""
-    stack: list[tuple[int, list[str], list[int]]] = []  # open brackets: the offset, and the words and brackets inside
-    for match in _TOKEN.finditer(text):
-        token, offset = match[0], match.start()
-        start, words, constituents = stack[-1] if stack else (0, [], [])
-        if token == "(" and len(words) > 1:
-            return BracketError(f"word {words[1]!r:.60} beside a constituent; expected one or the other", text, start)
-        if token == "(":
-            constituents.append(offset)
-            stack.append((offset, [], []))
-        elif not stack:
-            reason = "')' without its '('" if token == ")" else f"expected '(', found {token!r:.60}"
-            return BracketError(reason, text, offset)
-        elif token != ")" and constituents:
-            return BracketError(f"word {token!r:.60} after a constituent; expected '(' or ')'", text, offset)
-        elif token != ")":
-            words.append(token)
-        elif not constituents and len(words) < 2:
-            name = f"{words[0]!r:.60}" if words else "a constituent"
-            return BracketError(f"{name} is empty; expected a word or constituents in it", text, start)
-        elif len(words) > 2:
-            return BracketError(f"{words[0]!r:.60} contains {len(words) - 1} words; expected one", text, start)
-        else:
-            stack.pop()
-    return BracketError(f"{len(stack)} ')' missing at the end", text, len(text))
-
-
-def _end_of_first(text: str) -> int:
-    depth = 0
-    for match in re.finditer(r"[()]", text):
-        depth += 1 if match[0] == "(" else -1
-        if depth == 0:
-            return match.end()
-    return len(text)
+_cached_labels = lru_cache(maxsize=1 << 13)(read_labels)

@@ -50,7 +50,7 @@ def height(node: Tree) -> int:
 
 
 def starts_with(node: Tree, leaf: Tree) -> bool:
-    return node.leaves()[0] is leaf
+    return node.preterminals()[0] is leaf
 
 
 def distinct_leaves(tree: Tree) -> Tree:
@@ -72,7 +72,7 @@ def test_scores_equal_their_definitions(forest_trees):
                 for parent, node in pairwise(path)
             ]
             opened = [node for node in constituents if starts_with(node, leaf)]
-            closed = [node for node in constituents if node.leaves()[-1] is leaf]
+            closed = [node for node in constituents if node.preterminals()[-1] is leaf]
             distance = 0
             if number + 1 < len(word_paths):
                 common = [node for node in path[:-1] if any(node is other for other in word_paths[number + 1])]

@@ -41,7 +41,7 @@ def test_tree_probability_is_the_sum_over_its_labeled_binary_trees(loss):
         by_label = {cell: dict(zip(strings, _label_log_probs(scores, cell), strict=True)) for cell in brackets}
         for labels in itertools.product(strings, repeat=len(brackets)):
             spans = [Span(*cell, label) for cell, label in zip(brackets, labels, strict=True)]
-            tree = from_spans(spans, gold[0].leaves(), "TOP")
+            tree = from_spans(spans, gold[0].preterminals(), "TOP")
             log_prob = bracket_log_prob + sum(by_label[span[:2]][span.label] for span in spans)
             sums[tree] = sums.get(tree, 0.0) + math.exp(log_prob)
     assert sum(sums.values()) == pytest.approx(1, abs=1e-4)

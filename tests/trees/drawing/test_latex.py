@@ -83,3 +83,12 @@ def test_text_on_dark_colors_is_white():
     tree = Tree.parse("(S (NP (NN a) (NN b)) (NN c))")
     text = latex(tree, [1.0, 0.0])
     assert "fill=certain100, text=black" in text and "fill=certain0, text=white" in text
+
+
+def test_an_arc_connects_a_trace_with_its_antecedent():
+    tree = Tree.parse("(S (NP-SBJ-1 (NNS trees)) (VP (VBP fall) (NP (-NONE- *-1))))")
+    forest, qtree = latex(tree), latex(tree, [0.5, 0.5, 0.5], package="tikz-qtree")
+    assert "[{NP-SBJ-1}, name=n1\n" in forest and "[{-NONE-} [{*-1}, name=n9]]" in forest
+    assert "[.\\node(n1)[fill=certain50, text=black]{NP-SBJ-1" in qtree and "\\node(n9){*-1}; ]" in qtree
+    for text in (forest, qtree):
+        assert text.count("\\draw") == 1 and "(n9) to[out=south, in=south west] (n1);" in text

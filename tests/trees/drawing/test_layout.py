@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import deep_tree, trees, wide_tree
-from treecrf.trees.drawing.layout import bottom_up_levels, list_nodes, place_nodes
+from treecrf.trees.drawing.layout import bottom_up_levels, find_antecedents, list_nodes, place_nodes
 from treecrf.trees.tree import Tree
 
 GAP = 2.0
@@ -76,3 +76,21 @@ def test_children_are_as_close_as_the_gap_allows(count):
     middles = place_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
     children = [middles[i] for i, node in enumerate(nodes) if node.parent == 0]
     assert children == pytest.approx([5.0 + 12.0 * number for number in range(count)])
+
+
+TRACE = Tree.parse("(S (NP-SBJ-1 (NNS trees)) (VP (VBP are) (VP (VBN cut) (NP (-NONE- *-1)) (ADVP (-NONE- *T*-7)))))")
+
+
+def test_an_empty_element_has_an_antecedent_with_its_index():
+    nodes = list_nodes(TRACE)
+    assert [(nodes[trace].text, nodes[first].text) for trace, first in find_antecedents(nodes).items()] == [
+        ("*-1", "NP-SBJ-1")
+    ]
+    assert find_antecedents(list_nodes(TRACE.plain())) == {}
+
+
+def test_constituents_with_words_are_numbered_like_spans():
+    nodes = list_nodes(TRACE)
+    numbered = sorted((node.span, node.text) for node in nodes if node.span >= 0)
+    assert [text for _, text in numbered] == [span.label for span in TRACE.spans()]
+    assert [node.text for node in nodes if node.kind == "label" and node.span < 0] == ["NP", "ADVP"]

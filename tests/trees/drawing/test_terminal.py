@@ -49,3 +49,9 @@ def test_probabilities_follow_labels():
 @pytest.mark.parametrize("tree", [deep_tree(2000), wide_tree(1000)], ids=["deep", "wide"])
 def test_large_trees_are_drawn(tree):
     assert len(text(tree).split("\n")) > 1000
+
+
+def test_constituents_without_words_have_no_probability():
+    tree = Tree.parse("(S (NP (-NONE- *)) (VP (VB Go)))")
+    assert text(tree, [0.25, 0.5], width=300).count(".") == 2
+    assert text(tree, [0.25, 0.5], width=3).split("\n")[0] == "S .25"

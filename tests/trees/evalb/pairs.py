@@ -2,12 +2,25 @@
 
 from hypothesis import strategies as st
 
-from treecrf import Tree
+from treecrf import Span, Tree
 
 LABELS = st.sampled_from(["TOP", "S", "NP", "NP-SBJ", "NP=2", "VP", "ADVP", "PRT", "-LRB-", ""])
 TAGS = st.sampled_from(["NN", "VB", ",", ".", "-NONE-", "''", "POS", "RP"])
 WORDS = st.sampled_from(["a", "b", "'", '"', ",", "-LRB-", "é", "貓"])
 PLAIN_LABELS = st.sampled_from("ABCDEFGH")
+
+
+def evalb_words(tree: Tree) -> list[str]:
+    """The words with the texts of empty elements, which are words for EVALB."""
+    return [leaf[0] for leaf in tree.preterminals(empties=True)]
+
+
+def evalb_tags(tree: Tree) -> list[str]:
+    return [leaf.label for leaf in tree.preterminals(empties=True)]
+
+
+def evalb_spans(tree: Tree) -> list[Span]:
+    return Tree.parse(str(tree).replace("(-NONE- ", "(X ")).spans()
 
 
 @st.composite
@@ -32,4 +45,4 @@ def trees(draw: st.DrawFn, labels: st.SearchStrategy[str] = LABELS) -> Tree:
 def pairs(draw: st.DrawFn, labels: st.SearchStrategy[str] = LABELS) -> tuple[Tree, Tree]:
     """Two trees over the same words and tags."""
     gold = draw(trees(labels))
-    return gold, draw(brackets(gold.leaves(), labels))
+    return gold, draw(brackets(gold.preterminals(empties=True), labels))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treecrf.trees.evalb.brackets import UNCLOSED, UNREADABLE, printable, read_brackets, read_lines, tree_brackets
-from trees.evalb.pairs import trees
+from trees.evalb.pairs import evalb_spans, evalb_tags, evalb_words, trees
 
 OPEN = "Bracketing is unbalanced (too many open bracket)"
 CLOSED = "Bracketing unbalance (too many close bracket)"
@@ -24,8 +24,8 @@ def test_text_and_tree_give_the_same_brackets(tree):
 
 @given(trees())
 def test_brackets_are_the_spans_of_a_tree(tree):
-    assert spans(str(tree)) == [(label, start, end) for start, end, label in tree.spans()]
-    assert (tree_brackets(tree).words, tree_brackets(tree).tags) == (tree.words, tree.tags)
+    assert spans(str(tree)) == [(label, start, end) for start, end, label in evalb_spans(tree)]
+    assert (tree_brackets(tree).words, tree_brackets(tree).tags) == (evalb_words(tree), evalb_tags(tree))
 
 
 def test_no_tree_has_no_words():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from treecrf import Tree
 from treecrf.trees.evalb import COLLINS, Accuracy, Rules, Status, evaluate, evaluate_lines
-from trees.evalb.pairs import PLAIN_LABELS, TAGS, pairs, trees
+from trees.evalb.pairs import PLAIN_LABELS, TAGS, evalb_tags, pairs, trees
 
 GOLD = Tree.parse("(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NNS mice)))))")
 OTHER = Tree.parse("(TOP (S (NP (DT the)) (VP (NP (NN cat)) (VBD saw) (PP (NNS mice)))))")
@@ -179,7 +179,7 @@ def test_percentages_are_always_finite():
 @given(pairs(), st.data())
 def test_gold_tags_give_the_score_of_a_tree_with_these_tags(pair, data):
     gold, predicted = pair
-    tags = data.draw(st.lists(TAGS, min_size=len(gold.words), max_size=len(gold.words)))
+    tags = data.draw(st.lists(TAGS, min_size=len(evalb_tags(gold)), max_size=len(evalb_tags(gold))))
     retagged = retag(predicted, iter(tags))
     score = evaluate([gold], [retagged], use_gold_tags=True)
     assert score.sentences == evaluate([gold], [predicted]).sentences

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
+from treecrf.trees.notation import BracketError
 from treecrf.trees.search import Forest, compiled, forest
-from treecrf.trees.tree import BracketError, Tree
+from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import TreebankError
 from trees.search.random_trees import random_trees
 

@@ -84,7 +84,7 @@ def in_nltk_style(span: Span) -> tuple[int, int, str]:
 @sides
 @given(tree=trees())
 def test_round_trip_keeps_every_tree(tree: Tree, side: Side) -> None:
-    assert from_spans(to_spans(tree, side=side), tree.leaves(), tree.label) == tree
+    assert from_spans(to_spans(tree, side=side), tree.preterminals(), tree.label) == tree
 
 
 @sides
@@ -127,7 +127,7 @@ def test_a_unary_chain_is_one_label_outermost_first() -> None:
 def test_the_top_span_of_a_branching_root_has_an_intermediate_label() -> None:
     tree = Tree.parse("(TOP (S (A a)) (B b) (C c))")
     assert to_spans(tree)[-1] == (0, 3, "(TOP)")
-    assert from_spans(to_spans(tree), tree.leaves()) == tree
+    assert from_spans(to_spans(tree), tree.preterminals()) == tree
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_labels_that_look_like_chains_or_intermediate_labels_are_kept(label: str
     tree = Tree("TOP", (Tree(label, (Tree(label, (Tree("A", ("a",)), Tree("B", ("b",)), Tree("C", ("c",)))),)),))
     spans = to_spans(tree)
     assert [is_intermediate(span.label) for span in spans] == [True, True, True, True, False]
-    assert from_spans(spans, tree.leaves()) == tree
+    assert from_spans(spans, tree.preterminals()) == tree
 
 
 @given(predictions())
@@ -145,7 +145,7 @@ def test_any_prediction_gives_a_tree_of_its_constituents(prediction: tuple[list[
     spans, length = prediction
     words = sentence(length)
     tree = from_spans(spans, words)
-    assert tree.leaves() == words
+    assert tree.preterminals() == words
     expected = [Span(start, end, name) for start, end, label in spans for name in unary_chain(label)]
     constituents = [] if tree.is_leaf else tree.spans()[1:]
     assert sorted(constituents) == sorted(expected)
@@ -155,14 +155,14 @@ def test_any_prediction_gives_a_tree_of_its_constituents(prediction: tuple[list[
 def test_any_intermediate_label_dissolves_into_its_parent(tree: Tree, chance: random.Random, other: str) -> None:
     spans = [span._replace(label=other) if is_intermediate(span.label) else span for span in to_spans(tree)]
     chance.shuffle(spans)
-    assert from_spans(spans, tree.leaves(), tree.label) == tree
+    assert from_spans(spans, tree.preterminals(), tree.label) == tree
 
 
 @given(trees())
 def test_spans_of_single_words_may_be_missing(tree: Tree) -> None:
     spans = [span for span in to_spans(tree) if span.end - span.start > 1 or not is_intermediate(span.label)]
     if len(tree.words) > 1:
-        assert from_spans(spans, tree.leaves(), tree.label) == tree
+        assert from_spans(spans, tree.preterminals(), tree.label) == tree
 
 
 def test_no_spans_give_a_flat_tree() -> None:
@@ -198,7 +198,7 @@ def test_an_unknown_side_is_an_error() -> None:
 def test_round_trip_keeps_huge_trees(tree: Tree, side: Side) -> None:
     spans = to_spans(tree, side=side)
     assert len(spans) == 2 * len(tree.words) - 1
-    assert from_spans(spans, tree.leaves()) == tree
+    assert from_spans(spans, tree.preterminals()) == tree
 
 
 def test_unary_chains_restore_escaped_names() -> None:

@@ -70,7 +70,7 @@ def test_cleaning_is_idempotent(tree: Tree) -> None:
 @given(trees())
 def test_words_keep_their_order_and_traces_are_removed(tree: Tree) -> None:
     cleaned = clean(tree)
-    words = [leaf.children[0] for leaf in tree.leaves() if leaf.label != "-NONE-"]
+    words = [leaf.children[0] for leaf in tree.preterminals() if leaf.label != "-NONE-"]
     assert (cleaned.words if cleaned else []) == words
     if cleaned:
         assert cleaned.label == "TOP"

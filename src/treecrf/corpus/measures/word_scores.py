@@ -179,7 +179,7 @@ def measure_words(sentence: TreeSamples | Tree) -> list[WordMeasures]:
         bounds = np.quantile(sampled[sentence.draws], _LEVELS, axis=0, method="inverted_cdf")
         bounds = np.stack([np.minimum(bounds[0], values), np.maximum(bounds[1], values)])
     numbers = np.searchsorted(scores.tokens, scores.words)
-    leaves = tree.leaves()
+    leaves = tree.preterminals()
     rows = []
     for index, number in enumerate(numbers.tolist()):
         leaf = leaves[number]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints
-from treecrf.trees.tree import unescape
+from treecrf.trees.notation import unescape
 from treecrf.trees.treebank.productions import Production, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context

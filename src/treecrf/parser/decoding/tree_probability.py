@@ -35,7 +35,7 @@ def tree_log_probs(
 
 
 def _check_tree(tree: Tree, length: int, root: str) -> None:
-    words = len(tree.leaves())
+    words = len(tree.preterminals())
     if words != length:
         raise ValueError(f"the tree has {words} words, but its sentence has {length}; expected the same words")
     if tree.label != root and not tree.is_leaf:

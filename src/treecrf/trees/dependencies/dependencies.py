@@ -101,7 +101,9 @@ def universal_tag(word: str, tag: str, relation: str) -> str:
 
 
 def to_dependencies(tree: Tree) -> Dependencies:
-    """Converts an English tree with labels of the Penn Treebank to basic Universal Dependencies."""
+    """Converts an English tree with labels of the Penn Treebank to basic Universal Dependencies of its words."""
+    if tree.empties():
+        tree = tree.plain()
     words = tuple(unescape_brackets(word) for word in tree.words)
     tags = tuple(tree.tags)
     categories = [basic_category(tag) for tag in tags]

@@ -1,10 +1,11 @@
 """Trees in LaTeX, for the packages forest and tikz-qtree."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from treecrf.trees.drawing.colors import THEMES, Color, check_probabilities, format_probability, ink_on
+from treecrf.trees.drawing.layout import find_antecedents, list_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, is_ideographic
 from treecrf.trees.tree import Tree
 
@@ -55,23 +56,33 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
     """
     if package not in _OPENINGS:
         raise ValueError(f"package is {package!r}; expected 'forest' or 'tikz-qtree'")
-    spans = tree.spans()
-    check_probabilities(probabilities, len(spans))
-    numbers = iter(probabilities if probabilities is not None else [None] * len(spans))
+    nodes = list_nodes(tree)
+    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
+    antecedents = find_antecedents(nodes)
+    names = {*antecedents, *antecedents.values()}
     lines: list[str] = []
-    stack: list[tuple[Tree | None, int]] = [(tree, 0)]  # None closes a constituent
-    while stack:
-        node, depth = stack.pop()
-        indent = "  " * min(depth, _MAX_INDENT)
-        if node is None:
-            lines.append(f"{indent}]")
-        elif isinstance(word := node.children[0], str):
-            lines.append(indent + _leaf(node.label, word, package))
+    depths: list[int] = []  # open constituents
+    for number, node in enumerate(nodes):
+        if node.is_leaf:
+            continue
+        lines += _close(depths, node.depth)
+        indent = "  " * min(node.depth, _MAX_INDENT)
+        if node.kind == "tag":
+            name = f"n{number + 1}" if number + 1 in names else ""
+            lines.append(indent + _leaf(node.text, nodes[number + 1].text, name, package))
         else:
-            lines.append(indent + _opening(node.label, next(numbers), package))
-            stack.append((None, depth))
-            stack += [(child, depth + 1) for child in reversed(node.child_trees)]
+            probability = probabilities[node.span] if probabilities is not None and node.span >= 0 else None
+            lines.append(indent + _opening(node.text, probability, f"n{number}" if number in names else "", package))
+            depths.append(node.depth)
+    lines += _close(depths, 0)
+    lines += [f"\\draw[dashed, ->] (n{trace}) to[out=south, in=south west] (n{n});" for trace, n in antecedents.items()]
     return _color_definitions(probabilities or ()) + _OPENINGS[package] + "\n".join(lines) + "\n" + _CLOSINGS[package]
+
+
+def _close(depths: list[int], depth: int) -> Iterator[str]:
+    """The closing brackets of the open constituents at `depth` and below."""
+    while depths and depths[-1] >= depth:
+        yield "  " * min(depths.pop(), _MAX_INDENT) + "]"
 
 
 def document(trees: Iterable[str], *, package: Package = "forest") -> str:
@@ -91,21 +102,29 @@ def escape_latex(text: str) -> str:
     return _PATTERN.sub(lambda match: _SPECIAL.get(match[0], "-{}"), escape_invisible(text))
 
 
-def _leaf(tag: str, word: str, package: Package) -> str:
+def _leaf(tag: str, word: str, name: str, package: Package) -> str:
+    text = f"{{{escape_latex(word)}}}"
     if package == "forest":
-        return f"[{{{escape_latex(tag)}}} [{{{escape_latex(word)}}}]]"
-    return f"[.{{{escape_latex(tag)}}} {{{escape_latex(word)}}} ]"
+        return f"[{{{escape_latex(tag)}}} [{text}{name and f', name={name}'}]]"
+    return f"[.{{{escape_latex(tag)}}} {_node(name, text) if name else text} ]"
 
 
-def _opening(label: str, probability: float | None, package: Package) -> str:
-    text = escape_latex(label)
-    if probability is None:
-        return f"[{{{text}}}" if package == "forest" else f"[.{{{text}}}"
-    if number := format_probability(probability):
-        text += rf"\,{{\scriptsize {number}}}"
-    ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
-    style = f"fill=certain{_percent(probability)}, text={ink}"
-    return f"[{{{text}}}, {style}" if package == "forest" else rf"[.\node[{style}]{{{text}}};"
+def _opening(label: str, probability: float | None, name: str, package: Package) -> str:
+    text, styles = escape_latex(label), []
+    if probability is not None:
+        if number := format_probability(probability):
+            text += rf"\,{{\scriptsize {number}}}"
+        ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
+        styles = [f"fill=certain{_percent(probability)}", f"text={ink}"]
+    if package == "forest":
+        return ", ".join([f"[{{{text}}}", *styles, *([f"name={name}"] if name else [])])
+    text = f"{{{text}}}"
+    return f"[.{_node(name, text, styles) if styles or name else text}"
+
+
+def _node(name: str, text: str, styles: Sequence[str] = ()) -> str:
+    """A node of TikZ with a name or styles."""
+    return "".join(["\\node", name and f"({name})", f"[{', '.join(styles)}]" if styles else "", text, ";"])
 
 
 def _color_definitions(probabilities: Sequence[float]) -> str:

@@ -6,38 +6,64 @@ levels that both have, so that the time is linear in the number of nodes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import count
+from typing import Literal, NamedTuple
 
+from treecrf.trees.notation import split_label
 from treecrf.trees.tree import Tree
 
 
 class Node(NamedTuple):
-    """A label, tag or word in a tree; parents precede children."""
+    """A label, a tag, or the word or empty element below a tag; parents precede children."""
 
     text: str
-    kind: str  # "label", "tag" or "word"
+    kind: Literal["label", "tag", "word", "trace"]
     parent: int  # index of the parent, -1 for the root
     depth: int
-    span: int  # for a label, its index in `tree.spans()`
+    span: int = -1  # for a label above words, its index in `tree.spans()`
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the node is below a tag."""
+        return self.kind in ("word", "trace")
 
 
 def list_nodes(tree: Tree) -> list[Node]:
     """The nodes of a tree and its words, parents before children, left to right."""
     nodes: list[Node] = []
-    spans = 0
     stack = [(tree, -1, 0)]
     while stack:
         node, parent, depth = stack.pop()
         number = len(nodes)
         word = node.children[0]
+        nodes.append(Node(node.label, "tag" if node.is_leaf else "label", parent, depth))
         if isinstance(word, str):
-            nodes.append(Node(node.label, "tag", parent, depth, -1))
-            nodes.append(Node(word, "word", number, depth + 1, -1))
-            continue
-        nodes.append(Node(node.label, "label", parent, depth, spans))
-        spans += 1
+            nodes.append(Node(word, "trace" if node.is_empty else "word", number, depth + 1))
         stack += [(child, number, depth + 1) for child in reversed(node.child_trees)]
-    return nodes
+    return _number_spans(nodes)
+
+
+def _number_spans(nodes: list[Node]) -> list[Node]:
+    """Numbers the constituents that have words, in the order of `tree.spans()`."""
+    has_words = [node.kind == "word" for node in nodes]
+    for number in range(len(nodes) - 1, 0, -1):
+        has_words[nodes[number].parent] |= has_words[number]
+    spans = count()
+    return [
+        node._replace(span=next(spans)) if node.kind == "label" and is_filled else node
+        for node, is_filled in zip(nodes, has_words, strict=True)
+    ]
+
+
+def find_antecedents(nodes: Sequence[Node]) -> dict[int, int]:
+    """The numbers of empty elements with an index, each with the number of the first constituent with this index."""
+    constituents: dict[int | None, int] = {}
+    for number, node in enumerate(nodes):
+        if node.kind == "label":
+            constituents.setdefault(split_label(node.text).index, number)
+    constituents.pop(None, None)
+    indices = {number: split_label(node.text).index for number, node in enumerate(nodes) if node.kind == "trace"}
+    return {number: constituents[index] for number, index in indices.items() if index in constituents}
 
 
 def bottom_up_levels(nodes: Sequence[Node]) -> list[int]:

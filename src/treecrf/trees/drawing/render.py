@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from os import PathLike, fspath
 from pathlib import Path
 from string import Template
 from typing import Literal
 
+from treecrf.files import write_file
 from treecrf.trees.drawing.colors import get_theme, to_hex
 from treecrf.trees.drawing.latex import Package, document, latex
 from treecrf.trees.drawing.raster import pdf, png, without_font
@@ -14,6 +16,7 @@ from treecrf.trees.drawing.svg import Layout, svg
 from treecrf.trees.drawing.terminal import text
 from treecrf.trees.drawing.text_metrics import escape_invisible
 from treecrf.trees.drawing.tree_files import DrawableTree
+from treecrf.trees.tree import Tree
 
 Format = Literal["text", "svg", "png", "pdf", "html", "forest", "tikz-qtree"]
 
@@ -58,6 +61,12 @@ def format_of(output: str) -> Format:
         if suffix == known_suffix:
             return name
     raise ValueError(f"{output}: no format has the suffix {suffix!r}; expected one of .svg .png .pdf .html .tex .txt")
+
+
+def save_tree(tree: Tree, path: str | PathLike[str], *, layout: Layout = "tidy", theme: str = "light") -> None:
+    """Draws a tree into a file, in the format of its suffix."""
+    options = RenderOptions(format=format_of(fspath(path)), layout=layout, theme=theme)
+    write_file(Path(path), render([DrawableTree(tree)], options)[0])
 
 
 def render(trees: Sequence[DrawableTree], options: RenderOptions) -> list[bytes]:

@@ -6,13 +6,13 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from treecrf.trees.drawing.colors import Theme, check_probabilities, format_probability, get_theme, ink_on, to_hex
-from treecrf.trees.drawing.layout import Node, bottom_up_levels, list_nodes, place_nodes
+from treecrf.trees.drawing.layout import Node, bottom_up_levels, find_antecedents, list_nodes, place_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, is_ideographic, is_right_to_left, width
 from treecrf.trees.tree import Tree
 
 Layout = Literal["tidy", "aligned", "sideways"]
 
-_SIZES = {"label": 14.0, "tag": 11.0, "word": 14.0}
+_SIZES = {"label": 14.0, "tag": 11.0, "word": 14.0, "trace": 12.0}
 _NUMBER = 9.5  # the font size of probabilities
 _PAD = 5.0  # between a label and the edge of its box
 _HALF = 10.0  # half of the height of a row
@@ -21,6 +21,7 @@ _WORD = 18.0  # between a tag and its word
 _GAP = 11.0  # between adjacent nodes
 _MARGIN = 14.0
 _LEGEND = 46.0
+_ARC = 24.0  # below an empty element
 LATIN = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', 'Noto Sans', sans-serif"
 _RIGHT_TO_LEFT = "'Segoe UI', 'Geeza Pro', 'Noto Sans Arabic', 'Noto Sans Hebrew', 'DejaVu Sans', "
 _IDEOGRAPHIC = (
@@ -41,10 +42,11 @@ class Box(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Boxes and the lines between them; a line is a list of points."""
+    """Boxes, the lines between them, and the arcs from empty elements to their antecedents: lists of points."""
 
     boxes: list[Box]
     lines: list[tuple[tuple[float, float], ...]]
+    arcs: list[tuple[tuple[float, float], ...]]
     width: float
     height: float
 
@@ -67,7 +69,7 @@ def svg(
     """
     palette = get_theme(theme)
     nodes = list_nodes(tree)
-    check_probabilities(probabilities, sum(node.kind == "label" for node in nodes))
+    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
     picture = arrange(nodes, probabilities, layout)
     height = picture.height + (_LEGEND if probabilities is not None else 0.0)
     total_width = max(picture.width, 190.0) if probabilities is not None else picture.width
@@ -80,8 +82,11 @@ def svg(
     ]
     if not transparent:
         elements.append(f'<rect width="100%" height="100%" fill="{to_hex(palette.background)}"/>')
-    path = "".join("M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points) for points in picture.lines)
-    elements.append(f'<path d="{path}" fill="none" stroke="{to_hex(palette.line)}" stroke-width="1.2"/>')
+    stroke = f'fill="none" stroke="{to_hex(palette.line)}" stroke-width="1.2"'
+    path = "".join("M" + "L".join(_points(line)) for line in picture.lines)
+    elements.append(f'<path d="{path}" {stroke}/>')
+    for arc in picture.arcs:
+        elements.append('<path class="arc" d="M{}C{} {} {}" {} stroke-dasharray="4 3"/>'.format(*_points(arc), stroke))
     elements += _texts(picture.boxes, probabilities, layout, palette)
     if probabilities is not None:
         elements += _legend(palette, picture.height)
@@ -95,7 +100,7 @@ def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout
         format_probability(probabilities[node.span]) if probabilities and node.span >= 0 else "" for node in nodes
     ]
     widths = [
-        _width(text, number, node, probabilities is not None)
+        _width(text, number, node, probabilities is not None and node.span >= 0)
         for text, number, node in zip(texts, numbers, nodes, strict=True)
     ]
     if layout == "sideways":
@@ -111,10 +116,11 @@ def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout
         Box(node, text, number, x + _MARGIN, y + _MARGIN, extent)
         for node, text, number, x, y, extent in zip(nodes, texts, numbers, across, down, widths, strict=True)
     ]
-    lines = [_line(boxes[box.node.parent], box, layout) for box in boxes[1:] if box.node.kind != "word"]
+    lines = [_line(boxes[box.node.parent], box, layout) for box in boxes[1:] if not box.node.is_leaf]
+    arcs = [_arc(boxes[trace], boxes[antecedent]) for trace, antecedent in find_antecedents(nodes).items()]
     right = max(box.x + box.width / 2 for box in boxes)
-    bottom = max(box.y + _HALF for box in boxes)
-    return Picture(boxes, lines, right + _MARGIN, bottom + _MARGIN)
+    bottom = max([box.y + _HALF for box in boxes] + [y - _HALF for points in arcs for _, y in points])
+    return Picture(boxes, lines, arcs, right + _MARGIN, bottom + _MARGIN)
 
 
 def _width(text: str, number: str, node: Node, is_filled: bool) -> float:
@@ -130,7 +136,7 @@ def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> t
     across = place_nodes(nodes, widths, _GAP, levels)
     down = [level * _LEVEL + _HALF for level in levels]
     for number, node in enumerate(nodes):
-        if node.kind == "word":
+        if node.is_leaf:
             down[number] = down[node.parent] + _WORD
     return across, down
 
@@ -159,17 +165,32 @@ def _line(parent: Box, child: Box, layout: Layout) -> tuple[tuple[float, float],
     return ((parent.x, top), (child.x, bottom))
 
 
+def _arc(trace: Box, antecedent: Box) -> tuple[tuple[float, float], ...]:
+    """A curve from below an empty element to the far side of its antecedent."""
+    side = -1.0 if antecedent.x < trace.x else 1.0
+    start, low = trace.y + _HALF, trace.y + _HALF + _ARC
+    edge = antecedent.x + side * (antecedent.width / 2 + 3)
+    return ((trace.x, start), (trace.x, low), (edge + side * _ARC, low), (edge, antecedent.y))
+
+
+def _points(line: Sequence[tuple[float, float]]) -> list[str]:
+    return [f"{_n(x)} {_n(y)}" for x, y in line]
+
+
 def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, palette: Theme) -> list[str]:
     elements: list[str] = []
-    inks = {"label": palette.ink, "tag": palette.muted, "word": palette.ink}
+    inks = {"label": palette.ink, "tag": palette.muted, "word": palette.ink, "trace": palette.muted}
+    kinds = {box.node.kind for box in boxes} | {"label", "tag", "word"}
     for kind, ink in inks.items():
+        if kind not in kinds:
+            continue
         weight = ' font-weight="600"' if kind == "label" else ""
         elements.append(f'<g class="{kind}s" font-size="{_n(_SIZES[kind])}" fill="{to_hex(ink)}"{weight}>')
         for box in boxes:
             y = box.y + 0.35 * _SIZES[kind]
             if box.node.kind != kind or not box.text:
                 continue
-            if kind == "label" and probabilities is not None:
+            if box.node.span >= 0 and probabilities is not None:
                 elements.append(_filled(box, y, probabilities[box.node.span], palette))
             elif layout == "sideways":
                 elements.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))

@@ -26,14 +26,14 @@ def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int
              语法
     """
     nodes = list_nodes(tree)
-    check_probabilities(probabilities, sum(node.kind == "label" for node in nodes))
+    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
     texts = [_text(node, probabilities) for node in nodes]
     extents = [terminal_columns(text) for text in texts]
     middles = [round(middle) for middle in place_nodes(nodes, extents, _GAP, [node.depth for node in nodes])]
     starts = [middle - extent // 2 for middle, extent in zip(middles, extents, strict=True)]
     shift = min(starts)
     if max(start + extent for start, extent in zip(starts, extents, strict=True)) - shift > width:
-        return _indent(tree, probabilities)
+        return _indent(tree, nodes, probabilities)
     return _draw(nodes, texts, [middle - shift for middle in middles])
 
 
@@ -42,14 +42,13 @@ def _text(node: Node, probabilities: Sequence[float] | None) -> str:
     return f"{escape_invisible(node.text)} {number}".strip() if number else escape_invisible(node.text)
 
 
-def _indent(tree: Tree, probabilities: Sequence[float] | None) -> str:
+def _indent(tree: Tree, nodes: Sequence[Node], probabilities: Sequence[float] | None) -> str:
     lines = tree.pretty().split("\n")
     if probabilities is None:
         return "\n".join(lines)
-    numbers = iter(probabilities)
-    for line, node in enumerate(tree.walk()):
-        if not node.is_leaf:
-            lines[line] += f" {format_probability(next(numbers))}".rstrip()
+    for line, node in enumerate(node for node in nodes if not node.is_leaf):
+        if node.span >= 0:
+            lines[line] += f" {format_probability(probabilities[node.span])}".rstrip()
     return "\n".join(lines)
 
 
@@ -58,10 +57,10 @@ def _draw(nodes: Sequence[Node], texts: Sequence[str], middles: Sequence[int]) -
     rows: list[list[tuple[int, str]]] = []  # start column and text
     children: dict[int, list[int]] = {}
     for number, node in enumerate(nodes):
-        row = 2 * node.depth - (node.kind == "word")
+        row = 2 * node.depth - node.is_leaf
         rows += [[] for _ in range(row + 1 - len(rows))]
         rows[row].append((middles[number] - terminal_columns(texts[number]) // 2, texts[number]))
-        if node.parent >= 0 and node.kind != "word":
+        if node.parent >= 0 and not node.is_leaf:
             children.setdefault(node.parent, []).append(number)
     for parent, numbers in children.items():
         below = [middles[child] for child in numbers]

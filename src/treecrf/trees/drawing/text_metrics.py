@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from treecrf.config import tomllib
-from treecrf.trees.tree import escape_match
+from treecrf.trees.notation import escape_match
 
 _WIDTHS: dict[str, str] = tomllib.loads((Path(__file__).parent / "widths.toml").read_text(encoding="utf-8"))
 _ADVANCE = {letter: int(advance) / 1000 for advance, letters in _WIDTHS.items() for letter in letters}

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from treecrf.trees.notation import unescape
 from treecrf.trees.search import compiled
 from treecrf.trees.search.heads import COLLINS, HeadRules, Int32Array, find_heads
 from treecrf.trees.search.labels import Label, basic_category
-from treecrf.trees.tree import Tree, build_unchecked, parse_trees, unescape
+from treecrf.trees.tree import Tree, build_unchecked, parse_trees
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import Source
 

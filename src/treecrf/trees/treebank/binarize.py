@@ -13,7 +13,8 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from treecrf.trees.tree import Span, Tree, build_unchecked, escape, unescape
+from treecrf.trees.notation import EMPTY, escape, unescape
+from treecrf.trees.tree import Span, Tree, build_unchecked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Span]:
     """The labeled spans of the tree after left or right binarization, children before parents.
+
+    Empty elements are left out.
 
     >>> to_spans(Tree.parse("(TOP (NP (DT the) (NN cat)))"))
     [Span(start=0, end=1, label='(NP)'), Span(start=1, end=2, label='(NP)'), Span(start=0, end=2, label='NP')]
@@ -46,6 +49,8 @@ def to_spans(tree: Tree, *, side: Literal["left", "right"] = "left") -> list[Spa
         inner = f"({chain[-1]})" if chain else intermediate
         label = " ".join(chain[1:] if node is tree else chain) or intermediate or inner
         if isinstance(bottom.children[0], str):
+            if bottom.label == EMPTY:
+                return to_spans(tree.plain(functions=True), side=side)
             spans.append(Span(position, position + 1, label))
             position += 1
         else:
@@ -80,7 +85,7 @@ def from_spans(spans: Iterable[Span], leaves: Sequence[Tree], root: str = "TOP")
     predicted labels need not agree with each other. Spans may be in any order. Spans of single words are optional.
 
     >>> cat = Tree.parse("(TOP (NP (DT the) (NN cat)))")
-    >>> print(from_spans(to_spans(cat), cat.leaves()))
+    >>> print(from_spans(to_spans(cat), cat.preterminals()))
     (TOP (NP (DT the) (NN cat)))
     """
     if not leaves:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from treecrf.trees.tree import Span, Tree, escape
+from treecrf.trees.notation import escape
+from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans, unary_chain
 from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 

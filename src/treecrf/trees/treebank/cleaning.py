@@ -2,7 +2,7 @@
 
 import re
 
-from treecrf.trees.tree import Tree, build_unchecked
+from treecrf.trees.tree import Tree, strip
 from treecrf.trees.treebank.splitter import ROOTS
 
 # a label that starts with "-" (-LRB-) is kept; in others, function tags, indices and alternatives follow the name
@@ -22,22 +22,12 @@ def clean(tree: Tree, *, keep_labels: bool = False, dissolve: frozenset[str] = f
     >>> print(clean(Tree.parse("( (S (NP-SBJ-1 (-NONE- *)) (VP=2 (VB Go))))")))
     (TOP (S (VP (VB Go))))
     """
-    siblings: list[list[Tree]] = [[]]  # the cleaned children of each open constituent
-    stack: list[Tree | str] = [tree]  # or, after its children, the label of a constituent
-    while stack:
-        node = stack.pop()
-        if isinstance(node, str):
-            children = siblings.pop()
-            if children:
-                siblings[-1] += children if node in dissolve else [build_unchecked(node, tuple(children))]
-        elif not isinstance(node.children[0], str):
-            stack.append(node.label if keep_labels else strip_label(node.label))
-            stack += node.children[::-1]
-            siblings.append([])
-        elif node.label != "-NONE-":
-            tag = node.label if keep_labels else _TAG_FUNCTIONS.sub("", node.label)
-            siblings[-1].append(build_unchecked(tag, node.children))
-    children = siblings[0]
+
+    def rename(label: str) -> str | None:
+        name = label if keep_labels else strip_label(label)
+        return None if name in dissolve else name
+
+    children = strip(tree, rename, str if keep_labels else _strip_tag)
     while len(children) == 1 and not children[0].is_leaf and children[0].label in ROOTS:
         children = list(children[0].child_trees)
     return Tree("TOP", tuple(children)) if children else None
@@ -51,3 +41,7 @@ def strip_label(label: str) -> str:
     """
     match = _BARE.match(label)
     return match[0] if match else label
+
+
+def _strip_tag(tag: str) -> str:
+    return _TAG_FUNCTIONS.sub("", tag)

@@ -1,13 +1,12 @@
 """Penn Treebank escapes of brackets in words: `-LRB-` for a left round bracket, and so on.
 
-Treebanks, tokenizers and other parsers write parentheses in words this way. `treecrf.trees.tree.escape` has an escape
-for any character, which only this package reads; the functions here replace its escapes of parentheses by
-the escapes in treebanks.
+Treebanks, tokenizers and other parsers write parentheses in words this way. `treecrf.trees.notation.escape` escapes any
+character in a way that only this package reads; the functions here write parentheses as treebanks do.
 """
 
 import re
 
-from treecrf.trees.tree import escape
+from treecrf.trees.notation import escape
 
 PENN_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from treecrf.trees.tree import Tree, escape
+from treecrf.trees.notation import escape
+from treecrf.trees.tree import Tree
 
 Production = tuple[str, ...]  # the label of a constituent, and the labels of its children
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from treecrf import TreecrfError
-from treecrf.trees.tree import BracketError, Tree, parse_trees
+from treecrf.trees.notation import BracketError
+from treecrf.trees.tree import Tree, parse_trees
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, Line, Source, check_encoding, read_lines, source_name
 from treecrf.trees.treebank.splitter import split_trees
 
