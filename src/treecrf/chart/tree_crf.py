@@ -49,7 +49,8 @@ class TreeCRF(TreeDistribution):
     A tree is a chart (..., n + 1, n + 1) with the label of each constituent, and -1 elsewhere.
 
     >>> is_constituent = torch.tensor([True, True, False])
-    >>> crf = TreeCRF(torch.zeros(1, 3, 3), torch.zeros(1, 3, 3, 3), [2], is_constituent=is_constituent)
+    >>> options = {"is_constituent": is_constituent, "normalize_labels": False}
+    >>> crf = TreeCRF(torch.zeros(1, 3, 3), torch.zeros(1, 3, 3, 3), [2], **options)
     >>> round(crf.log_partition.exp().item())  # two words and the whole sentence, each with one of three labels
     27
     """
