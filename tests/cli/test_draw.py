@@ -131,6 +131,12 @@ def test_raw_text_is_parsed_first(tmp_path, printed):
     assert printed() == drawing.svg(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
+def test_raw_text_is_recognized(monkeypatch, printed):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"She sang.\n"))))
+    assert not run("--no-probs", "--format", "svg")
+    assert printed() == drawing.svg(Parser.load("en", "cpu").parse("She sang."))
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

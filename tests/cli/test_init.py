@@ -107,7 +107,7 @@ def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> 
             parser.parse_args([name, "--help"])
     help_texts = capsys.readouterr().out
     assert help_texts.count("usage: treecrf") == len(COMMANDS)
-    notes = list(Path(treecrf.cli.__file__).parent.glob("notes/*"))
+    notes = [path for path in Path(treecrf.cli.__file__).parent.glob("notes/*") if path.stem != "treecrf"]
     assert notes and {path.stem for path in notes} <= set(COMMANDS)
     assert all(path.read_text(encoding="utf-8") in help_texts for path in notes)
 
@@ -116,3 +116,11 @@ def test_the_version_needs_no_other_package(monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("numpy", "torch", "tqdm"):
         monkeypatch.setitem(sys.modules, name, None)
     assert not run("--version")
+
+
+def test_without_a_command_the_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert not ended.value.code
+    output = capsys.readouterr().out
+    assert output.startswith("usage: treecrf") and "\n  treecrf parse report.txt -o report.csv\n" in output

@@ -56,6 +56,7 @@ def parse(*args: object, mode: str = "--tokens") -> object:
 
 
 def write(path: Path, *lines: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes("".join(f"{line}\n" for line in lines).encode())
     return path
 
@@ -446,3 +447,42 @@ def test_a_text_in_another_language_is_warned_about_once(tmp_path: Path, capsys:
     file = write(tmp_path / "text.txt", "我们喜欢北京。", "你们呢？")
     assert parse(file, "-o", tmp_path / "trees.mrg", mode="--text") is None
     assert capsys.readouterr().err.count("the text looks Chinese") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("out.csv", "document,id,line,"),
+        ("out.jsonl.gz", '{"tree": '),
+        ("out.json", '{"tree": '),
+        ("out.txt", "(TOP "),
+        ("out", "(TOP "),
+    ],
+)
+def test_the_name_of_the_output_selects_the_format(file: Path, tmp_path: Path, name: str, start: str) -> None:
+    assert not parse(file, "-o", tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(data) if name.endswith(".gz") else data).decode().startswith(start)
+
+
+def test_a_picture_is_not_a_format(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse(file, "-o", "out.svg") == 2
+    assert "to draw the trees of a text: treecrf draw TEXT -o out.svg" in capsys.readouterr().err
+
+
+def test_several_inputs_are_written_to_one_named_file(tmp_path: Path) -> None:
+    texts = [write(tmp_path / "texts" / name, f"{name} sang", "we sang") for name in ("a", "b")]
+    assert not parse(*texts, "-o", tmp_path / "all.mrg")
+    assert [tree.words[0] for tree in read_trees(tmp_path / "all.mrg")] == ["a", "we", "b", "we"]
+    assert not parse(tmp_path / "texts", "-o", tmp_path / "all.csv", "--rows", "sentences")
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    assert [Path(row["document"]).name + row["line"] for row in rows] == ["a1", "a2", "b1", "b2"]
+    assert "--resume continues one output for each input" in str(parse(*texts, "-o", tmp_path / "all.mrg", "--resume"))
+    named = write(tmp_path / "in.mrg", str(TREES[0]))
+    assert "is an input and would be overwritten" in str(parse(texts[0], named, "-o", named))
+
+
+def test_the_words_of_trees_are_parsed(parser: Parser, tmp_path: Path) -> None:
+    path = write(tmp_path / "gold.mrg", "(TOP", "  (NN cats))", "(TOP (X (NN a) (NN dog)))")
+    assert not parse(path, "-o", tmp_path / "out.mrg", mode="--text")
+    assert list(read_trees(tmp_path / "out.mrg")) == list(parser.parse_many([["cats"], ["a", "dog"]]))

@@ -152,3 +152,13 @@ def test_expected_counts_of_a_text(search, tmp_path):
 def test_options_that_exclude_each_other(search, options, message):
     status, _, _ = search(*options)
     assert message in str(status)
+
+
+def test_folders_and_json_lines_are_searched(search, file, tmp_path):
+    lines = [json.dumps({"sentences": [{"tree": str(tree)}]}) for tree in read_trees(file)]
+    (tmp_path / "parsed.jsonl").write_text("\n".join([*lines, '{"tree": null}', ""]))
+    code, output, _ = search("NP <: NN", str(tmp_path), "--show", "counts")
+    assert not code
+    assert output == f"file\tmatches\tnodes\ttrees\n{tmp_path}/parsed.jsonl\t3\t3\t2\n{file}\t3\t3\t2\n"
+    (tmp_path / "parsed.jsonl").write_text('{"tree": 7}')
+    assert "parsed.jsonl:1: expected a tree in brackets, or a line of `treecrf parse" in search("NP", str(tmp_path))[0]

@@ -154,7 +154,7 @@ def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:
     for name in ("in.jsonl", "in.parquet"):
         file = InputFile(str(tmp_path / name), Path(name))
         with pytest.raises(ValueError, match="--paragraphs is for text files"):
-            line_parser.parse_file(file, None, lambda *_: None, resume=False)
+            line_parser.parse_files([file], None, lambda *_: None, resume=False)
 
 
 def test_only_parquet_outputs_have_rows(parser: Parser) -> None:
@@ -170,7 +170,7 @@ def test_a_table_on_standard_output_has_one_header(
     line_parser = LineParser(parser, ParseOptions(tokens=True, format="csv", rows="sentences"), pytest.fail)
     file = InputFile(str(tmp_path / "in.txt"), Path("in.txt"))
     for _ in range(2):
-        line_parser.parse_file(file, None, lambda *_: None, resume=False)
+        line_parser.parse_files([file], None, lambda *_: None, resume=False)
     rows = capsysbinary.readouterr().out.decode().splitlines()
     assert [row.startswith("document,") for row in rows] == [True, False, False]
 
@@ -281,7 +281,7 @@ def test_bad_lines_are_warned_about(model: Path, tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_where_the_terminal_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = [(InputFile("in.txt", Path("in.txt")), None)]
+    jobs = [([InputFile("in.txt", Path("in.txt"))], None)]
     assert not module._shows_progress("out.mrg", jobs)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert module._shows_progress("out.mrg", jobs)
@@ -293,7 +293,7 @@ def test_progress_is_shown_where_the_terminal_is_free(tmp_path: Path, monkeypatc
     typed = io.StringIO()
     monkeypatch.setattr(typed, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdin", typed)
-    assert not module._shows_progress("out.mrg", [(InputFile("-", Path("stdin")), None)])
+    assert not module._shows_progress("out.mrg", [([InputFile("-", Path("stdin"))], None)])
 
 
 def test_a_folder_of_outputs_is_locked(

@@ -1,6 +1,8 @@
 """Tests of JSON lines and Parquet files as inputs of `treecrf parse`."""
 
+import csv
 import gzip
+import io
 import json
 import math
 import re
@@ -13,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from treecrf.cli import main
-from treecrf.corpus.inputs import RecordFields
+from treecrf.corpus.inputs import InputFile, RecordFields, read_lines
 from treecrf.corpus.records import open_parquet, read_rows
 
 RECORDS: list[dict[str, Any]] = [
@@ -124,3 +126,28 @@ def test_an_id_that_is_not_a_number_is_a_problem(tmp_path: Path) -> None:
     bad, good = read_rows(str(tmp_path / "in.pq"), RecordFields(), limit=9)
     assert bad.problem.startswith("'id' is nan, which JSON cannot write") and not bad.text
     assert (good.text, good.id_json, good.problem) == ("b", '"id": 1.5', "")
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("in.csv", ","), ("in.tsv", "\t"), ("in.csv.gz", ",")])
+def test_rows_of_csv_and_tsv_are_read(tmp_path: Path, name: str, delimiter: str) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter).writerows([["id", "text"], ["7", 'She, "Kim",\nsang.'], ["8", ""]])
+    data = stream.getvalue().encode("utf-8-sig")
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    lines = list(read_lines(InputFile(str(tmp_path / name), Path(name)), limit=100))
+    assert [(line.text, line.id_text) for line in lines] == [('She, "Kim",\nsang.', "7"), ("", "8")]
+    lines = list(read_lines(InputFile(str(tmp_path / name), Path(name)), limit=5))
+    assert "the limit is 5" in lines[0].problem and not lines[1].problem
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a,b\n1,2\n", "has no column 'text'; choose one with --field: a, b"),
+        (b"text\n\xff\n", "expected CSV in UTF-8"),
+    ],
+)
+def test_csv_that_cannot_be_read_is_an_error(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "in.csv").write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        list(read_lines(InputFile(str(tmp_path / "in.csv"), Path("in.csv")), limit=100))

@@ -100,3 +100,9 @@ def test_workers_finish_an_input_before_they_take_shards_of_others() -> None:
     assert queue.take("b").output == "b-2"
     assert queue.take("a").output == "a-0"
     assert queue.take("").output == "b-3" and not queue
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.mrg.gz"])
+def test_files_whose_records_may_have_several_lines_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="--engine ray reads text, JSON lines and Parquet"):
+        cut_shards(str(tmp_path / name), tmp_path / "out.mrg", 8192)

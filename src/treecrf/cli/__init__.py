@@ -81,7 +81,10 @@ def _describe(error: Exception) -> str:
 
 def _run(argv: Sequence[str]) -> int | None:
     parser, verbs = build_parsers(argv[:1])
-    if not argv or argv[0] not in verbs:
+    if not argv:
+        print(parser.format_help(), (_NOTES / "treecrf.txt").read_text(encoding="utf-8"), sep="\n", end="")
+        return None
+    if argv[0] not in verbs:
         parser.parse_args(argv)  # prints the version, help or an error, and exits
         parser.error("expected a command first")
     verb = verbs[argv[0]]

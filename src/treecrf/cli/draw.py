@@ -11,7 +11,7 @@ from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import render as rendering
 from treecrf.trees.drawing import use_fonts
 from treecrf.trees.drawing.colors import THEMES
-from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, select_trees
+from treecrf.trees.drawing.tree_files import DrawableTree, has_trees, read_drawable_trees, select_trees
 from treecrf.trees.treebank.lines import read_lines
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", default=_STDIO, metavar="OUT", help=".svg, .png, .pdf, .html, .tex or .txt (default: -)")
     add("--format", choices=rendering.SUFFIXES, help="output format (default: by the name of OUT, or text)")
     add("--number", metavar="N", help="draw only these trees, counted from 1: 3 or 2,5-7")
-    add("--model", metavar="M", help="parse the input, which is raw text, with this model")
+    add("--model", metavar="M", help="parse raw text with this model (default: en)")
     add("--tokens", action="store_true", help="with --model: a line is one sentence, with spaces between its words")
     add("--no-probs", action="store_true", help="draw no probabilities")
     add("--layout", choices=["tidy", "aligned", "sideways"], help="words below tags (default), on one line, or in rows")
@@ -78,12 +78,12 @@ def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
 
 
 def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
-    if not args.model:
+    if not args.model and has_trees(args.input):
         yield from read_drawable_trees(args.input)
         return
     from treecrf.parser import Parser
 
-    parser = Parser.load(args.model)
+    parser = Parser.load(args.model or "en")
     for analysis in parser.analyze_many(_read_sentences(args, parser.language)):
         yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 

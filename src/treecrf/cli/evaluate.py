@@ -4,11 +4,16 @@ import argparse
 import json
 import sys
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from treecrf.corpus.inputs import find_inputs, is_json_lines
+from treecrf.corpus.terminal import print_message
 from treecrf.trees.evalb import Rules, Score, evaluate_lines, find_rules
 from treecrf.trees.evalb.brackets import STDIN, printable, read_lines
 from treecrf.trees.evalb.rules import NAMED
+from treecrf.trees.treebank import read_trees
 
 if TYPE_CHECKING:
     from treecrf.trees.treebank.well_formed import WellFormednessComparison
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("gold", metavar="GOLD", help="gold trees, one per line or indented, plain or gzipped; - is standard input")
+    add("gold", metavar="GOLD", help="gold trees: a file, a folder or a pattern; - is standard input")
     add("predicted", nargs="?", metavar="PREDICTED", help="predicted trees in the same order")
     add("--model", metavar="M", help="parse the words of the gold trees with this model, and score its trees")
     add("--device", metavar="D", help="with --model: cpu, cuda or cuda:N (default: cuda if available)")
@@ -41,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     _print_messages(score)
     other = None
     if args.compare:
-        other = evaluate_lines(read_lines(args.gold), read_lines(args.compare), rules=rules)
+        other = evaluate_lines(_lines(args.gold), _lines(args.compare), rules=rules)
         _print_messages(other, f"{args.compare}: ")
     if args.plain or (score.stopped and not args.json):
         sys.stdout.write(str(score))
@@ -73,20 +78,30 @@ def _rules(args: argparse.Namespace) -> Rules:
 
 def _score_files(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score | None, None]:
     """EVALB's score of a file of trees, and the score over all sentences if EVALB leaves out some."""
-    gold, predicted = list(read_lines(args.gold)), list(read_lines(args.predicted))
+    gold, predicted = _lines(args.gold), _lines(args.predicted)
     score = evaluate_lines(gold, predicted, rules=rules)
     if score.all.valid == score.all.sentences:
         return score, None, None
     return score, evaluate_lines(gold, predicted, rules=rules, use_gold_tags=True), None
 
 
+def _files(argument: str) -> list[str]:
+    """The files that an argument names: a file, a folder or a pattern."""
+    return [file.path for file in find_inputs([argument], partial(print_message, "treecrf evaluate"))]
+
+
+def _lines(argument: str) -> list[str]:
+    """The lines of files; the trees of JSON lines are in brackets."""
+    lines = (map(str, read_trees(file)) if is_json_lines(file) else read_lines(file) for file in _files(argument))
+    return list(chain.from_iterable(lines))
+
+
 def _score_model(args: argparse.Namespace, rules: Rules) -> "tuple[Score, Score, WellFormednessComparison | None]":
     """EVALB's score of a model, its score over all sentences, and the well-formedness of gold and predicted trees."""
     from treecrf.parser import Parser
     from treecrf.parser.evaluate import evaluate_parser
-    from treecrf.trees.treebank import read_trees
 
-    gold = list(read_trees(args.gold))
+    gold = [tree for file in _files(args.gold) for tree in read_trees(file)]
     parser = Parser.load(args.model, args.device, precision=args.precision)
     scores = evaluate_parser(parser, gold, rules=rules, mbr=not args.no_mbr)
     return scores.evalb, scores.all_sentences, scores.well_formedness

@@ -3,7 +3,7 @@
 import argparse
 from functools import partial
 
-from treecrf.corpus.options import ClusterOptions, ParseOptions, add_options, read_options
+from treecrf.corpus.options import ClusterOptions, ParseOptions, add_options, format_by_name, read_options
 from treecrf.corpus.terminal import INTERRUPTED, defer_interrupts, print_message
 
 _STDIO = "-"
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode.add_argument("--text", action="store_true", help="lines are raw text (the default)")
     add_options(parser, ParseOptions, groups={"tokens": mode, "paragraphs": mode})
     add("--report", metavar="FILE", help="table of skipped lines and doubtful sentences, such as tables and markup")
+    parser.set_defaults(format=None)
     add("--resume", action="store_true", help="continue an interrupted run; skip inputs with a complete output")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     add("--engine", choices=("one", "ray"), default="one", help="one process, or many with Ray (default: one)")
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int | None:
+    args.format = args.format or format_by_name(args.output)
     options, warn = read_options(args, ParseOptions), partial(print_message, "treecrf parse")
     if args.resume and (args.output == _STDIO or args.format == "pretty"):
         raise ValueError("--resume needs an output file: -o OUT, and a format that is not pretty")

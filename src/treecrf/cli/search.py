@@ -5,9 +5,12 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from treecrf.corpus.inputs import find_inputs
+from treecrf.corpus.terminal import print_message
 from treecrf.trees import search as tregex
 from treecrf.trees.search.surgery import Surgery
 from treecrf.trees.tree import Tree
@@ -22,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "treecrf search [options] PATTERN [FILE ...]\n       treecrf search --surgery SCRIPT [FILE ...]"
     add = parser.add_argument
     add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")
-    add("files", nargs="*", metavar="FILE", help="files of trees (default: -)")
+    add("files", nargs="*", metavar="FILE", help="files, folders or patterns of trees (default: -)")
     show_help = "print the match in brackets (default) or its words, its whole tree, JSON, or only counts"
     add("--show", choices=["brackets", "words", "trees", "json", "counts"], help=show_help)
     add("--nodes", action="store_true", help="print each matching node once")
@@ -43,12 +46,13 @@ def run(args: argparse.Namespace) -> None:
 def _search(args: argparse.Namespace) -> None:
     if args.surgery is not None:
         script = sys.stdin.read() if args.surgery == _STDIN else Path(args.surgery).read_text(encoding="utf-8")
-        _print_changed(tregex.read_surgeries(script), [args.pattern, *args.files])
+        files = [args.pattern, *args.files] if args.pattern else [_STDIN]
+        _print_changed(tregex.read_surgeries(script), _paths(files))
         return
     if args.pattern is None:
         raise ValueError("expected a pattern, such as 'NP < PP'")
     pattern = tregex.Pattern(args.pattern)
-    files = args.files or [_STDIN]
+    files = _paths(args.files or [_STDIN])
     if args.expected:
         _print_expected(pattern, files, args)
     elif args.show == "counts":
@@ -81,9 +85,14 @@ def _print_expected(pattern: tregex.Pattern, files: Iterable[str], args: argpars
             print(file, row.sentence, row.matches, *numbers, count.low, count.high, " ".join(row.words), sep="\t")
 
 
-def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str | None]) -> None:
+def _paths(arguments: Sequence[str]) -> list[str]:
+    """The files that arguments name: files, folders and patterns."""
+    return [file.path for file in find_inputs(arguments, partial(print_message, "treecrf search"))]
+
+
+def _print_changed(surgeries: Sequence[Surgery], files: Sequence[str]) -> None:
     deleted = 0
-    for file in [file for file in files if file is not None] or [_STDIN]:
+    for file in files:
         for number, tree in enumerate(read_trees(file), 1):
             try:
                 changed = tregex.apply_surgeries(tree, surgeries)

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 
 from treecrf.files import real_path
 from treecrf.text import paragraphs
+from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 
 STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_TREE_SUFFIX = ".mrg"
 _SHOWN_PATHS = 5
 _BATCH_BYTES = 1 << 22  # input that is parsed at a time
 _SAMPLE_BYTES = 1 << 20
@@ -64,6 +67,21 @@ def is_json_lines(path: str | Path) -> bool:
 def is_parquet(path: str | Path) -> bool:
     """Whether a file is a Parquet file, judged by its name."""
     return Path(path).suffix in _PARQUET_SUFFIXES
+
+
+def delimiter(path: str | Path) -> str | None:
+    """The character between the cells of a CSV or TSV file, judged by its name; None for another file."""
+    return _DELIMITERS.get(Path(Path(path).name.removesuffix(".gz")).suffix)
+
+
+def has_trees(path: str | Path) -> bool:
+    """Whether a file has trees, judged by its name."""
+    return Path(path).name.removesuffix(".gz").endswith(_TREE_SUFFIX)
+
+
+def has_line_records(path: str | Path) -> bool:
+    """Whether a file can be cut at the ends of lines or rows."""
+    return not has_trees(path) and delimiter(path) is None
 
 
 class InputFile(NamedTuple):
@@ -221,7 +239,16 @@ def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> 
 
         yield from read_rows(file.path, fields, limit=limit)
         return
+    if has_trees(file.path):
+        for tree in read_trees(file.path):
+            yield Line(" ".join(tree.words), "", len(str(tree)), tree.words)
+        return
     with open_stream(file.path) as stream:
+        if cell_delimiter := delimiter(file.path):
+            from treecrf.corpus.records import read_csv
+
+            yield from read_csv(stream, file.path, cell_delimiter, fields, limit=limit)
+            return
         yield from read_stream(stream, file.path, limit=limit, fields=fields)
 
 

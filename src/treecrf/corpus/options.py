@@ -24,6 +24,9 @@ SUFFIXES = {
     "parquet": ".parquet",
 }
 TABLES = ("csv", "parquet")
+_FORMATS = {suffix: name for name, suffix in SUFFIXES.items() if name != "pretty"}
+_PICTURES = (".svg", ".png", ".pdf", ".tex", ".html")
+_FORMATS |= {".json": "json", ".ndjson": "json", ".pq": "parquet"}
 
 
 class OptionError(TreecrfError, ValueError):
@@ -61,7 +64,7 @@ def add_options(
             details = {"action": "store_true"}
         elif get_origin(kind) is Literal:
             details = {"choices": get_args(kind)}
-        if declared.default:
+        if declared.default and "(default" not in description:
             description += " (default: %(default)s)"
         name = f"--{prefix}{declared.name}".replace("_", "-")
         container = (groups or {}).get(declared.name, parser)
@@ -95,6 +98,19 @@ def check_device(device: str, *, is_local: bool) -> None:
         raise OptionError(f"--device is {device}, and the last GPU of this machine is cuda:{gpus - 1}")
 
 
+def format_by_name(output: str) -> str:
+    """The format of an output file, judged by its name: brackets if the name has no suffix of another format."""
+    suffix = Path(output.removesuffix(".gz")).suffix
+    if suffix in _PICTURES:
+        raise OptionError(f"parse writes no pictures; to draw the trees of a text: treecrf draw TEXT -o {output}")
+    return _FORMATS.get(suffix, "brackets")
+
+
+def names_output_file(output: str) -> bool:
+    """Whether an output has the name of a file of trees, and not of a folder."""
+    return Path(output.removesuffix(".gz")).suffix in _FORMATS
+
+
 @dataclass(frozen=True, kw_only=True)
 class ParseOptions:
     """Options that determine the output of a line."""
@@ -104,7 +120,9 @@ class ParseOptions:
     paragraphs: bool = option(False, "lines are hard-wrapped text; a paragraph is joined")
     field: str | None = option(None, "field of JSON lines or Parquet to parse (default: text or tokens)", "F")
     id: str = option("id", "field of JSON lines or Parquet to copy into JSON", "F")
-    format: Literal["brackets", "json", "pretty", "conllu", "csv", "parquet"] = option("brackets", "output format")
+    format: Literal["brackets", "json", "pretty", "conllu", "csv", "parquet"] = option(
+        "brackets", "output format (default: by the name of OUT, or brackets)"
+    )
     rows: Literal["constituents", "sentences"] = option("constituents", "rows of csv and parquet")
     probs: bool = option(False, "also output the probabilities (json, pretty, csv, parquet)")
     kbest: int = option(0, "also output the K most probable trees (json, pretty)", "K")

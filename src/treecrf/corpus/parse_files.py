@@ -20,6 +20,7 @@ from treecrf.corpus.inputs import (
     Line,
     LineBatch,
     RecordFields,
+    delimiter,
     find_inputs,
     is_json_lines,
     is_parquet,
@@ -29,7 +30,7 @@ from treecrf.corpus.inputs import (
     total_size,
     with_prompt,
 )
-from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions
+from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions, names_output_file
 from treecrf.corpus.outputs import STDOUT, OutputFile, Sink, open_sink, output_paths, partial_size
 from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
 from treecrf.files import lock_folder, open_atomic, real_path
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 _REPORT_CHARS = 200
 _CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
-Job = tuple[InputFile, Path | None]  # the output is None for standard output
+Job = tuple[list[InputFile], Path | None]  # the output is None for standard output
 _WORD = re.compile(r"[^ \t\r\f\v]+")
 ReportProgress = Callable[[int, int], object]  # gets the numbers of sentences and input bytes of a batch
 
@@ -165,29 +166,38 @@ class LineParser:
     def _settings(self) -> dict[str, Any]:
         return self.options.output_settings() | {"block": self.block_lines}
 
-    def output_record(self, file: InputFile) -> "OutputRecord":
-        """The settings, the model and the input of an output; reads the input."""
+    def output_record(self, files: Sequence[InputFile]) -> "OutputRecord":
+        """The settings, the model and the inputs of an output; reads the input if there is only one."""
         from treecrf.corpus.output_record import OutputRecord, stamp_file
 
-        return OutputRecord(self._settings, file.name, stamp_file(file.path) if file.is_regular else None)
+        can_resume = len(files) == 1 and files[0].is_regular
+        names = ", ".join(file.name for file in files)
+        return OutputRecord(self._settings, names, stamp_file(files[0].path) if can_resume else None)
 
-    def parse_file(self, file: InputFile, target: Path | None, report: ReportProgress, *, resume: bool) -> None:
-        """Parses an input; with `resume`, after the lines that an interrupted run has written."""
-        record = self.output_record(file) if target is not None else None
-        lines = self._read_lines(file)
-        if file.is_terminal and sys.stderr.isatty():
-            lines = with_prompt(lines)
+    def parse_files(
+        self, files: Sequence[InputFile], target: Path | None, report: ReportProgress, *, resume: bool
+    ) -> None:
+        """Parses inputs into one output; with `resume`, after the lines that an interrupted run has written."""
+        record = self.output_record(files) if target is not None else None
         is_colored = self.options.format == "pretty" and has_colors(sys.stdout)
-        with closing(lines), open_sink(target, record, self.output_file, resume=resume, is_colored=is_colored) as sink:
+        with open_sink(target, record, self.output_file, resume=resume, is_colored=is_colored) as sink:
             if target is not None or not self._has_header_on_stdout:
                 self.write_header(sink)
                 self._has_header_on_stdout = target is None
+            for file in files:
+                self._parse_file(file, sink, report)
+            if record is not None and record.stamp is not None:
+                record.stamp.check_unchanged(files[0].path)
+
+    def _parse_file(self, file: InputFile, sink: Sink, report: ReportProgress) -> None:
+        lines = self._read_lines(file)
+        if file.is_terminal and sys.stderr.isatty():
+            lines = with_prompt(lines)
+        with closing(lines):
             for line in islice(lines, sink.lines_written):
                 report(0, line.size)
             first = sink.lines_written + 1
             self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
-            if record is not None and record.stamp is not None:
-                record.stamp.check_unchanged(file.path)
 
     @property
     def output_file(self) -> OutputFile:
@@ -202,7 +212,7 @@ class LineParser:
         lines = read_lines(file, limit=self.options.max_line_bytes, fields=self.fields)
         if not self.options.paragraphs:
             return lines
-        if is_json_lines(file.path) or is_parquet(file.path):
+        if is_json_lines(file.path) or is_parquet(file.path) or delimiter(file.path):
             raise ValueError(
                 f"{file.name} has records, whose texts may have line breaks; --paragraphs is for text files"
             )
@@ -311,7 +321,7 @@ def parse_files(
         line_parser = LineParser(options.load_parser(device), options, warn)
         if resume:
             jobs = [job for job in jobs if _is_unfinished(line_parser, *job)]
-        total = total_size(file for file, _ in jobs)
+        total = total_size(file for files, _ in jobs for file in files)
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
         try:
             with (
@@ -319,8 +329,8 @@ def parse_files(
                 _open_report(report, line_parser.splitter),
             ):
                 line_parser.warn = partial(progress.print_message, warn)
-                for file, target in jobs:
-                    line_parser.parse_file(file, target, progress.add, resume=resume)
+                for files, target in jobs:
+                    line_parser.parse_files(files, target, progress.add, resume=resume)
         finally:
             gc.unfreeze()
 
@@ -342,27 +352,34 @@ def _match_outputs(
     arguments: Sequence[str], output: str, options: ParseOptions, warn: Callable[[str], object]
 ) -> list[Job]:
     if output == STDOUT:
-        return [(file, None) for file in find_inputs(arguments, warn)]
+        return [([file], None) for file in find_inputs(arguments, warn)]
     files = find_inputs(arguments, warn, output=Path(output))
     is_folder = len(files) > 1 or Path(output).is_dir() or output[-1] == os.sep or Path(arguments[0]).is_dir()
+    if is_folder and not Path(output).is_dir() and names_output_file(output):
+        for file in files:
+            output_paths([file], output, "", is_folder=False)  # an error if the output is an input
+        return [(files, Path(output))]
     targets = output_paths(files, output, SUFFIXES[options.format], is_folder=is_folder)
-    return list(zip(files, targets, strict=True))
+    return [([file], target) for file, target in zip(files, targets, strict=True)]
 
 
-def _is_unfinished(line_parser: LineParser, file: InputFile, target: Path | None) -> bool:
+def _is_unfinished(line_parser: LineParser, files: Sequence[InputFile], target: Path | None) -> bool:
     """Whether an input has no complete output; an output of another input, model or settings is an error."""
     if target is None or (target.exists() and not target.is_file()):
         return True
+    if len(files) > 1:
+        raise ValueError(f"--resume continues one output for each input; {target} has {len(files)}: give -o a folder")
+    (file,) = files
     if not file.is_regular:
         raise ValueError(f"--resume reads its inputs again, and {file.name} is not a file; name a file")
     size, is_complete = partial_size(target), target.is_file() and partial_size(target) is None
     if size or is_complete:
-        line_parser.output_record(file).check(real_path(target))
+        line_parser.output_record(files).check(real_path(target))
     return not is_complete
 
 
 def _shows_progress(output: str, jobs: Sequence[Job]) -> bool:
     """Whether the terminal is free for a progress bar: neither trees nor typed lines are on it."""
-    if not sys.stderr.isatty() or any(file.is_terminal for file, _ in jobs):
+    if not sys.stderr.isatty() or any(file.is_terminal for files, _ in jobs for file in files):
         return False
     return output != STDOUT or stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)

@@ -1,5 +1,7 @@
-"""Input records: objects of JSON lines and rows of Parquet files."""
+"""Input records: objects of JSON lines, and rows of Parquet, CSV and TSV files."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -38,12 +40,32 @@ def read_rows(
             rows = batch.slice(min(max(first - row, 0), batch.num_rows), end - max(first, row))
             row += batch.num_rows
             for record in rows.to_pylist() if first < row else ():
-                line = _record_line(record, 0, fields)
-                size = len(line.text.encode())
-                problem = f"a text of {size:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
-                yield line._replace(size=size) if size <= limit else Line("", problem, size, id_json=line.id_json)
+                yield _row_line(record, fields, limit)
             if row >= end:
                 break
+
+
+def read_csv(stream: Any, path: str, delimiter: str, fields: RecordFields, *, limit: int) -> Iterator[Line]:
+    """Reads the rows of a CSV or TSV file, whose first row has the names of the columns."""
+    csv.field_size_limit(max(limit, csv.field_size_limit()))
+    with io.TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        rows = csv.DictReader(text, delimiter=delimiter)
+        try:
+            names = [name for name in rows.fieldnames or () if name]
+            if fields.content not in names:
+                listed = ", ".join(names)
+                raise ValueError(f"{path} has no column '{fields.content}'; choose one with --field: {listed}")
+            for row in rows:
+                yield _row_line({name: row[name] for name in names}, fields, limit)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path}:{rows.line_num + 1}: {error}; expected CSV in UTF-8") from error
+
+
+def _row_line(record: Mapping[str, Any], fields: RecordFields, limit: int) -> Line:
+    line = _record_line(record, 0, fields)
+    size = len(line.text.encode())
+    problem = f"a text of {size:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
+    return line._replace(size=size) if size <= limit else Line("", problem, size, id_json=line.id_json)
 
 
 def open_parquet(path: str) -> Any:

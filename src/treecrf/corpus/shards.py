@@ -12,7 +12,7 @@ from math import lcm
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.corpus.inputs import Line, RecordFields, is_parquet, read_stream
+from treecrf.corpus.inputs import Line, RecordFields, has_line_records, is_parquet, read_stream
 from treecrf.corpus.records import open_parquet, read_rows
 from treecrf.parser.pipeline import DEFAULT_BATCHING
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream
@@ -39,6 +39,8 @@ class Shard(NamedTuple):
 
 def cut_shards(source: str, target: Path, shard_lines: int) -> list[Shard]:
     """Cuts an input into shards of `shard_lines` lines; the last may have fewer. An empty input is one shard."""
+    if not has_line_records(source):
+        raise ValueError(f"{source}: --engine ray reads text, JSON lines and Parquet; use --engine one for this file")
     offsets: Iterable[int] = repeat(0)
     if is_parquet(source):
         with open_parquet(source) as file:

@@ -1,5 +1,6 @@
 """Reads trees to draw: brackets, or lines of `treecrf parse --format json` with probabilities."""
 
+import gzip
 import io
 import json
 import re
@@ -19,12 +20,23 @@ class DrawableTree(NamedTuple):
     probabilities: Sequence[float] | None = None
 
 
+def has_trees(source: str) -> bool:
+    """Whether an input begins like a tree or JSON, and not like raw text. Standard input can still be read after it."""
+    with open_stream(source) as stream:
+        is_piped_gzip = source == "-" and isinstance(getattr(stream, "raw", None), gzip.GzipFile)
+        return is_piped_gzip or not hasattr(stream, "peek") or _start(stream)[:1] in b"({"
+
+
+def _start(lines: Any) -> bytes:
+    start: bytes = lines.peek(1)
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
 def read_drawable_trees(source: str) -> Iterator[DrawableTree]:
     """Reads the trees of a file, plain or gzipped, or of standard input (`-`)."""
     with open_stream(source) as stream:
         lines = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-        start = lines.peek(1).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if start.startswith((b"{", b"null")):
+        if _start(lines).startswith((b"{", b"null")):
             yield from _read_json_lines(lines, source_name(source))
         else:
             yield from map(DrawableTree, read_trees(lines))

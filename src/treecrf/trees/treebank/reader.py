@@ -1,5 +1,6 @@
 """Reads trees from files as a stream, one tree in memory at a time."""
 
+import json
 import logging
 from collections.abc import Iterator
 from typing import Literal
@@ -64,16 +65,26 @@ class TreeReader(Iterator[Tree]):
             yield from self.parse(first, text)
 
     def _wrap_errors(self, lines: Iterator[Line]) -> Iterator[Line]:
-        """Passes lines on; damaged compressed data is a `TreebankError`, which cannot be skipped."""
+        """Lines of brackets; damaged compressed data is a `TreebankError`, which cannot be skipped."""
         number = 0
         try:
-            for line in lines:
-                yield line
+            for text, problem in lines:
                 number += 1
+                yield (self._brackets(text, number) if text.startswith("{") else text), problem
         except DECOMPRESSION_ERRORS as error:
             raise TreebankError(self.name, number + 1, f"the compressed data is damaged: {error}") from error
         except UnicodeDecodeError as error:
             raise TreebankError(self.name, number + 1, str(error)) from error
+
+    def _brackets(self, line: str, number: int) -> str:
+        """The brackets of the trees in a line of `treecrf parse --format json`."""
+        try:
+            record = json.loads(line)
+            trees = (sentence["tree"] for sentence in record.get("sentences", [record]))
+            return " ".join(tree for tree in trees if tree is not None) + "\n"
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self._fail(number, "expected a tree in brackets, or a line of `treecrf parse --format json`")
+            return "\n"
 
     def _fail(self, line: int, reason: str) -> None:
         error = TreebankError(self.name, line, reason)
