@@ -88,9 +88,9 @@ def test_probabilities_and_alternatives_are_written_on_request(
 def test_the_record_of_an_output_has_the_digest_of_a_file(parser: Parser, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("a\n")
     line_parser = LineParser(parser, ParseOptions(tokens=True), pytest.fail)
-    record = line_parser.output_record(InputFile(str(tmp_path / "in.txt"), Path("in.txt")))
+    record = line_parser.output_record([InputFile(str(tmp_path / "in.txt"), Path("in.txt"))])
     assert record.stamp is not None and record.settings["block"] == line_parser.block_lines
-    assert line_parser.output_record(InputFile("-", Path("stdin"))).stamp is None
+    assert line_parser.output_record([InputFile("-", Path("stdin"))]).stamp is None
 
 
 def test_tables_leave_out_lines_without_sentences(parser: Parser) -> None:
