@@ -80,7 +80,7 @@ def test_a_killed_process_leaves_no_lock(model: Path, tmp_path: Path) -> None:
     assert process.kill() and (tmp_path / ".out.lock").exists()
     path.write_text("the cat\n")
     assert not parse(model, path, "-o", tmp_path / "out")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".out.run", "in.txt", "out"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".treecrf.run", "in.txt", "out"]
 
 
 def test_two_writers_of_one_file_are_refused(tmp_path: Path) -> None:

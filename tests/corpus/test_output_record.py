@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from treecrf.corpus.output_record import OutputRecord, setting_changes, stamp_file
+from treecrf.corpus.output_record import RECORDS, OutputRecord, setting_changes, stamp_file
 
 
 @pytest.fixture
@@ -19,11 +19,22 @@ def record(source: Path, **settings: object) -> OutputRecord:
 
 def test_a_record_is_read_back(source: Path, tmp_path: Path) -> None:
     record(source).write(tmp_path / "out.mrg")
-    assert (tmp_path / ".out.mrg.run").exists()
+    assert (tmp_path / RECORDS).exists()
     assert OutputRecord.read(tmp_path / "out.mrg") == record(source)
     assert OutputRecord.read(tmp_path / "other.mrg") is None
-    (tmp_path / ".out.mrg.run").write_text("{")
+    (tmp_path / RECORDS).write_text("{")
     assert OutputRecord.read(tmp_path / "out.mrg") is None
+
+
+def test_a_folder_has_one_file_with_the_last_record_of_each_output(source: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        record(source).write(tmp_path / f"{number}.mrg")
+    with (tmp_path / RECORDS).open("ab") as stream:
+        stream.write(b'{"output": "1.mrg", "settings"')  # a crash has cut it off
+    record(source, model="zh").write(tmp_path / "0.mrg")
+    models = [OutputRecord.read(tmp_path / f"{number}.mrg") for number in range(3)]
+    assert [found and found.settings["model"] for found in models] == ["zh", "en", "en"]
+    assert [path.name for path in tmp_path.iterdir() if path != source] == [RECORDS]
 
 
 def test_an_output_of_other_settings_or_another_input_is_refused(source: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from treecrf.corpus.inputs import InputFile
-from treecrf.corpus.outputs import ColorSink, OutputFile, open_file, open_sink, output_paths, partial_size
+from treecrf.corpus.outputs import ColorSink, Finisher, OutputFile, open_file, open_sink, output_paths, partial_size
 from treecrf.trees.tree import Tree
 
 KIND = OutputFile(block_lines=2)
@@ -152,3 +152,22 @@ def test_the_error_of_a_full_disk_names_the_output(tmp_path: Path, error: OSErro
         raise error
     assert caught.value.errno == error.errno
     assert (caught.value.filename and Path(caught.value.filename).name.strip(".").removesuffix(".part")) == name
+
+
+def test_outputs_that_are_finished_in_threads_appear_and_are_unlocked(tmp_path: Path) -> None:
+    with Finisher() as finisher:
+        for number in range(300):
+            with open_file(tmp_path / f"{number}.mrg", None, OutputFile(4, submit=finisher.submit)) as sink:
+                sink.write([str(number)])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {f"{n}.mrg": f"{n}\n" for n in range(300)}
+
+
+def test_an_error_in_a_finisher_is_raised(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"), Finisher() as finisher:
+        finisher.submit(fail)
+    with pytest.raises(OSError, match="the disk is full"), Finisher() as finisher:
+        for _ in range(1000):
+            finisher.submit(fail)

@@ -160,7 +160,7 @@ def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:
 def test_only_parquet_outputs_have_rows(parser: Parser) -> None:
     for output_format, rows in (("parquet", "constituents"), ("csv", None)):
         line_parser = LineParser(parser, ParseOptions(format=output_format), pytest.fail)  # type: ignore[arg-type]
-        assert line_parser.output_file == (256, rows)
+        assert line_parser.output_file[:2] == (256, rows)
 
 
 def test_a_table_on_standard_output_has_one_header(

@@ -1,17 +1,21 @@
 """Records of outputs: the settings, the model and the input that an output was made from.
 
-A record is a hidden file beside its output. `--resume` compares it, and never mixes or keeps outputs of other inputs.
+A folder has the records of its outputs in one hidden file, a line of JSON for each start of an output; the last one
+counts. `--resume` compares it, and never mixes or keeps outputs of other inputs.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.files import file_digest, write_file
+from treecrf.files import file_digest
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import manifest_digest
 
+RECORDS = ".treecrf.run"
 _LIMITS = ("skip_bad", "max_line_bytes", "max_words")
 
 
@@ -61,23 +65,22 @@ class OutputRecord(NamedTuple):
     stamp: InputStamp | None  # None: the input is a pipe, which cannot be read again
 
     @staticmethod
-    def path_of(output: Path) -> Path:
-        """The file of an output's record."""
-        return output.with_name(f".{output.name}.run")
-
-    @staticmethod
     def read(output: Path) -> "OutputRecord | None":
         """Reads the record of an output; None if there is none that can be read."""
+        path = output.with_name(RECORDS)
         try:
-            content = json.loads(OutputRecord.path_of(output).read_bytes())
+            stat = path.stat()
+            content = json.loads(_read_records(path, stat.st_size, stat.st_mtime_ns)[output.name])
             stamp = content["input"] and InputStamp(*content["input"])
             return OutputRecord(dict(content["settings"]), str(content["source"]), stamp)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def write(self, output: Path) -> None:
-        content = {"settings": self.settings, "source": self.source, "input": self.stamp}
-        write_file(self.path_of(output), json.dumps(content, indent=1).encode())
+        """Adds the record to its folder's file, after the end of a line that a crash may have cut off."""
+        content = {"output": output.name, "settings": self.settings, "source": self.source, "input": self.stamp}
+        with output.with_name(RECORDS).open("ab", buffering=0) as stream:
+            stream.write(f"\n{json.dumps(content)}\n".encode())
 
     def check(self, output: Path) -> None:
         """Raises an error if the existing or partial `output` has another origin than this one."""
@@ -98,3 +101,13 @@ class OutputRecord(NamedTuple):
                 f"{output} was started with another version of its input: {self.source} has changed; "
                 "start again without --resume"
             )
+
+
+@lru_cache(maxsize=1)  # resuming reads the records of one folder after the other
+def _read_records(path: Path, size: int, modified_ns: int) -> dict[str, bytes]:
+    """The last record of each output in a file of this size and modification time."""
+    records = {}
+    for line in path.read_bytes().split(b"\n"):
+        with suppress(ValueError, KeyError, TypeError):
+            records[json.loads(line)["output"]] = line
+    return records

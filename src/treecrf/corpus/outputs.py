@@ -12,10 +12,13 @@ import gzip
 import os
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import takewhile
+from operator import methodcaller
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from treecrf.trees.tables import RowKind
 
 STDOUT = "-"
+_FINISHER_THREADS = 8
+_UNFINISHED_OUTPUTS = 100
 _DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 _BLUE_LABEL = "\\1\x1b[34m\\2\x1b[0m"
 _LABEL = re.compile(r"^([ │├└─]*)([^\s│├└─]\S*)", re.MULTILINE)
@@ -58,6 +63,7 @@ class OutputFile(NamedTuple):
 
     block_lines: int
     parquet_rows: "RowKind | None" = None
+    submit: Callable[[Callable[[], None]], object] = methodcaller("__call__")  # calls the function that finishes it
 
 
 class Sink:
@@ -116,42 +122,64 @@ def partial_size(output: Path) -> int | None:
     A partial file is unfinished work, also beside an older complete output. No line is written before the record, so
     an empty partial file may stand beside the record of the older output.
     """
-    partial = _partial_path(real_path(output))
-    return partial.stat().st_size if partial.exists() else None
+    draft = _partial_path(real_path(output))
+    return draft.stat().st_size if draft.exists() else None
 
 
-def _index_path(partial: Path) -> Path:
+def _index_path(draft: Path) -> Path:
     """The file with the sizes of a partial file after each of its blocks."""
-    return partial.with_name(f"{partial.name}.blocks")
+    return draft.with_name(f"{draft.name}.blocks")
+
+
+class Finisher:
+    """Finishes outputs in threads: a disk writes many small files together much faster than one after the other."""
+
+    def __enter__(self) -> "Finisher":
+        self._executor = ThreadPoolExecutor(_FINISHER_THREADS)
+        self._outputs: deque[Future[None]] = deque()
+        return self
+
+    def submit(self, finish: Callable[[], None]) -> None:
+        """Calls a function in a thread; raises the error of an earlier one, if there was any."""
+        self._outputs.append(self._executor.submit(finish))
+        while self._outputs[0].done() or len(self._outputs) > _UNFINISHED_OUTPUTS:
+            self._outputs.popleft().result()
+            if not self._outputs:
+                return
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._executor.shutdown()
+        for output in self._outputs if kind is None else ():
+            output.result()
 
 
 @contextmanager
 def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, resume: bool = False) -> Iterator[Sink]:
-    """Opens a file that appears at the end of the block, if it is complete; `.gz` names are compressed.
+    """Opens a file that appears after the end of the block, if it is complete; `.gz` names are compressed.
 
     With `resume`, a partial file is continued if its record is the same.
     """
     path = real_path(path)
-    partial = _partial_path(path)
+    draft = _partial_path(path)
     _check_parquet(path, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with lock_file(path):
+    with ExitStack() as lock:
+        lock.enter_context(lock_file(path))
         lines = 0
         if resume and partial_size(path):
             if record is not None:
                 record.check(path)
-            lines = _truncate(partial, kind.block_lines)
+            lines = _truncate(draft, kind.block_lines)
         else:
-            partial.write_bytes(b"")
-            _index_path(partial).unlink(missing_ok=True)
+            draft.write_bytes(b"")
+            _index_path(draft).unlink(missing_ok=True)
         if record is not None:
             record.write(path)
-        with _name_full_disk(partial), partial.open("ab") as stream, _index_path(partial).open("ab") as index:
+        with _name_full_disk(draft), draft.open("ab") as stream, _index_path(draft).open("ab") as index:
             sink = (GzipSink if path.suffix == ".gz" else Sink)(stream, lines_written=lines, index=index)
             yield sink
             sink.end_block()
-            sync_stream(stream)
-        _finish(partial, path, kind)
+        kind.submit(partial(_finish, draft, path, kind, lock.pop_all()))
 
 
 @contextmanager
@@ -176,18 +204,21 @@ def _check_parquet(path: Path, kind: OutputFile) -> None:
         raise ValueError(f"{path} ends in .gz, but Parquet files are compressed themselves; leave .gz out")
 
 
-def _finish(partial: Path, path: Path, kind: OutputFile) -> None:
+def _finish(draft: Path, path: Path, kind: OutputFile, lock: ExitStack) -> None:
     """Gives a complete partial file its name, after its conversion to Parquet if the output is Parquet."""
-    complete = partial
-    if kind.parquet_rows is not None:
-        from treecrf.trees.tables import csv_to_parquet
+    with lock, _name_full_disk(draft):
+        with draft.open("r+b") as stream:
+            sync_stream(stream)
+        complete = draft
+        if kind.parquet_rows is not None:
+            from treecrf.trees.tables import csv_to_parquet
 
-        complete = partial.with_name(f"{partial.name}.parquet")
-        csv_to_parquet(partial, complete, kind.parquet_rows)
-    rename_file(complete, path)
-    if complete is not partial:
-        partial.unlink()
-    _index_path(partial).unlink(missing_ok=True)
+            complete = draft.with_name(f"{draft.name}.parquet")
+            csv_to_parquet(draft, complete, kind.parquet_rows)
+        rename_file(complete, path)
+        if complete is not draft:
+            draft.unlink()
+        _index_path(draft).unlink(missing_ok=True)
 
 
 @contextmanager
@@ -209,11 +240,11 @@ def open_sink(
             yield sink
 
 
-def _truncate(partial: Path, block_lines: int) -> int:
+def _truncate(draft: Path, block_lines: int) -> int:
     """Cuts a partial file back to whole blocks and returns the number of input lines in them."""
-    index, size = _index_path(partial), partial.stat().st_size
+    index, size = _index_path(draft), draft.stat().st_size
     entries = index.read_bytes().split(b"\n")[:-1] if index.exists() else []
     ends = list(takewhile(lambda end: end <= size, map(int, takewhile(bytes.isdigit, entries))))
     index.write_bytes(b"".join(b"%d\n" % end for end in ends))
-    os.truncate(partial, ends[-1] if ends else 0)
+    os.truncate(draft, ends[-1] if ends else 0)
     return block_lines * len(ends)

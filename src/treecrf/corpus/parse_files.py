@@ -31,7 +31,7 @@ from treecrf.corpus.inputs import (
     with_prompt,
 )
 from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions, names_output_file
-from treecrf.corpus.outputs import STDOUT, OutputFile, Sink, open_sink, output_paths, partial_size
+from treecrf.corpus.outputs import STDOUT, Finisher, OutputFile, Sink, open_sink, output_paths, partial_size
 from treecrf.corpus.terminal import Interrupts, ProgressBar, has_colors
 from treecrf.files import lock_folder, open_atomic, real_path
 from treecrf.parser import Parser
@@ -154,6 +154,7 @@ class LineParser:
         self.fields = RecordFields(content_field, options.tokens, options.id)
         window = parser.batching.window
         self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
+        self.output_file = OutputFile(self.block_lines, options.rows if options.format == "parquet" else None)
         self.splitter = LineSplitter(options, parser.language, lambda message: self.warn(message))
         self._formatter = None
         if options.format != "brackets":
@@ -198,10 +199,6 @@ class LineParser:
                 report(0, line.size)
             first = sink.lines_written + 1
             self.write_trees(lines, sink, report, name=file.name, first=first, is_interactive=file.is_terminal)
-
-    @property
-    def output_file(self) -> OutputFile:
-        return OutputFile(self.block_lines, self.options.rows if self.options.format == "parquet" else None)
 
     def write_header(self, sink: Sink) -> None:
         """Writes the header of a table at the beginning of an output."""
@@ -325,9 +322,11 @@ def parse_files(
         gc.freeze()  # repeated garbage collection over the loaded objects would take as long as parsing
         try:
             with (
+                Finisher() as finisher,
                 ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress,
                 _open_report(report, line_parser.splitter),
             ):
+                line_parser.output_file = line_parser.output_file._replace(submit=finisher.submit)
                 line_parser.warn = partial(progress.print_message, warn)
                 for files, target in jobs:
                     line_parser.parse_files(files, target, progress.add, resume=resume)
