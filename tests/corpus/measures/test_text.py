@@ -127,3 +127,13 @@ def test_damaged_factors_are_an_error(tmp_path, content):
     (tmp_path / FACTORS_FILE).write_text(json.dumps(content))
     with pytest.raises(DamagedFileError, match="three numbers for each measure"):
         read_error_factors(tmp_path)
+
+
+def test_sentences_are_counted_in_batches(parser, monkeypatch):
+    trees = TREES[:5]
+    samples = list(parser.sample_many([tree.words for tree in trees], 10))
+    whole, gold = measure_samples(samples, seed=3), measure_trees(trees, seed=3)
+    monkeypatch.setattr("treecrf.corpus.measures.text._BATCH", 2)
+    assert measure_samples(samples, seed=3) == whole != measure_samples(samples, seed=4)
+    assert measure_trees(trees, seed=3) == gold and measure_trees(trees) == measure_trees(trees, seed=0) != gold
+    assert measure_samples(samples) == measure_samples(samples, seed=0)
