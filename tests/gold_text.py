@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from treecrf.trees.notation import unescape_brackets
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import unescape_brackets
 
 HARD_CASES = Path(__file__).parent / "samples" / "hard_text.txt"
 

@@ -24,12 +24,12 @@ EDGES: dict[str, set[str]] = {
     "trees/bootstrap": set(),
     "trees/evalb": {"trees/tree", "trees/treebank", "trees/bootstrap"},
     "trees/search": {"trees/notation", "trees/tree", "trees/treebank"},
-    "trees/dependencies": {"config", "trees/tree", "trees/treebank", "trees/search"},
+    "trees/dependencies": {"config", "trees/notation", "trees/tree", "trees/search"},
     "trees/drawing": {"config", "files", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
     "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
-    "text": {"config", "trees/treebank"},
+    "text": {"config", "trees/notation", "trees/treebank"},
     "chart": {"arrays", "threads"},
     "network/data": {"config", "files", "arrays", "trees/tree", "trees/treebank", "text"},
     "network/nn": {"arrays", "chart", "network/data"},
@@ -43,6 +43,7 @@ EDGES: dict[str, set[str]] = {
     "parser": {
         *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
         *(
+            "trees/notation",
             "trees/analysis",
             "text",
             "chart",
@@ -78,7 +79,7 @@ EDGES: dict[str, set[str]] = {
     },
     "training/reproduce": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "network/data", "network/nn"),
-        *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
+        *("trees/notation", "parser/decoding", "parser", "training", "training/calibration", "training/export"),
     },
     "corpus": {
         *("files", "threads", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),
@@ -96,10 +97,10 @@ EDGES: dict[str, set[str]] = {
         "parser",
         "corpus",
     },
-    "integrations": {"threads", "trees/tree", "trees/treebank", "text", "parser"},
+    "integrations": {"threads", "trees/notation", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
         *("files", "trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
-        *("parser/decoding", "parser"),
+        *("trees/notation", "parser/decoding", "parser"),
     },
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),

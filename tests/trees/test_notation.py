@@ -1,8 +1,20 @@
-"""The parts of labels and of empty elements."""
+"""The parts of labels and of empty elements, and the Penn Treebank's escapes of brackets."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from treecrf.trees.notation import LabelParts, split_label
+from strategies import any_text
+from treecrf.trees.notation import (
+    PENN_ESCAPES,
+    LabelParts,
+    escape_brackets,
+    escape_for_treebanks,
+    penn_brackets,
+    split_label,
+    unescape_brackets,
+)
+from treecrf.trees.tree import Tree
 
 
 @pytest.mark.parametrize(
@@ -27,3 +39,29 @@ from treecrf.trees.notation import LabelParts, split_label
 )
 def test_a_label_has_a_category_functions_and_indices(label, category, functions, index, gap):
     assert split_label(label) == LabelParts(category, functions, index, gap)
+
+
+@pytest.mark.parametrize(("bracket", "name"), PENN_ESCAPES.items())
+def test_each_bracket_is_escaped_and_restored(bracket: str, name: str) -> None:
+    assert escape_brackets(bracket) == name
+    assert unescape_brackets(name) == unescape_brackets(name.lower()) == bracket
+
+
+@given(st.text(st.characters(exclude_characters="-\\")))
+def test_unescaping_inverts_escaping(word: str) -> None:
+    assert unescape_brackets(escape_brackets(word)) == word
+
+
+@given(any_text, any_text)
+def test_escaping_words_equals_escaping_the_brackets_of_their_tree(tag: str, word: str) -> None:
+    line = penn_brackets(str(Tree(tag, (word,))))
+    assert line == f"({escape_for_treebanks(tag)} {escape_for_treebanks(word)})"
+
+
+def test_other_words_are_kept() -> None:
+    for word in ("", "-", "LRB", "-LXB-", "a/b", "-LRB"):
+        assert unescape_brackets(word) == word
+
+
+def test_letters_equal_to_others_only_without_case_are_no_error() -> None:
+    assert unescape_brackets("-l\u017fb-") == "["  # the long s is an s without case

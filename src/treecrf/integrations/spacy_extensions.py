@@ -18,9 +18,9 @@ except ImportError as error:
     raise ImportError("trees in spaCy need spaCy: pip install 'treecrf[spacy]'") from error
 
 from treecrf import TreecrfError
+from treecrf.trees.notation import escape_brackets
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import from_spans, to_spans
-from treecrf.trees.treebank.escapes import escape_brackets
 
 _EXTENSION = ("._.", "treecrf")  # start of the key; spaCy adds the first character and, for spans, the last one
 _BRACKETS = re.compile(r"[][{}]")  # the escapes of parentheses contain braces

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treecrf.trees.analysis import Alternative, Constituent, Offsets, ParsedSentence
+from treecrf.trees.notation import penn_brackets
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import penn_brackets
 
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
 _DIGITS = 6

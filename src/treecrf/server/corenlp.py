@@ -25,8 +25,8 @@ from treecrf.server.request_body import await_connected, body_charset, decode, p
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.search_pool import SearchPool
 from treecrf.text import Token, sentences, tokenize
+from treecrf.trees.notation import penn_brackets
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import penn_brackets
 from treecrf.trees.treebank.writer import penn_format
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from treecrf.text.normalization import remove_invisible
 from treecrf.text.word_lists import patterns, read_words, word_sets
-from treecrf.trees.treebank.escapes import PENN_ESCAPES
+from treecrf.trees.notation import PENN_ESCAPES
 
 _WORDS = word_sets("en")
 _PATTERNS = patterns("en")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from treecrf.text.english import CONTINUING, MAX_WORD, NEXT_WORD, SPACE, Piece, skip
 from treecrf.text.normalization import remove_invisible
 from treecrf.text.word_lists import insert_parts, read_words, word_sets
-from treecrf.trees.treebank.escapes import PENN_ESCAPES
+from treecrf.trees.notation import PENN_ESCAPES
 
 _CLOSING = r"""["”’»'›)\]}]"""
 _STOP = re.compile(rf"[.!?…]+{_CLOSING}*")

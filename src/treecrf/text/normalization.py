@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Literal
 
-from treecrf.trees.treebank.escapes import unescape_brackets
+from treecrf.trees.notation import unescape_brackets
 
 Normalization = Literal["as-is", "plain", "multiword", "simplified"]
 

@@ -2,7 +2,8 @@
 
 In brackets, a word or label cannot contain parentheses or white space, and cannot be empty. The writer escapes such
 characters as `\\u{hex}`, and the reader restores them: reading the text of a tree gives an equal tree. Treebank escapes
-such as `-LRB-` are ordinary words here; `treecrf.trees.treebank.escapes` converts them.
+such as `-LRB-` for a left round bracket are ordinary words; treebanks, tokenizers and other parsers write parentheses
+in words this way, and the last functions here convert them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _TOKEN = re.compile(rf"[()]|[^{SPACE}()]+")
 # the parts of a label, NP-SBJ-1=2, and of an empty element, *T*-1
 _CATEGORY = re.compile(r"(?s).[^-=]*")
 _SUFFIX = re.compile(r"([-=])([^-=]+)")
+PENN_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_BRACKETS = {name: bracket for bracket, name in PENN_ESCAPES.items()}
+_TABLE = str.maketrans(PENN_ESCAPES)
+_TREEBANK_ESCAPE = re.compile(r"(?i)-[LR][RSC]B-|\\[/*]")  # the Penn Treebank also escapes "/" and "*", by a backslash
 
 
 class BracketError(TreecrfError, ValueError):
@@ -148,3 +153,39 @@ def end_of_first(text: str) -> int:
         if depth == 0:
             return match.end()
     return len(text)
+
+
+def penn_brackets(line: str) -> str:
+    r"""Replaces the escapes of parentheses in a bracketed tree by escapes of the Penn Treebank.
+
+    >>> penn_brackets(r"(NP (-LRB- \u{28}) (NN a) (-RRB- \u{29}))")
+    '(NP (-LRB- -LRB-) (NN a) (-RRB- -RRB-))'
+    """
+    return line.replace(r"\u{28}", PENN_ESCAPES["("]).replace(r"\u{29}", PENN_ESCAPES[")"])
+
+
+def escape_for_treebanks(text: str) -> str:
+    r"""Escapes a word or label for brackets: parentheses as `-LRB-` and `-RRB-`, other characters by `escape`.
+
+    >>> escape_for_treebanks("(a b)")
+    '-LRB-a\\u{20}b-RRB-'
+    """
+    return penn_brackets(escape(text))
+
+
+def escape_brackets(word: str) -> str:
+    """Escapes all round, square and curly brackets of a word.
+
+    >>> escape_brackets("[1]")
+    '-LSB-1-RSB-'
+    """
+    return word.translate(_TABLE)
+
+
+def unescape_brackets(word: str) -> str:
+    r"""Restores the brackets, slashes and asterisks that the Penn Treebank escapes.
+
+    >>> unescape_brackets("-lsb-1-RSB-"), unescape_brackets(r"1\/2")
+    ('[1]', '1/2')
+    """
+    return _TREEBANK_ESCAPE.sub(lambda match: _BRACKETS.get(match[0].upper(), match[0][-1]), word)

@@ -13,9 +13,9 @@ from treecrf.network.nn import TensorScores
 from treecrf.parser.benchmark import median_seconds
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.device_decode import PendingTrees, label_trees
+from treecrf.trees.notation import escape_for_treebanks, penn_brackets
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
-from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 
 def torch_struct_decode() -> Callable[..., PendingTrees] | None:

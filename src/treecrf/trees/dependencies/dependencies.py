@@ -7,9 +7,9 @@ from treecrf.trees.dependencies.conversion import convert_words
 from treecrf.trees.dependencies.lexicon import UNIVERSAL_TAGS
 from treecrf.trees.dependencies.punctuation import PunctuationAttacher
 from treecrf.trees.dependencies.units import PUNCTUATION_TAGS
+from treecrf.trees.notation import unescape_brackets
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import unescape_brackets
 
 _NEGATIONS = frozenset(("not", "n't", "n’t", "nt"))
 _UNSAFE = str.maketrans({character: " " for character in "\t\n\r\x0b\x0c\x85\u2028\u2029"})

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 
 from treecrf.trees.dependencies.lexicon import UNIVERSAL_TAGS
+from treecrf.trees.notation import unescape_brackets
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import unescape_brackets
 
 PUNCTUATION_TAGS = frozenset(tag for tag, universal in UNIVERSAL_TAGS.items() if universal == "PUNCT")
 VERB_TAGS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from treecrf.trees.notation import escape
+from treecrf.trees.notation import escape, escape_for_treebanks, penn_brackets
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans, unary_chain
-from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 try:
     from treecrf.trees.treebank import _bracket_writer

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.files import open_atomic
+from treecrf.trees.notation import escape_for_treebanks, penn_brackets
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.escapes import escape_for_treebanks, penn_brackets
 
 
 def write_trees(path: str | os.PathLike[str], trees: Iterable[Tree]) -> int:
