@@ -137,9 +137,9 @@ def _attach_item(node: Unit, head: Unit, item: Unit, arcs: Arcs) -> None:
 
 def _next_clause(node: Unit, head: Unit, item: Unit) -> Unit | None:
     """The clause that an adverb between two clauses belongs to: He was late, (so) we left."""
-    if node.label != "S" or head.label != "S" or item.label not in ("RB", "ADVP", "IN", "CC") or item.head < head.head:
+    if node.label != "S" or head.label != "S" or item.label not in ("RB", "ADVP", "IN", "CC") or item.is_before(head):
         return None
-    return next((other for other in node.items if other.label == "S" and other.head > item.head), None)
+    return next((other for other in node.items if other.label == "S" and item.is_before(other)), None)
 
 
 def _is_repeated(item: Unit, following: Unit) -> bool:
@@ -156,7 +156,7 @@ def _attach_numbers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
             arcs.attach(first.head, second.head, "compound")
             if second is not head:
                 arcs.attach(second.head, head.head, "nummod")
-        elif first.label in ("SYM", "TO", "IN") and second.label == "CD" and second.head > head.head:
+        elif first.label in ("SYM", "TO", "IN") and second.label == "CD" and head.is_before(second):
             arcs.attach(second.head, head.head, "nmod")
 
 

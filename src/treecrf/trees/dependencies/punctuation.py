@@ -60,15 +60,18 @@ class PunctuationAttacher:
     def _heads_between(self, opening: int, closing: int) -> list[int]:
         """The words between two marks that have their head outside, or a dependent outside."""
         heads = self.arcs.heads
-        inside = [word for word in self.content if opening < word < closing]
-        with_head_outside = {word for word in inside if not opening < heads[word] < closing}
-        with_dependent_outside = {heads[word] for word in self.content if not opening < word < closing} & set(inside)
+        inside = set(self._between(opening, closing))
+        with_head_outside = {word for word in inside if heads[word] not in inside}
+        with_dependent_outside = {heads[word] for word in self.content if word not in inside} & inside
         return sorted(with_head_outside | with_dependent_outside)
+
+    def _between(self, start: int, end: int) -> list[int]:
+        """The words between two marks."""
+        return [word for word in self.content if start < word < end]
 
     def _head(self, mark: int) -> int:
         start, end = self._bounds(mark)
-        left = [word for word in self.content if start < word < mark]
-        right = [word for word in self.content if mark < word < end]
+        left, right = self._between(start, mark), self._between(mark, end)
         if self.tags[mark] == "HYPH" and left and right:
             for word, head in ((left[-1], right[0]), (right[0], left[-1])):
                 if self.arcs.heads[word] == head:

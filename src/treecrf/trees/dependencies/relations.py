@@ -31,7 +31,7 @@ def relation(parent: Unit, head: Unit, item: Unit) -> str:
     if parent.label in ("PP", "WHPP"):
         return _prepositional_relation(head, item)
     if label in ("CC", "CONJP"):
-        is_first = item.head < head.head and item.text in ("both", "either", "neither")
+        is_first = item.is_before(head) and item.text in ("both", "either", "neither")
         return "cc:preconj" if is_first else "cc"
     if label in RELATIONS["anywhere"]:
         return RELATIONS["anywhere"][label]
@@ -43,7 +43,7 @@ def relation(parent: Unit, head: Unit, item: Unit) -> str:
 
 
 def _nominal_relation(head: Unit, item: Unit) -> str:
-    label, is_after = item.label, item.head > head.head
+    label, is_after = item.label, head.is_before(item)
     if label in RELATIONS["nominals"]:
         return RELATIONS["nominals"][label]
     if label in ("CD", "QP"):
@@ -106,13 +106,13 @@ def _modifier_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if label in ("CD", "QP"):
         return "compound" if parent.label == "QP" or head.label == "CD" else "nummod"
     if label in ("NP", "NN", "NNS", "NNP", "NX") and parent.label in ("ADVP", "ADJP", "WHADVP"):
-        return "obj" if item.head > head.head else "obl:unmarked" if label == "NP" else "compound"
+        return "obj" if head.is_before(item) else "obl:unmarked" if label == "NP" else "compound"
     return RELATIONS["modifiers"].get(label, "dep")
 
 
 def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of an item of a clause or verb phrase to the predicate."""
-    label, is_before = item.label, item.head < head.head
+    label, is_before = item.label, item.is_before(head)
     if label in VERBS:
         return verb_relation(parent, head, item)
     if label in NOMINALS or label in NOUN_TAGS or label in ("PRP", "QP", "CD", "$", "DT"):
@@ -176,13 +176,13 @@ def _oblique_relation(head: Unit, phrase: Unit) -> str:
 
 
 def _has_subject(clause: Unit, head: Unit) -> bool:
-    return any(item.label == "NP" and item.head < head.head for item in clause.items)
+    return any(item.label == "NP" and item.is_before(head) for item in clause.items)
 
 
 def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if is_existential(item) or _is_expletive(item) or (first_word(item).text == "it" and _is_cleft(head)):
         return "expl"
-    if parent.label in CLAUSES and item.head < head.head:
+    if parent.label in CLAUSES and item.is_before(head):
         return _preverbal_relation(parent, head, item)
     is_inverted = not _has_subject(parent, head) and first_word(head).text in BE  # here are some tips
     if parent.label in ("SINV", "SQ") or (parent.label == "S" and is_inverted):
@@ -196,7 +196,7 @@ def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
 
 def _preverbal_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of a noun phrase before the predicate: the last one is the subject, but not one of time."""
-    nouns = [other for other in parent.items if other.label in NOMINALS and other.head < head.head]
+    nouns = [other for other in parent.items if other.label in NOMINALS and other.is_before(head)]
     subjects = [noun for noun in nouns if not is_temporal(noun)] or nouns
     if not subjects or subjects[-1] is item:
         return subject_relation(head)
@@ -269,7 +269,7 @@ def _inner_clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     is_open = item.subject < 0
     if parent.label == "SINV":
         return "ccomp"
-    if parent.label in CLAUSES and item.head < head.head:
+    if parent.label in CLAUSES and item.is_before(head):
         if is_open and not _has_subject(parent, head):
             return "csubj"
         return "advcl" if is_open else "ccomp"

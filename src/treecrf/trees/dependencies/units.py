@@ -50,6 +50,10 @@ class Unit:
         """The first child that is not punctuation, or the unit itself if there is none."""
         return next(iter(self.items), self)
 
+    def is_before(self, other: "Unit") -> bool:
+        """Whether the head word stands before the head word of another unit."""
+        return self.head < other.head
+
     def leaves(self) -> "list[Unit]":
         """The words, left to right."""
         leaves: list[Unit] = []

@@ -96,4 +96,4 @@ def is_free_relative(parent: Unit, head: Unit, clause: Unit) -> bool:
     if parent.label == "VP":
         predicate = next((leaf.text for leaf in head.leaves() if leaf.head == head.head), "")
         return word in ("what", "where") and predicate not in WORDS["question_predicates"]
-    return parent.label in ("S", "NP") and word == "what" and (parent.label == "NP" or clause.head < head.head)
+    return parent.label in ("S", "NP") and word == "what" and (parent.label == "NP" or clause.is_before(head))
