@@ -1,16 +1,38 @@
-"""Guessing: what users of NLTK, spaCy, Stanza and benepar type is right, or gets one line that helps."""
+"""Guessing: what users of NLTK, spaCy, Stanza, SuPar and benepar type is right, or gets one line that helps."""
 
 import io
+from functools import cache
 
 import pytest
 
-from treecrf import Tree
+import treecrf
+from treecrf import Parser, Tree
 
 TREE = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")
 WORDS = ["the", "cat", "sleeps", "."]
 
-# calls on a tree, and their values
+SANG = Tree.parse("(TOP (S (NP (PRP She)) (VP (VBD sang)) (. .)))")
+
+# calls, and their values
 RIGHT = {
+    "Parser.load().language": "en",
+    "parser('She sang.')": SANG,
+    "parser.parse('She sang.')": SANG,
+    "parser.parse(('She', 'sang', '.'))": SANG,
+    "parser.parse('She sang .'.split(), tags=['PRP', 'VBD', '.'])": SANG,
+    "list(parser.parse_many(['She sang.', ['She', 'sang', '.']]))": [SANG, SANG],
+    "list(parser.parse_many(iter(['She sang.'])))": [SANG],
+    "list(parser.parse_many([]))": [],
+    "list(parser.parse_column(['She sang.', '', None]))": [SANG, None, None],
+    "[sentence.text for sentence in parser.parse_text('She sang. He left.')]": ["She sang.", "He left."],
+    "[sentence.tree for sentence in parser.parse_text('She sang.')]": [SANG],
+    "next(parser.analyze_text('She sang.')).analysis.tree": SANG,
+    "len(parser.analyze('She sang.', k=3).alternatives)": 3,
+    "parser.analyze('She sang.').tree": SANG,
+    "pickle.loads(pickle.dumps(parser)).parse('She sang.')": SANG,
+    "copy.copy(parser).parse('She sang.')": SANG,
+    "{'Parser', 'Tree', 'evaluate', 'read_trees'} <= set(dir(treecrf))": True,
+    "issubclass(treecrf.BracketError, treecrf.TreecrfError)": True,
     "Tree.fromstring('(NP (DT the) (NN cat))')": Tree.parse("(NP (DT the) (NN cat))"),
     "Tree.fromstring('(NP\\n  (DT the)\\n  (NN cat))').words": ["the", "cat"],
     "Tree('NP', [Tree('DT', ['the']), Tree('NN', ['cat'])])": TREE[0],
@@ -51,6 +73,24 @@ RIGHT = {
 }
 # calls that cannot work, and a part of the line that says what to do
 HELPED = {
+    "Parser.load('en-larg')": "did you mean 'en-large'?",
+    "Parser.load('benepar_en3')": "the installed models are en, ",
+    "parser.parse(None)": "expected a string, or a list of words",
+    "parser.parse(3)": "expected a string, or a list of words",
+    "parser.parse('')": "has no words; expected at least one",
+    "parser.parse([])": "has no words; expected at least one",
+    "parser.parse(['She', 3])": "has a word that is not a string",
+    "parser.parse([('time', 'NN')])": "expected words, and tags as `tags`",
+    "parser.parse('She sang .'.split(), tags=['PRP'])": "3 words and 1 tags",
+    "parser.parse('She sang .'.split(), constraints=[(0, 2, 'NP')])": "expected Constraints(require=",
+    "list(parser.parse_many('She sang.'))": "or parse_text() for a document",
+    "list(parser.parse_many(['She sang.', '']))": "sentence 1 has no words",
+    "parser.analyze('She sang.', k=-1)": "expected 0 or more alternatives",
+    "parser.predict(['She sang.'])": "use parse() or parse_many()",
+    "parser.parse_sents([['She', 'sang']])": "use parse_many()",
+    "parser.pipe(['She sang.'])": "use parse_many()",
+    "parser.to('cuda')": "use Parser.load(name, device)",
+    "treecrf.load('en')": "module 'treecrf' has no attribute 'load'",
     "Tree('NN', 'cat')": "expected a string and a list or tuple",
     "Tree('NP', ['the', 'cat'])": "expected subtrees, or one word alone",
     "Tree('NP', [])": "expected subtrees, or one word alone",
@@ -81,9 +121,14 @@ HELPED = {
 }
 
 
+@cache
+def parser() -> Parser:
+    return Parser.load("en", "cpu")
+
+
 def typed(call: str) -> object:
-    names = {"Tree": Tree, "tree": TREE, "copy": __import__("copy"), "pickle": __import__("pickle")}
-    return eval(call, names)
+    modules = {"copy": __import__("copy"), "pickle": __import__("pickle"), "treecrf": treecrf}
+    return eval(call, {"Tree": Tree, "tree": TREE, "Parser": Parser, "parser": parser(), **modules})
 
 
 @pytest.mark.parametrize("call", RIGHT)
@@ -93,7 +138,7 @@ def test_a_call_is_right(call: str) -> None:
 
 @pytest.mark.parametrize("call", HELPED)
 def test_a_call_gets_a_line_that_helps(call: str) -> None:
-    with pytest.raises((ValueError, TypeError, AttributeError, IndexError)) as caught:
+    with pytest.raises((ValueError, TypeError, AttributeError, IndexError, FileNotFoundError)) as caught:
         typed(call)
     assert HELPED[call] in str(caught.value) and "\n" not in str(caught.value)
 

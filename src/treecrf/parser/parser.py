@@ -47,6 +47,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 K = TypeVar("K")
+_NAMES_ELSEWHERE = {  # of the parsers of SuPar, NLTK, Stanza, spaCy and benepar
+    **dict.fromkeys(("predict", "raw_parse", "parse_one", "process", "annotate"), "parse() or parse_many()"),
+    **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process"), "parse_many()"),
+    **dict.fromkeys(("train", "fit"), "treecrf.training.fit(), or the command treecrf train"),
+    "evaluate": "treecrf.parser.evaluate.evaluate_parser(), or the command treecrf evaluate",
+    "to": "Parser.load(name, device)",
+}
 
 
 class Parser(Components):
@@ -104,6 +111,12 @@ class Parser(Components):
         return tree
 
     __call__ = parse
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> None:
+            hint = f"; use {_NAMES_ELSEWHERE[name]}" if name in _NAMES_ELSEWHERE else ""
+            raise AttributeError(f"'Parser' object has no attribute {name!r}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the place of the model instead of its weights, so that other processes of this machine load it."""
