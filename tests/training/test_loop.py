@@ -370,3 +370,16 @@ def test_a_model_with_tags_as_input_and_output_is_scored_with_gold_tags(tmp_path
     predicted = parser.parse_many([tree.words for tree in trees], tags=[tree.tags for tree in trees])
     assert result.test is not None
     assert result.dev_f == result.test.f1 == evaluate(trees, predicted).f1
+
+
+def test_a_parser_trained_with_rounded_products_has_the_scores_of_the_cpu_runtime(tmp_path: Path) -> None:
+    recipe = small_recipe(model={"dropout": 0.0}, epochs=3, rounded_epochs=2)
+    fit(recipe, tmp_path / "run", device="cpu")
+    network, runtime = (Parser.load(tmp_path / "run", "cpu", precision=name) for name in ("float32", "int8"))
+    words = next(iter(read_trees(FIFTY))).words
+    expected, unrounded = runtime.crf(words).scores, network.crf(words).scores
+    assert network.model is not None
+    network.model.round_products(True)
+    rounded = network.crf(words).scores
+    torch.testing.assert_close(rounded, expected, atol=1e-4 * float(expected.abs().max()), rtol=1e-4)
+    assert (rounded - expected).abs().max() < 0.1 * (unrounded - expected).abs().max()

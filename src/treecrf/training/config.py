@@ -56,7 +56,7 @@ class DataConfig:
 _LIMITS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
     ("epochs patience batch_words batch_cells accumulate decay_steps log_steps", lambda x: x >= 1, "1 or more"),
     ("learning_rate head_multiplier clip decay epsilon", lambda x: x > 0, "more than 0"),
-    ("seed weight_decay checkpoint_steps checkpoint_seconds", lambda x: x >= 0, "0 or more"),
+    ("seed weight_decay checkpoint_steps checkpoint_seconds rounded_epochs", lambda x: x >= 0, "0 or more"),
     ("warmup", lambda x: 0 <= x < 1, "a share of the run, at least 0 and less than 1"),
     ("ema_decay", lambda x: 0 <= x < 1, "at least 0 and less than 1"),
     ("distillation_weight", lambda x: 0 <= x <= 1, "a share of the loss, from 0 to 1"),
@@ -92,6 +92,7 @@ class TrainConfig:
     teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are soft targets beside the gold trees
     distillation_weight: float = 0.5  # weight of the soft targets: 0 uses only the gold trees, 1 only the teachers
     precision: Literal["fp32", "tf32", "bf16"] = "tf32"
+    rounded_epochs: int = 0  # last epochs, by `epochs`, whose products are rounded as those of the precision int8
     cuda_graphs: bool | None = None  # on a GPU; default: only for models without a transformer
 
     mbr: bool = True  # MBR decoding of dev and test

@@ -134,6 +134,7 @@ class Trainer:
         state, loader = self.state, self.setup.loader
         batches = loader.epoch_batches(state.epoch)
         self._batches = len(batches)
+        self._model.round_products(state.epoch >= self._config.epochs - self._config.rounded_epochs)
         self._model.train()
         started = time.monotonic() - state.seconds
         steps = cast("Generator[StepBatch, None, None]", loader.steps(batches[state.batch :]))

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from treecrf.network.data.model_config import DropoutKind, ModelConfig
 from treecrf.network.nn.batch import SequenceLengths
 from treecrf.network.nn.lstm_recurrence import LSTMRecurrence, find_triton_kernels
+from treecrf.network.nn.rounding import is_rounding, round_weights
 
 
 def shared_mask(x: Tensor, *shape: int, dropout: float) -> Tensor:
@@ -69,7 +70,8 @@ class BiLSTMLayer(nn.Module):
         `mask` multiplies the hidden state before each step. Its shape is (2, s, b, h): directions, steps in the order
         of the direction, sequences, units. A mask of size 1 in s or b is for all steps or all sequences.
         """
-        if find_triton_kernels(x, self.size) is not None or (mask is not None and mask.shape[1:3] != (1, 1)):
+        is_own = find_triton_kernels(x, self.size) is not None or is_rounding()
+        if is_own or (mask is not None and mask.shape[1:3] != (1, 1)):
             return self._run_recurrence(x, lengths.on_device, mask)
         return self._run_torch(x, lengths, mask)
 
@@ -80,7 +82,8 @@ class BiLSTMLayer(nn.Module):
         gates = F.linear(x, self.weight_input.flatten(0, 1), bias)
         gates = gates.to(torch.promote_types(x.dtype, torch.float32)).view(batch, steps, 2, 4, self.size)
         mask = gates.new_ones(2, 1, 1, self.size) if mask is None else mask.to(gates.dtype)
-        args = (gates, self.weight_hidden, mask.expand(2, steps, batch, self.size), lengths)
+        weight = round_weights(self.weight_hidden) if is_rounding() else self.weight_hidden
+        args = (gates, weight, mask.expand(2, steps, batch, self.size), lengths)
         return LSTMRecurrence.apply(*args)  # type: ignore[no-untyped-call, no-any-return]
 
     def _run_torch(self, x: Tensor, lengths: SequenceLengths, mask: Tensor | None) -> Tensor:

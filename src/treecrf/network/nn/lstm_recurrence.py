@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from treecrf.network.nn.rounding import is_rounding, round_rows
+
 
 def find_triton_kernels(x: Tensor, size: int) -> ModuleType | None:
     """The module of Triton kernels, if they support `size` hidden units and PyTorch allows their precision, TF32."""
-    if not x.is_cuda or x.dtype == torch.float64 or not _tf32_allowed():
+    if not x.is_cuda or x.dtype == torch.float64 or not _tf32_allowed() or is_rounding():
         return None
     try:
         from treecrf.network.nn import triton_lstm
@@ -45,6 +47,7 @@ class LSTMRecurrence(torch.autograd.Function):
         kernels = find_triton_kernels(gates, gates.shape[-1])
         run = forward if kernels is None else kernels.forward
         hidden, cells, masked = run(gates, weight, mask, lengths)
+        ctx.is_rounded = is_rounding()
         ctx.save_for_backward(gates, weight, mask, lengths, cells, masked)
         return hidden
 
@@ -52,7 +55,7 @@ class LSTMRecurrence(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_hidden: Tensor) -> tuple[Tensor, Tensor, None, None]:
         gates, weight, mask, lengths, cells, masked = ctx.saved_tensors
-        kernels = find_triton_kernels(gates, gates.shape[-1])
+        kernels = None if ctx.is_rounded else find_triton_kernels(gates, gates.shape[-1])
         run = backward if kernels is None else kernels.backward
         grad_gates = run(grad_hidden, gates, cells, weight, mask, lengths)
         # one product over all steps is faster than one in each step
@@ -67,7 +70,7 @@ def forward(gates: Tensor, weight: Tensor, mask: Tensor, lengths: Tensor) -> tup
     cells, masked = torch.zeros_like(hidden), torch.zeros_like(hidden)
     h = c = torch.zeros_like(hidden[:, 0])
     for t in range(steps.shape[1]):
-        masked[:, t] = h * mask[:, t]
+        masked[:, t] = round_rows(h * mask[:, t]) if is_rounding() else h * mask[:, t]
         inputs = steps[:, t] + (masked[:, t] @ weight.mT).view_as(steps[:, t])
         i, f, g, o = inputs.unbind(-2)
         i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()

@@ -14,6 +14,7 @@ from treecrf.network.nn.batch import TensorBatch
 from treecrf.network.nn.embeddings import WordInputs
 from treecrf.network.nn.losses import Loss, SoftTargets, compute_loss
 from treecrf.network.nn.lstm import BiLSTM, SharedDropout
+from treecrf.network.nn.rounding import rounded_products
 from treecrf.network.nn.scorers import Biaffine, Minus, Scorer, TensorScores
 from treecrf.network.nn.transformer import Transformer
 
@@ -34,6 +35,7 @@ class SpanModel(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
+        self.is_rounded = False
         self.transformer = _transformer(config, encoder)
         self.inputs = WordInputs(config, sizes, pretrained) if config.reads_words else None
         input_size = config.word_input_size + (0 if self.transformer is None else self.transformer.size)
@@ -48,6 +50,10 @@ class SpanModel(nn.Module):
         self.label_scorer = _scorer(config, width, config.label_size, labels=sizes.labels)
         self.tagger = nn.Linear(width if self.lstm else width // 2, sizes.tags) if config.tag_head else None
         self.capitals = _capitals(sizes.tags) if config.tag_capitals else None
+
+    def round_products(self, is_rounded: bool) -> None:
+        """Rounds products from now on as the CPU runtime does with the precision int8, or no longer."""
+        self.is_rounded = self.label_scorer.is_rounded = is_rounded
 
     @property
     def device(self) -> str:
@@ -78,6 +84,10 @@ class SpanModel(nn.Module):
 
     def forward(self, batch: TensorBatch) -> TensorScores:
         """The scores of a batch."""
+        with rounded_products(self.is_rounded):
+            return self._forward(batch)
+
+    def _forward(self, batch: TensorBatch) -> TensorScores:
         words = self._context(batch)
         fenceposts = self._fenceposts(words)
         left, right = _to_float32(self.label_scorer.project(fenceposts))

@@ -16,6 +16,7 @@ from treecrf.network.data.batch import Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, DropoutKind
 from treecrf.network.nn.batch import Spans
 from treecrf.network.nn.lstm import SharedDropout
+from treecrf.network.nn.rounding import is_rounding, round_weights, rounded_products
 
 _SPANS_PER_CHUNK = 8192
 
@@ -43,6 +44,8 @@ class Scorer(nn.Module):
 
     They are built with the size of context vectors, their own size, the number of classes, and the `ModelConfig`.
     """
+
+    is_rounded = False  # whether products are rounded as in the CPU runtime
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Left and right boundary vectors of context vectors (b, n, d)."""
@@ -96,8 +99,11 @@ class Biaffine(Scorer):
         classes = len(self.weight)
         batch, size = left.shape[:2]
         left_bias = None if self.weight_left is None else self.weight_left.flatten()
-        projected = F.linear(right, self.weight.flatten(0, 1), left_bias)
-        linear = F.linear(right, self.weight_right, self.bias)
+        with rounded_products(self.is_rounded):
+            projected = F.linear(right, self.weight.flatten(0, 1), left_bias)
+            linear = F.linear(right, self.weight_right, self.bias)
+            if classes == 1 and is_rounding():  # the runtime has a second row with the rounding errors of this one
+                linear = linear + F.linear(right, self.weight_right - round_weights(self.weight_right))
         chart = torch.baddbmm(linear.view(batch, 1, -1), left, projected.view(batch, size * classes, -1).mT)
         return chart.view(batch, size, size, classes)
 
@@ -107,7 +113,8 @@ class Biaffine(Scorer):
         They are selected from the chart or computed for each pair of boundaries, whichever needs less memory.
         """
         classes, width = self.weight_right.shape
-        if left[..., 0].numel() * classes * (width + left.shape[1]) <= len(spans.cells) * width * width:
+        chart_size = left[..., 0].numel() * classes * (width + left.shape[1])
+        if self.is_rounded or chart_size <= len(spans.cells) * width * width:
             return super().at(left, right, spans)
         chunks = [spans] if torch.is_grad_enabled() else spans.split(_SPANS_PER_CHUNK)
         return torch.cat([self._score_pairs(*chunk.boundary_vectors(left, right)) for chunk in chunks])
@@ -160,7 +167,8 @@ class Minus(Scorer):
 
     def _score(self, left: Tensor, right: Tensor) -> Tensor:
         hidden = F.leaky_relu(left - right, LEAKY_SLOPE)
-        return self.out(self.dropout(hidden) if self.dropout.kind == "vanilla" else hidden)  # type: ignore[no-any-return]
+        with rounded_products(self.is_rounded):
+            return self.out(self.dropout(hidden) if self.dropout.kind == "vanilla" else hidden)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)
