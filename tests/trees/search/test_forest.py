@@ -93,3 +93,12 @@ def test_a_copy_of_a_forest_has_the_same_columns():
     copied = pickle.loads(pickle.dumps(flat))
     assert copied.columns == flat.columns and copied.heads.tolist() == flat.heads.tolist() == [1, 2, -1, 4, -1]
     assert copied.subtree(0) == flat.subtree(0)
+
+
+def test_empty_elements_are_no_words():
+    tree = Tree.parse("(S (NP-SBJ (-NONE- *)) (VP (VB Go) (ADVP (RB home)) (NP (-NONE- *U*))))")
+    (match,) = tree.search("ADVP")
+    assert tree.words[slice(*match.span)] == ["home"]
+    (match,) = tree.search("@NP > S")
+    assert match.span == (0, 0)
+    assert tree.heads() == [0, -1, -1, 0, 0, 1, 1, -1, -1]

@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from treecrf.trees.notation import unescape
+from treecrf.trees.notation import EMPTY, unescape
 from treecrf.trees.search import compiled
 from treecrf.trees.search.heads import COLLINS, HeadRules, Int32Array, find_heads
 from treecrf.trees.search.labels import Label, basic_category
@@ -72,6 +73,12 @@ class Forest:
         return _number([basic_category(label) for label in self.labels])[0]
 
     @cached_property
+    def is_word(self) -> npt.NDArray[np.bool_]:
+        """Whether each node is a word; empty elements are not."""
+        empty = self.label_index.get(EMPTY, -1)
+        return (self.ends == np.arange(1, len(self.ends) + 1)) & (self.label_ids[self.parents] != empty)
+
+    @cached_property
     def head_column(self) -> bytes:
         return find_heads(self.columns[0], self.columns[1], self.labels, self.head_rules)
 
@@ -104,7 +111,7 @@ class Forest:
     def words(self, node: int) -> tuple[int, int]:
         """The span of a node: the numbers of its first word and of the word after its last one, within its tree."""
         start, end = int(self.starts[self.tree_of(node)]), int(self.ends[node])
-        is_word = self.ends[start:end] == np.arange(start + 1, end + 1)
+        is_word = self.is_word[start:end]
         return int(is_word[: node - start].sum()), int(is_word.sum())
 
 
@@ -145,13 +152,14 @@ def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRul
 
 
 def head_positions(tree: Tree, rules: HeadRules | None = None) -> list[int]:
-    """The number of the head word of each node of `tree.walk()`.
+    """The number of the head word of each node of `tree.walk()`, or -1 if the head is an empty element.
 
     >>> head_positions(Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"))
     [2, 1, 0, 1, 2, 2]
     """
-    heads = Forest(tree, head_rules=rules or COLLINS).heads
-    positions: list[int] = (np.cumsum(heads < 0) - 1).tolist()  # the numbers of words
+    forest = Forest(tree, head_rules=rules or COLLINS)
+    heads = forest.heads
+    positions: list[int] = np.where(forest.is_word, np.cumsum(forest.is_word) - 1, -1).tolist()
     for node, head in reversed(list(enumerate(heads.tolist()))):
         if head >= 0:
             positions[node] = positions[head]
