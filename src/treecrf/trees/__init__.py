@@ -6,6 +6,7 @@ anything that reads a model.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -86,25 +87,13 @@ for _method in _METHODS:
 Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]  # notebooks look for this name
 
 
-class _ElsewhereName:
-    """A name that trees of other libraries have: its `AttributeError` says what to use here.
-
-    Not a `__getattr__`: with that method, every access to an attribute of a tree would be slower.
-    """
-
-    def __init__(self, name: str, hint: str) -> None:
-        self._message = f"'Tree' object has no attribute {name!r}: {hint}"
-
-    def __get__(self, tree: Tree | None, kind: type) -> None:
-        raise AttributeError(self._message)
+def _refuse(tree: Tree, *, message: str) -> None:
+    raise AttributeError(message)
 
 
-def _read_hints(path: Path) -> dict[str, str]:
-    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
-    return {name: hint for names, hint in rows for name in names.split()}
-
-
-_HINTS = _read_hints(Path(__file__).parent / "other_libraries.tsv")
+# names that trees of other libraries have, and what to use here; a `__getattr__` would make every attribute slower
+_ROWS = (line.split("\t") for line in (Path(__file__).parent / "other_libraries.tsv").read_text("utf-8").splitlines())
+_HINTS = {name: hint for names, hint in _ROWS for name in names.split()}
 for _name, _hint in _HINTS.items():
-    setattr(Tree, _name, _ElsewhereName(_name, _hint))
+    setattr(Tree, _name, property(partial(_refuse, message=f"'Tree' object has no attribute {_name!r}: {_hint}")))
 Tree.__dir__ = lambda tree: sorted({*object.__dir__(tree)} - _HINTS.keys())  # type: ignore[assignment, method-assign]

@@ -2,7 +2,7 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.training.reproduce.breakdown import by_genre, by_label, by_length, by_width
 from treecrf.trees.evalb import COLLINS, evaluate
-from treecrf.trees.evalb.summary import summarize
+from treecrf.trees.evalb.score import summarize
 
 GOLD = toy_trees(30, seed=2)
 PARSER = random_parser(GOLD)

@@ -22,7 +22,7 @@ from treecrf.training.calibration.predictions import Predictions, collect_predic
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.config import Recipe
 from treecrf.trees.evalb import Rules, Score, bootstrap
-from treecrf.trees.evalb.summary import summarize
+from treecrf.trees.evalb.score import summarize
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import clean, read_trees
 from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison

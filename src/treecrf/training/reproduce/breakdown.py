@@ -9,7 +9,7 @@ from typing import Any
 from treecrf.trees.evalb import Rules, Score, Status, Summary
 from treecrf.trees.evalb.brackets import tree_brackets
 from treecrf.trees.evalb.match import Matcher
-from treecrf.trees.evalb.summary import Accuracy, summarize
+from treecrf.trees.evalb.score import Accuracy, summarize
 from treecrf.trees.tree import Span, Tree
 
 WIDTHS = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 32), (33, 10_000))  # words, from and to

@@ -4,8 +4,7 @@
 """
 
 from treecrf.trees.drawing.latex import Package, document, latex
-from treecrf.trees.drawing.raster import pdf, png, use_fonts, without_font
-from treecrf.trees.drawing.render import page
+from treecrf.trees.drawing.render import page, pdf, png, use_fonts, without_font
 from treecrf.trees.drawing.svg import Layout, svg
 from treecrf.trees.drawing.terminal import text
 

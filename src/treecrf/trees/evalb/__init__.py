@@ -13,8 +13,7 @@ and after lines with more closing than opening brackets; this package does not.
 
 from treecrf.trees.evalb.match import BracketCounts, Status
 from treecrf.trees.evalb.rules import COLLINS, CTB, SPMRL, Rules, find_rules
-from treecrf.trees.evalb.score import Message, Score, evaluate, evaluate_lines
-from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
+from treecrf.trees.evalb.score import Accuracy, Message, Score, SentenceScore, Summary, evaluate, evaluate_lines
 
 __all__ = [
     "COLLINS",

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from treecrf.trees.bootstrap import Interval, percentile_interval, resampled_totals
 from treecrf.trees.evalb.match import Status
-from treecrf.trees.evalb.score import Score
-from treecrf.trees.evalb.summary import SentenceScore
+from treecrf.trees.evalb.score import Score, SentenceScore
 
 if TYPE_CHECKING:
     import numpy as np

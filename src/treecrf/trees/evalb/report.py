@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from treecrf.trees.evalb.summary import Accuracy, SentenceScore, Summary
-
 if TYPE_CHECKING:
     from treecrf.trees.bootstrap import Interval
     from treecrf.trees.evalb.bootstrap import Comparison
-    from treecrf.trees.evalb.score import Score
+    from treecrf.trees.evalb.score import Accuracy, Score, SentenceScore, Summary
 
 _HEAD = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
@@ -41,8 +39,7 @@ def evalb_report(score: Score) -> str:
 
 
 def _row(sentence: SentenceScore) -> str:
-    counts = sentence.counts
-    brackets = Accuracy(counts.gold, counts.predicted, counts.matched, counts.matched)
+    counts, brackets = sentence.counts, sentence.brackets
     tagging = 100.0 * counts.tags / counts.words if counts.words else 0.0
     return (
         f"{sentence.number:4}  {sentence.length:3}    {sentence.status:d}  {brackets.recall:6.2f} "

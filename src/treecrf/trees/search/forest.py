@@ -76,7 +76,9 @@ class Forest:
     def is_word(self) -> npt.NDArray[np.bool_]:
         """Whether each node is a word; empty elements are not."""
         empty = self.label_index.get(EMPTY, -1)
-        return (self.ends == np.arange(1, len(self.ends) + 1)) & (self.label_ids[self.parents] != empty)
+        is_leaf: npt.NDArray[np.bool_] = self.ends == np.arange(1, len(self.ends) + 1)
+        is_leaf &= self.label_ids[self.parents] != empty
+        return is_leaf
 
     @cached_property
     def head_column(self) -> bytes:
