@@ -4,7 +4,9 @@
 #     docker run --rm -p 127.0.0.1:8000:8000 treecrf --model en
 # MODELS adds packages of models; some of them have a non-commercial license (packages/*/LICENSE.txt):
 #     docker build --build-arg MODELS="en-large zh" -t treecrf .
-FROM python:3.12-slim AS build
+# the digest of python:3.12-slim; docker pull python:3.12-slim prints a newer one
+ARG BASE=python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
+FROM $BASE AS build
 
 # inference on the CPU is C
 RUN apt-get update \
@@ -26,7 +28,7 @@ COPY packages ./packages
 RUN for model in $MODELS; do pip install --no-cache-dir --constraint constraints.txt ./packages/treecrf-$model || exit 1; done
 
 
-FROM python:3.12-slim
+FROM $BASE
 
 COPY --from=build /opt/treecrf /opt/treecrf
 ENV PATH=/opt/treecrf/bin:$PATH \

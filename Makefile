@@ -55,13 +55,15 @@ sanitize: $(DEVELOPMENT)
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
 		tests/parser/decoding/test_label_grammar.py tests/parser/decoding/test_expected_f1.py tests/network/runtime tests/trees/search
 
-# the adversarial tests with many more examples, attacks on a server with their times and its memory, and killed,
-# concurrent and changed runs of parsing and training
+# the adversarial tests with many more examples, attacks on a server with their times and its memory, killed, concurrent
+# and changed runs of parsing and training, and an hour of mixed traffic (MINUTES=5: less)
+MINUTES ?= 60
 soak: $(DEVELOPMENT)
 	TREECRF_SOAK=1 $(PYTEST) tests/adversarial
 	$(BIN)/python tests/adversarial/soak_bulk_runs.py
 	$(BIN)/python benchmarks/attack_server.py
 	$(BIN)/python benchmarks/attack_server.py --same-address
+	$(BIN)/python tests/adversarial/soak_server.py --minutes $(MINUTES)
 
 # random changes of the source that the tests of its module do not notice
 MUTATED ?= src/treecrf

@@ -27,9 +27,18 @@ def test_every_job_has_one_permission_of_its_own(path: Path) -> None:
     assert all(permission == {"contents": "read"} for permission in permissions.values())
 
 
+def test_a_release_is_audited_has_a_bill_of_materials_and_attestations() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "wheels.yml").read_text())["jobs"]
+    commands = " ".join(step.get("run", "") for step in jobs["audit"]["steps"])
+    assert "pip-audit" in commands and "cyclonedx-json" in commands and "audit" in jobs["publish"]["needs"]
+    assert jobs["publish"]["steps"][-1]["with"]["attestations"] is True
+
+
 def test_the_image_has_no_model_packages_by_default_and_an_ordinary_user() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     assert 'ARG MODELS=""' in lines and "USER 10001" in lines
+    assert [line.split()[1] for line in lines if line.startswith("FROM")] == ["$BASE", "$BASE"]
+    assert any(re.fullmatch(r"ARG BASE=python:3\.\d+-slim@sha256:[0-9a-f]{64}", line) for line in lines)
     assert not any("packages/" in line for line in lines if line.startswith("RUN pip"))
 
 

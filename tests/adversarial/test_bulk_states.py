@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from bulk_runs import Process, parse_command, run, save_model, visible_files, write_lines
 
-SEQUENCES, STEPS = (500, 12) if os.environ.get("TREECRF_SOAK") else (6, 6)
+SEQUENCES, STEPS = (500, 12) if os.environ.get("TREECRF_SOAK") else (20, 10)
 NAMES = st.sampled_from("abc")
 VERSIONS = st.integers(0, 5)
 SETTINGS = st.sampled_from(((), ("--no-mbr",)))
