@@ -7,13 +7,13 @@ anything that reads a model.
 
 from collections.abc import Iterator
 from functools import partial
-from os import PathLike
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from treecrf.trees.dependencies import Dependencies
     from treecrf.trees.drawing import Layout
     from treecrf.trees.search import HeadRules, Match, Pattern
@@ -61,7 +61,7 @@ def _svg(tree: Tree, *, layout: "Layout" = "tidy", theme: str = "light", transpa
     return svg(tree, layout=layout, theme=theme, transparent=transparent)
 
 
-def _save(tree: Tree, path: str | PathLike[str], *, layout: "Layout" = "tidy", theme: str = "light") -> None:
+def _save(tree: Tree, path: "str | PathLike[str]", *, layout: "Layout" = "tidy", theme: str = "light") -> None:
     """Draws the tree into a file; the suffix is the format: .svg, .png, .pdf, .html, .tex or .txt."""
     from treecrf.trees.drawing.render import save_tree
 
@@ -92,7 +92,8 @@ def _refuse(tree: Tree, *, message: str) -> None:
 
 
 # names that trees of other libraries have, and what to use here; a `__getattr__` would make every attribute slower
-_ROWS = (line.split("\t") for line in (Path(__file__).parent / "other_libraries.tsv").read_text("utf-8").splitlines())
+_TABLE: bytes = __loader__.get_data(f"{__path__[0]}/other_libraries.tsv")  # type: ignore[name-defined]  # no pathlib
+_ROWS = (line.split("\t") for line in _TABLE.decode().splitlines())
 _HINTS = {name: hint for names, hint in _ROWS for name in names.split()}
 for _name, _hint in _HINTS.items():
     setattr(Tree, _name, property(partial(_refuse, message=f"'Tree' object has no attribute {_name!r}: {_hint}")))
