@@ -1,5 +1,6 @@
 import json
 import pickle
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,12 +50,22 @@ def test_an_8_bit_parser_is_saved_with_its_settings_and_the_weights_it_was_loade
     parser.save(tmp_path / "a")
     before, after = load_folder(folder), load_folder(tmp_path / "a")
     assert after[WEIGHTS] == before[WEIGHTS] and Parser.load(tmp_path / "a", device="cpu").root == "ROOT"
-    random_parser(TREES, lstm_size=8).save(folder)
-    with pytest.raises(ValueError, match="model has changed since the parser was loaded from it"):
-        parser.save(tmp_path / "b")
-    with pytest.raises(ValueError, match="model has changed since the parser was loaded from it"):
-        _ = parser.model
-    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("change", ["removed", "overwritten", "replaced"])
+def test_an_8_bit_parser_is_saved_without_reading_its_folder_again(folder: Path, tmp_path: Path, change: str) -> None:
+    parser, before = Parser.load(folder, device="cpu", precision="int8"), load_folder(folder)
+    if change == "removed":
+        shutil.rmtree(folder)
+    elif change == "replaced":
+        random_parser(TREES, lstm_size=8).save(folder)
+    else:
+        for path in folder.iterdir():
+            path.write_bytes(b"")
+    parser.save(tmp_path / "copy")
+    assert load_folder(tmp_path / "copy") == before
+    assert parser.model.config == parser.model_config  # the network of PyTorch has the same weights
+    assert list(parser.parse_many(SENTENCES)) == list(Parser.load(tmp_path / "copy", "cpu").parse_many(SENTENCES))
 
 
 def test_a_network_that_names_another_precision_is_saved_without_its_folder(

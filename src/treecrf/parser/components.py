@@ -33,9 +33,8 @@ from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import LabelGrammar
-from treecrf.parser.models.model_folder import manifest_digest
 from treecrf.parser.pipeline import DEFAULT_BATCHING, MAX_WORDS, BatchingConfig, BatchScorer, Scorer, SentenceReader
-from treecrf.parser.storage import ParserConfig, ParserState, load_parser_state
+from treecrf.parser.storage import ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.treebank import bracket_writer
@@ -92,14 +91,16 @@ class Components:
         productions: Mapping[Production, int] | None = None,
         subwords: SubwordTokenizer | None = None,
         folder: Path | None = None,
+        saved: ParserState | None = None,
     ) -> None:
+        """`saved` is the state from which the CPU runtime was built: `save` and `model` need its weights."""
         self.scorer = scorer
         self.vocabulary = vocabulary
         self.config = replace(config, model=scorer.config)
         self.productions = productions or {}
         self.subwords = subwords
         self.folder = folder
-        self._folder_digest = None if folder is None else manifest_digest(folder)
+        self._saved = saved
         self._labels = LabelSet(vocabulary.labels)
         self.numericalizer = Numericalizer(
             vocabulary,
@@ -140,14 +141,8 @@ class Components:
     def _network(self) -> "SpanModel":
         from treecrf.parser.network import build_network
 
-        return build_network(self._saved_state())
-
-    def _saved_state(self) -> ParserState:
-        """Reads the files again from which a parser without a network of PyTorch was loaded."""
-        assert self.folder is not None, "a parser without a network was loaded from a folder"
-        if manifest_digest(self.folder) != self._folder_digest:
-            raise ValueError(f"{self.folder} has changed since the parser was loaded from it; load the parser again")
-        return load_parser_state(self.folder)
+        assert self._saved is not None, "a parser without a network was loaded from a folder"
+        return build_network(self._saved)
 
     @property
     def batching(self) -> BatchingConfig:

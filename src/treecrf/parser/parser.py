@@ -74,19 +74,21 @@ class Parser(Components):
         anything from the folder.
         """
         state = load_parser_state(source)
+        scorer = load_scorer(state, device, precision)
         return Parser(
-            load_scorer(state, device, precision),
+            scorer,
             state.vocabulary,
             state.config,
             productions=state.productions,
             subwords=state.subwords,
             folder=state.folder,
+            saved=state if isinstance(scorer, RuntimeScorer) else None,
         )
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        if isinstance(self.scorer, RuntimeScorer):
-            state = replace(self._saved_state(), config=self.config, productions=self.productions)
+        if self._saved is not None:
+            state = replace(self._saved, config=self.config, productions=self.productions)
         else:
             from treecrf.parser.network import network_state
 
