@@ -9,7 +9,7 @@ from treecrf.trees.tree import Tree
 TREE = Tree.parse(r"(TOP (NP (DT a) (NN \u{28})))")
 OFFSETS = [(0, 1), (2, 3)]
 CONSTITUENTS = (Constituent(0, 2, "TOP", 1.0, 1.0), Constituent(0, 2, "NP", 0.12345678, 0.25))
-OTHER = Alternative(TREE, -2.0, 0.1, CONSTITUENTS, ("NP is new",))
+OTHER = Alternative(TREE, -2.0, 0.1, 0.25, CONSTITUENTS, ("NP is new",))
 ANALYSIS = Analysis(TREE, -1.0, 0.5, 0.75, CONSTITUENTS, (OTHER,), False, ([0.1234567, 1.0], [0.5]))
 SENTENCE = ParsedSentence(TREE, OFFSETS, ANALYSIS)
 
@@ -31,6 +31,7 @@ def test_json_has_the_requested_probabilities_with_six_digits() -> None:
     full = json.loads(Formatter(format="json", probs=True, kbest=1).sentence(SENTENCE))
     assert full["spans"][1]["probability"] == 0.123457 and full["spans"][1]["calibrated"] == 0.25
     assert (full["log_prob"], full["calibrated"], full["entropy"]) == (-1.0, 0.5, 0.75)
+    assert (full["kbest"][0]["probability"], full["kbest"][0]["log_prob"]) == (0.25, -2.0)
     assert full["kbest"][0]["differences"] == ["NP is new"] and full["kbest"][0]["spans"] == full["spans"]
     assert full["kbest_exact"] is False and full["marginals"] == [[0.123457, 1.0], [0.5]]
 
@@ -60,6 +61,6 @@ def test_json_has_no_character_that_ends_a_line() -> None:
 def test_a_drawing_has_probabilities_and_alternatives() -> None:
     lines = Formatter(format="pretty", probs=True, kbest=1).sentence(SENTENCE).split("\n")
     assert lines[1].endswith("  0.250") and "log-probability -1.000, calibrated 0.500, entropy 0.750" in lines
-    assert "1: log-probability -2.000" in lines and "NP is new" in lines
-    assert any("There may be more probable trees" in line for line in lines)
+    assert "1: probability 0.250 of the reading" in lines and "NP is new" in lines
+    assert any("Other readings may have more probable trees" in line for line in lines)
     assert Formatter(format="pretty").sentence(SENTENCE) == TREE.pretty() + "\n"

@@ -65,7 +65,9 @@ def test_an_8_bit_parser_is_saved_without_reading_its_folder_again(folder: Path,
     parser.save(tmp_path / "copy")
     assert load_folder(tmp_path / "copy") == before
     assert parser.model.config == parser.model_config  # the network of PyTorch has the same weights
-    assert list(parser.parse_many(SENTENCES)) == list(Parser.load(tmp_path / "copy", "cpu").parse_many(SENTENCES))
+    assert list(parser.parse_many(SENTENCES)) == list(
+        Parser.load(tmp_path / "copy", "cpu", precision="int8").parse_many(SENTENCES)
+    )
 
 
 def test_a_network_that_names_another_precision_is_saved_without_its_folder(

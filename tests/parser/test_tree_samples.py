@@ -20,8 +20,8 @@ from toygrammar import toy_trees
 from treecrf.network.data.batch import Scores
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
-from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.tree_samples import sample_batch, sample_rows
 from treecrf.trees.search import ExpectedCount, Forest, Pattern
 from treecrf.trees.tree import Span, Tree
@@ -50,11 +50,11 @@ def test_samples_have_the_words_and_given_tags_of_the_sentence() -> None:
 
 def test_expected_counts_weight_trees_by_their_probability(parser: Parser) -> None:
     words = SENTENCES[0][:3]
-    alternatives = parser.analyze(words, k=200).alternatives
     count = parser.expected_count("NP", words, samples=2000)
-    pattern = Pattern("NP")
-    exact = sum(pattern.count(best.tree).matches * math.exp(best.log_prob) for best in alternatives)
-    assert sum(math.exp(best.log_prob) for best in alternatives) > 0.99
+    (window,) = parser.reader.windows([words], None, None, sizes=[1])
+    distribution, labels = parser.tree_distribution(parser.batch_scorer(window)), LabelSet(parser.vocabulary.labels)
+    probabilities = distribution.constituent_probabilities(distribution.cells(0, *np.triu_indices(4, 1)))
+    exact = probabilities[:, [column for (name, _), column in labels._columns.items() if name == "NP"]].sum()
     assert count.mean == pytest.approx(exact, abs=0.1)
     assert count.mean_low <= count.mean <= count.mean_high and count.samples == 2000
 
@@ -73,9 +73,9 @@ def sample(scores: Scores, count: int = SAMPLES, seed: int = 0, labels: tuple[st
     """The sampled trees of each sentence; a tag is `_` if the scores have none."""
     generators = [np.random.default_rng((seed, number)) for number in range(len(scores.lengths))]
     samples = []
-    for length, (trees, draws) in zip(
-        scores.lengths.tolist(), sample_batch(scores, BracketDistribution.of(scores), count, generators), strict=True
-    ):
+    distribution = TreeDistribution(scores=scores, labels=LabelSet(labels), root="TOP")
+    drawn = sample_batch(distribution, count, generators)
+    for length, (trees, draws) in zip(scores.lengths.tolist(), drawn, strict=True):
         columns = zip(trees.starts.tolist(), trees.ends.tolist(), trees.labels.tolist(), strict=True)
         spans = [Span(start, end, labels[label]) for start, end, label in columns]
         tags = ["_"] * length * len(spans) if trees.tags is None else [TAGS[tag] for tag in trees.tags.tolist()]

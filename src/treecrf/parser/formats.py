@@ -64,6 +64,7 @@ class Formatter:
     def _alternative(self, alternative: Alternative, offsets: Offsets) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "tree": self.brackets(alternative.tree),
+            "probability": round(alternative.probability, _DIGITS),
             "log_prob": round(alternative.log_prob, _DIGITS),
             "calibrated": round(alternative.calibrated, _DIGITS),
             "differences": list(alternative.differences),
@@ -86,10 +87,13 @@ class Formatter:
             )
         if analysis is not None and self.kbest:
             for number, alternative in enumerate(analysis.alternatives, 1):
-                lines += ["", f"{number}: log-probability {alternative.log_prob:.3f}"]
+                lines += ["", f"{number}: probability {alternative.probability:.3f} of the reading"]
                 lines += [*alternative.differences, alternative.tree.pretty()]
             if not analysis.alternatives_exact:
-                lines += ["", "There may be more probable trees: the search has reached the limit on its work."]
+                lines += [
+                    "",
+                    "Other readings may have more probable trees: the search has reached the limit on its work.",
+                ]
         return "\n".join([*lines, ""])
 
 

@@ -12,11 +12,10 @@ from treecrf.network.runtime.scorer import Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
 from treecrf.parser.components import Components, load_scorer, require_torch
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.analysis import analyze_batch
-from treecrf.parser.decoding.calibration import calibrate_analysis
+from treecrf.parser.decoding.analysis import Analyzer
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.decode import BracketDistribution
-from treecrf.parser.decoding.tree_probability import tree_log_probs
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
@@ -41,10 +40,12 @@ if TYPE_CHECKING:
     import torch
 
     from treecrf.chart.crf import SpanCRF
+    from treecrf.chart.tree_crf import TreeCRF
     from treecrf.parser.tree_samples import TreeSamples
     from treecrf.text import Token
     from treecrf.trees.search import ExpectedCount, Pattern
 
+_RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
 T = TypeVar("T")
 K = TypeVar("K")
 _NAMES_ELSEWHERE = {  # of the parsers of SuPar, NLTK, Stanza, spaCy and benepar
@@ -212,7 +213,7 @@ class Parser(Components):
         constraints: Constraints | None = None,
         mbr: bool = True,
     ) -> Analysis:
-        """The tree that `parse` returns, the probabilities of the tree and its constituents, and the k best trees."""
+        """The tree that `parse` returns, probabilities of the tree and its constituents, and the k best readings."""
         (analysis,) = self.analyze_many([words], k=k, tags=_one(tags), constraints=_one(constraints), mbr=mbr)
         return analysis
 
@@ -297,13 +298,11 @@ class Parser(Components):
     def log_prob(self, tree: Tree, *, constraints: Constraints | None = None) -> float:
         """The log-probability of a tree, given its words; -inf for a tree that the parser never gives.
 
-        It is the sum over all labeled binary trees that give this tree. The tags of the tree are not part of it; they
-        are the input of a model that reads tags.
+        `distribution` has the same probabilities as tensors. The tags of the tree are not part of it; they are the
+        input of a model that reads tags.
         """
         (window,) = self.reader.windows([tree.words], [tree.tags], _one(constraints), sizes=[1])
-        scores = self.batch_scorer(window)
-        (log_prob,) = tree_log_probs(scores, BracketDistribution.of(scores), [tree], self._labels, root=self.root)
-        return float(log_prob)
+        return self.tree_distribution(self.batch_scorer(window)).log_prob(0, tree)
 
     def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> "SpanCRF":
         """The distribution over a sentence's binary trees, labels summed out: a batch of one. It needs PyTorch."""
@@ -312,6 +311,42 @@ class Parser(Components):
 
         (window,) = self.reader.windows([words], _one(tags), _one(constraints), sizes=[1])
         return to_span_crf(BracketDistribution.of(self.batch_scorer(window)), self.device)
+
+    def distribution(
+        self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None
+    ) -> "TreeCRF":
+        """The distribution over a sentence's trees as tensors: a batch of one. It needs PyTorch.
+
+        `log_prob` of `charts([tree])` equals `Parser.log_prob` of the tree.
+        """
+        return self.distribution_many([words], tags=_one(tags), constraints=_one(constraints))
+
+    def distribution_many(
+        self,
+        sentences: Sequence[str | Words],
+        *,
+        tags: Sequence[Tags | None] | None = None,
+        constraints: Sequence[Constraints | None] | None = None,
+    ) -> "TreeCRF":
+        """The distribution over the trees of each sentence: one batch, whose charts have the size of the longest."""
+        require_torch("the distribution over trees as tensors")
+        from treecrf.parser.network import to_tree_crf
+
+        (window,) = self.reader.windows(sentences, tags, constraints, sizes=[len(sentences)])
+        return to_tree_crf(self.tree_distribution(self.batch_scorer(window)), self.device)
+
+    def charts(self, trees: Sequence[Tree]) -> "torch.Tensor":
+        """One tree of each sentence as charts of label ids, (b, n + 1, n + 1), which a `distribution` takes."""
+        from treecrf.parser.network import trees_to_charts
+
+        return trees_to_charts(trees, self.vocabulary.labels, self.device)
+
+    def trees(self, charts: "torch.Tensor", sentences: Sequence[Sequence[str]]) -> list[Tree]:
+        """The trees of charts that a `distribution` gives, (b, n + 1, n + 1), over words without tags."""
+        from treecrf.parser.network import charts_to_trees
+
+        leaves = self.tree_builder.untagged_leaves(sentences)
+        return list(charts_to_trees(charts, leaves, self.vocabulary.labels, self.root))
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
         """The parser's batching with the sizes that the caller has chosen."""
@@ -351,22 +386,28 @@ class Parser(Components):
         marginals: bool,
         should_stop: Callable[[], bool] | None,
     ) -> list[Analysis]:
-        distribution = BracketDistribution.of(scores)
-        decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=distribution)
-        analyses = analyze_batch(
-            scores,
-            distribution,
-            decoded,
-            list(self.tree_builder.leaves(sentences.words, sentences.tags, decoded)),
-            self._labels,
-            root=self.root,
-            k=k,
-            excluded=() if self.same_label_unaries else repeating_labels(self._labels),
-            should_stop=should_stop,
+        brackets = BracketDistribution.of(scores)
+        decoded = decode(scores, mbr=mbr, expected_f1=self.expected_f1, distribution=brackets)
+        analyzer = Analyzer(
+            trees=self.tree_distribution(scores, choices=_RANKED_LABELS if k else 0),
+            brackets=brackets,
+            beta=self.calibration,
+            tree_calibration=self.tree_calibration,
         )
-        if marginals:
-            analyses = map(lambda analysis, rows: replace(analysis, marginals=rows), analyses, distribution.rows())
-        return [calibrate_analysis(analysis, self.calibration, self.tree_calibration) for analysis in analyses]
+        trees = list(self._build_trees(sentences, decoded))
+        return list(analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop))
+
+    def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
+        """The distribution over trees that the scores of a batch define, on the host."""
+        excluded = () if self.same_label_unaries else repeating_labels(self._labels)
+        return TreeDistribution(
+            scores=scores,
+            labels=self._labels,
+            root=self.root,
+            all_derivations=self.model_config.loss == "tree",
+            choices=choices,
+            excluded=excluded,
+        )
 
 
 def _sentence_of_text(

@@ -1,7 +1,8 @@
 """Trees drawn from the distribution of a sentence, and expected numbers of a pattern's matches in them.
 
-A sample is a derivation: a bracketing by its probability, a label for each span by its probability given the span, and
-a tag for each word by its probability. So each tree occurs with its exact probability, the sum over its derivations.
+A sample is a derivation, see `decoding/tree_distribution.py`: a bracketing by its probability, a label for each span by
+its probability given the span, and a tag for each word by its probability. So each tree occurs with its exact
+probability.
 `chart/sampling.py` draws bracketings as tensors.
 """
 
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Doubles, Ints, Reals
+from treecrf.arrays import Doubles, Ints, Mask
 from treecrf.chart import numpy_backend
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.log_space import log_softmax
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import Sentences
 from treecrf.text import sentences
 from treecrf.trees.search import COLLINS, ExpectedCount, Forest, HeadRules, Pattern
@@ -65,13 +66,12 @@ def sample_sentences(
 
     The samples of a sentence depend on the seed and on its number in the input.
     """
-    distribution = BracketDistribution.of(scores)
-    best = decode(scores, expected_f1=parser.expected_f1, distribution=distribution)
+    best = decode(scores, expected_f1=parser.expected_f1)
     writer = parser.tree_builder.bracket_writer(exact=True)
     best_lines = writer.lines(batch.words, best, tags=batch.tags)
     head_rules = HEAD_RULES.get(parser.language, COLLINS)
     generators = [np.random.default_rng((seed, number)) for number in batch.numbers]
-    samples = sample_batch(scores, distribution, count, generators)
+    samples = sample_batch(parser.tree_distribution(scores), count, generators)
     for index, (derivations, draws) in enumerate(samples):
         trees = 1 + int(draws.max())
         tags = None if batch.tags is None else [batch.tags[index]] * trees
@@ -110,31 +110,36 @@ def expected_counts(parser: "Parser", pattern: Pattern, source: Source, *, sampl
 
 
 def sample_batch(
-    scores: Scores, distribution: BracketDistribution, count: int, generators: list[np.random.Generator]
+    distribution: TreeDistribution, count: int, generators: list[np.random.Generator]
 ) -> Iterator[tuple[FlatTrees, Ints]]:
     """Draws `count` trees of each sentence, with its own generator.
 
     Yields the distinct derivations of a sentence, and the number of the derivation that each sample is.
     """
     for sentence, generator in enumerate(generators):
-        yield _distinct(*_sample_sentence(scores, distribution, sentence, count, generator))
+        yield _distinct(*_sample_sentence(distribution, sentence, count, generator))
 
 
 def _sample_sentence(
-    scores: Scores, distribution: BracketDistribution, sentence: int, count: int, generator: np.random.Generator
+    distribution: TreeDistribution, sentence: int, count: int, generator: np.random.Generator
 ) -> tuple[Ints, Ints, Ints, Ints | None]:
     """Starts, ends and labels (count, 2n - 1), and tags (count, n) if the model predicts tags."""
-    length, size = int(scores.lengths[sentence]), scores.spans.shape[1]
-    cells = _sample_bracketings(distribution.scores[sentence], length, count, generator)
-    distinct_cells, rows = np.unique(cells, return_inverse=True)
-    weights = np.exp(log_softmax(scores.labels_at(sentence * size**2 + distinct_cells)))
-    labels = sample_rows(weights, rows.ravel(), generator).reshape(cells.shape)
+    scores = distribution.scores
+    length = int(scores.lengths[sentence])
+    starts, ends, is_right = _sample_bracketings(distribution.chart[sentence], length, count, generator)
+    is_right &= (ends - starts > 1) & (not distribution.all_derivations)
+    keys = 2 * distribution.cells(sentence, starts, ends) + is_right
+    distinct_keys, rows = np.unique(keys, return_inverse=True)
+    potentials = distribution.potentials(distinct_keys // 2)
+    # a right child of two or more words is a constituent
+    potentials[np.ix_(distinct_keys % 2 == 1, distribution.is_free(sentence))] = -np.inf
+    labels = sample_rows(np.exp(log_softmax(potentials)), rows.ravel(), generator).reshape(starts.shape)
     tags = None
     if scores.tags is not None:
         tag_weights = np.exp(log_softmax(scores.tags[sentence, :length]))
         words = np.tile(np.arange(length), count)
         tags = sample_rows(tag_weights, words, generator).reshape(count, length)
-    return cells // size, cells % size, labels, tags
+    return starts, ends, labels, tags
 
 
 def _distinct(starts: Ints, ends: Ints, labels: Ints, tags: Ints | None) -> tuple[FlatTrees, Ints]:
@@ -147,37 +152,40 @@ def _distinct(starts: Ints, ends: Ints, labels: Ints, tags: Ints | None) -> tupl
     return FlatTrees(starts, ends, labels, flat_tags), np.array(draws)
 
 
-def _sample_bracketings(scores: Reals, length: int, count: int, generator: np.random.Generator) -> Ints:
-    """`count` random bracketings of one sentence: the ascending chart cells of their spans, (count, 2n - 1).
+def _sample_bracketings(
+    chart: Doubles, length: int, count: int, generator: np.random.Generator
+) -> tuple[Ints, Ints, Mask]:
+    """`count` random bracketings of one sentence, (count, 2n - 1): starts, ends, and whether spans are right children.
 
-    `scores` is the chart (n + 1, n + 1) of the sentence, which may be padded. A cell is start * (n + 1) + end with the
-    padded n. A span (i, j) is split at k with probability proportional to exp(beta(i, k) + beta(k, j)). Spans are
+    `chart` has the scores of spans and the additional scores r of right children, (2, n + 1, n + 1); it may be padded.
+    A span (i, j) is split at k with probability proportional to exp(beta(i, k) + r(k, j) + beta(k, j)). Spans are
     visited from wide to narrow, and all samples that have a span are split at once.
     """
-    size = scores.shape[0]
-    beta = numpy_backend.inside(scores[None, : length + 1, : length + 1], np.array([length]))[0][0]
-    cells = np.empty((count, 2 * length - 1), np.int64)
+    chart = chart[:, : length + 1, : length + 1]
+    beta = numpy_backend.inside(chart[None], np.array([length]))[0][0]
+    right_beta = beta + chart[1]
+    spans = np.empty((count, 2 * length - 1, 3), np.int64)
     span_counts = np.zeros(count, np.int64)  # spans of each sample so far
-    # by width, the samples that have the span at a start
-    pending: list[dict[int, list[Ints]]] = [{} for _ in range(length + 1)]
-    pending[length][0] = [np.arange(count)]
+    # by width, the samples that have the span at a start, as a right child or not
+    pending: list[dict[tuple[int, bool], list[Ints]]] = [{} for _ in range(length + 1)]
+    pending[length][0, False] = [np.arange(count)]
     for width in range(length, 0, -1):
-        for start, groups in pending[width].items():
-            samples = np.concatenate(groups)
-            cells[samples, span_counts[samples]] = start * size + start + width
+        for (start, is_right), groups in pending[width].items():
+            samples, end = np.concatenate(groups), start + width
+            spans[samples, span_counts[samples]] = start, end, is_right
             span_counts[samples] += 1
             if width == 1:
                 continue
-            end = start + width
-            log_weights = beta[start, start + 1 : end] + beta[start + 1 : end, end]
+            log_weights = beta[start, start + 1 : end] + right_beta[start + 1 : end, end]
             weights = np.exp(log_weights - log_weights.max())[None]
             left_widths = 1 + sample_rows(weights, np.zeros(len(samples), np.int64), generator)
             for left_width in np.flatnonzero(np.bincount(left_widths)).tolist():
                 group = samples[left_widths == left_width]
-                pending[left_width].setdefault(start, []).append(group)
-                pending[width - left_width].setdefault(start + left_width, []).append(group)
-    cells.sort(axis=1)
-    return cells
+                pending[left_width].setdefault((start, False), []).append(group)
+                pending[width - left_width].setdefault((start + left_width, True), []).append(group)
+    order = np.argsort(spans[..., 0] * (length + 1) + spans[..., 1], axis=1)
+    starts, ends, is_right_child = np.moveaxis(np.take_along_axis(spans, order[..., None], 1), -1, 0)
+    return starts, ends, is_right_child.astype(np.bool_)
 
 
 def sample_rows(weights: Doubles, rows: Ints, generator: np.random.Generator) -> Ints:

@@ -26,14 +26,19 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable trees, its log-probability, and its calibrated probability.
+    """One of the most probable readings of a sentence, given by its most probable tree.
 
-    `constituents` follow `tree.spans()`, in their order. `differences` describe the changes from the first alternative.
+    A reading differs from every better one in an attachment or in the label of a phrase of two or more words, not only
+    in constituents over one word or in unary chains of which one contains the other (`S VP` and `VP`). `probability` is
+    the sum over all trees of the reading. `log_prob` and `calibrated` are the log-probability and the calibrated
+    probability of the tree alone. `constituents` follow `tree.spans()`, in their order. `differences` describe the
+    changes from the first alternative.
     """
 
     tree: Tree
     log_prob: float
     calibrated: float
+    probability: float
     constituents: tuple[Constituent, ...]
     differences: tuple[str, ...]
 
@@ -45,8 +50,8 @@ class Analysis:
     `log_prob` is the log-probability of the tree. `calibrated` is the calibrated probability that the tree is entirely
     correct, which is about the share of such trees that are. `entropy` is the entropy of the distribution over
     bracketings, in nats. `constituents` follow `tree.spans()`, in their order. `alternatives` are the most probable
-    trees, the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work, and
-    there may be trees that are more probable.
+    readings, the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work,
+    and other readings may have more probable trees.
     """
 
     tree: Tree

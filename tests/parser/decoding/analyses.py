@@ -2,7 +2,9 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from functools import cache
+from itertools import islice
 
 import pytest
 
@@ -16,12 +18,14 @@ from parser.decoding.random_scores import (
 )
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding import ExpectedF1, decode
-from treecrf.parser.decoding.analysis import analyze_batch
+from treecrf.parser.decoding.analysis import Analyzer
+from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.trees.analysis import Analysis
 from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
 
 LABEL_SET = LabelSet(LABELS)
 
@@ -47,13 +51,20 @@ def analyze_all(
     k: int = 1,
     mbr: bool = True,
     threshold: float = 0.0,
+    excluded: Collection[int] = (),
     **search: object,
 ) -> list[Analysis]:
-    distribution = BracketDistribution.of(scores)
+    brackets = BracketDistribution.of(scores)
     expected_f1 = ExpectedF1.for_labels(labels, threshold) if threshold else None
-    decoded = decode(scores, mbr=mbr, expected_f1=expected_f1, distribution=distribution)
+    decoded = decode(scores, mbr=mbr, expected_f1=expected_f1, distribution=brackets)
     leaves = [leaves_of(length) for length in scores.lengths.tolist()]
-    return list(analyze_batch(scores, distribution, decoded, leaves, labels, root="TOP", k=k, **search))
+    spans = map(Span, decoded.starts.tolist(), decoded.ends.tolist(), map(labels.strings.__getitem__, decoded.labels))
+    trees = [from_spans(list(islice(spans, 2 * len(words) - 1)), words) for words in leaves]
+    distribution = TreeDistribution(scores=scores, labels=labels, root="TOP", choices=10, excluded=excluded)
+    analyzer = Analyzer(
+        trees=distribution, brackets=brackets, beta=BetaCalibration(), tree_calibration=TreeCalibration()
+    )
+    return list(analyzer.analyze(trees, k=k, **search))
 
 
 def analyze(scores: Scores, **options: object) -> Analysis:
@@ -77,12 +88,51 @@ def check(analysis: Analysis, derivations: Derivations) -> None:
         for place, c in enumerate(rated.constituents):
             occurrence = spans[:place].count(spans[place])
             assert c.probability == c.calibrated == pytest.approx(marginals[spans[place]][occurrence], abs=1e-5)
-    best = list(log_probs.items())[: len(analysis.alternatives)]
-    assert [alternative.log_prob for alternative in analysis.alternatives] == pytest.approx(
-        [log_prob for _, log_prob in best], abs=1e-5
-    )
-    assert [alternative.tree for alternative in analysis.alternatives] == [tree for tree, _ in best]
+    best = readings(log_probs)[: len(analysis.alternatives)]
     assert analysis.alternatives_exact
+    found = {alternative.tree: alternative for alternative in analysis.alternatives}
+    assert found.keys() == {tree for tree, _ in best}
+    for tree, probability in best:
+        assert found[tree].log_prob == pytest.approx(log_probs[tree], abs=1e-5)
+        assert found[tree].probability == pytest.approx(probability, abs=1e-5)
+    probabilities = [alternative.probability for alternative in analysis.alternatives]
+    assert probabilities == sorted(probabilities, reverse=True)
+
+
+def readings(log_probs: dict[Tree, float]) -> list[tuple[Tree, float]]:
+    """The most probable tree of each reading and the reading's probability, in the order of the search.
+
+    The search takes the sums over constituents of single words, the most probable first. Each is the first of a new
+    reading, or belongs to the first reading whose unary chains contain its chains or are contained in them.
+    """
+    groups: dict[tuple[tuple[tuple[int, int], tuple[str, ...]], ...], list[Tree]] = defaultdict(list)
+    for tree in log_probs:
+        groups[phrases(tree)].append(tree)
+    ordered = sorted(groups, key=lambda key: -sum(math.exp(log_probs[tree]) for tree in groups[key]))
+    found: dict[tuple, list[Tree]] = {}
+    for key in ordered:
+        same = next((better for better in found if is_same_reading(key, better)), None)
+        found.setdefault(key if same is None else same, []).extend(groups[key])
+    return [
+        (max(groups[key], key=log_probs.__getitem__), sum(math.exp(log_probs[tree]) for tree in trees))
+        for key, trees in found.items()
+    ]
+
+
+def phrases(tree: Tree) -> tuple[tuple[tuple[int, int], tuple[str, ...]], ...]:
+    """The unary chains below the root over two or more words."""
+    chains: dict[tuple[int, int], tuple[str, ...]] = {}
+    for start, end, label in [] if tree.is_leaf else tree.spans()[1:]:
+        if end - start > 1:
+            chains[start, end] = (*chains.get((start, end), ()), label)
+    return tuple(sorted(chains.items()))
+
+
+def is_same_reading(key: tuple, better: tuple) -> bool:
+    return [position for position, _ in key] == [position for position, _ in better] and all(
+        not Counter(chain) - Counter(other) or not Counter(other) - Counter(chain)
+        for (_, chain), (_, other) in zip(key, better, strict=True)
+    )
 
 
 def satisfies(tree: Tree, constraints: Constraints) -> bool:

@@ -11,7 +11,7 @@ from treecrf.chart.naive import brackets
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import from_spans
+from treecrf.trees.treebank.binarize import from_spans, unary_chain
 
 LOSSES = ("two-stage", "one-stage-crf", "one-stage-margin")
 # two constituents, two intermediate labels, a unary chain of two, and the empty label
@@ -69,8 +69,13 @@ def leaves_of(length: int) -> list[Tree]:
     return [Tree("_", (f"w{number}",)) for number in range(length)]
 
 
-def derivations(scores: Scores, labels: Sequence[str], *, leaves: Sequence[Tree] | None = None) -> Derivations:
-    """Every labeled binary tree of a sentence by its scores, grouped by tree."""
+def derivations(
+    scores: Scores, labels: Sequence[str], *, leaves: Sequence[Tree] | None = None, is_canonical: bool = True
+) -> Derivations:
+    """Every labeled binary tree of a sentence by its scores, grouped by tree.
+
+    With `is_canonical`, only derivations by left binarization: right children of two or more words are constituents.
+    """
     length, size = int(scores.lengths[0]), scores.spans.shape[1]
     cells = np.arange(size * size)
     label_scores = scores.labels_at(cells).reshape(size, size, -1).astype(np.float64)
@@ -81,7 +86,11 @@ def derivations(scores: Scores, labels: Sequence[str], *, leaves: Sequence[Tree]
     by_tree: Derivations = defaultdict(list)
     for spans in brackets(0, length):
         base = sum(float(bracket_scores[span]) for span in spans)
+        is_right = [j - i > 1 and any(end == j and start < i for start, end in spans) for i, j in spans]
         for ids in product(range(len(labels)), repeat=len(spans)):
+            is_constituent = [bool(unary_chain(labels[id_])) for id_ in ids]
+            if is_canonical and any(right and not there for right, there in zip(is_right, is_constituent, strict=True)):
+                continue
             total = base + sum(float(label_scores[i, j, id_]) for (i, j), id_ in zip(spans, ids, strict=True))
             named = [Span(i, j, labels[id_]) for (i, j), id_ in zip(spans, ids, strict=True)]
             by_tree[from_spans(named, leaves)].append(total)

@@ -20,7 +20,6 @@ def test_an_analysis_equals_enumeration(loss: str, labels: tuple[str, ...], leng
     all_derivations = few_derivations(loss, length, labels)
     k = min(30, len(all_derivations))
     analysis = analyze(few_scores(loss, length, labels), labels=LabelSet(labels), k=k)
-    assert len(analysis.alternatives) == k
     check(analysis, all_derivations)
 
 
@@ -32,7 +31,7 @@ def test_an_analysis_is_the_same_alone_and_in_a_batch(loss: str, mbr: bool) -> N
     assert analyze_all(together, k=3, mbr=mbr) == [analyze(sentence, k=3, mbr=mbr) for sentence in sentences]
 
 
-def test_a_tree_with_many_derivations_is_one_alternative() -> None:
+def test_a_flat_tree_is_one_alternative() -> None:
     labels = LabelSet(["(TOP)"])
     analysis = analyze(random_scores([12], labels=1), labels=labels, k=5)
     assert [alternative.tree for alternative in analysis.alternatives] == [analysis.tree]

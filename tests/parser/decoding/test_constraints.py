@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parser.decoding.analyses import analyze, check, constrain, few_derivations, few_scores, satisfies
+from parser.decoding.analyses import LABEL_SET, analyze, check, constrain, few_derivations, few_scores, satisfies
 from parser.decoding.random_scores import (
     LABELS,
     LOSSES,
@@ -16,7 +16,7 @@ from parser.decoding.random_scores import (
     random_scores,
 )
 from treecrf.parser.decoding.constraints import Constraints, ImpossibleError
-from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.trees.tree import Span
 from treecrf.trees.treebank.binarize import LabelSet
 
@@ -41,8 +41,11 @@ def test_constraints_condition_the_distribution(loss: str, length: int, constrai
     analysis = analyze(given_constraints, k=10, mbr=mbr)
     assert satisfies(analysis.tree, constraint)
     check(analysis, left)
-    drop = BracketDistribution.of(given_constraints).log_z - BracketDistribution.of(scores).log_z
-    assert drop.item() == pytest.approx(log_sum(left) - log_sum(all_derivations), abs=1e-3)
+    after, before = (
+        TreeDistribution(scores=batch, labels=LABEL_SET, root="TOP").log_z.item()
+        for batch in (given_constraints, scores)
+    )
+    assert after - before == pytest.approx(log_sum(left) - log_sum(all_derivations), abs=1e-3)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.9])

@@ -7,11 +7,7 @@ all trees of a sentence, so calibration keeps their order.
 """
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from treecrf.trees.analysis import Analysis, Constituent
+from typing import NamedTuple
 
 _CERTAIN = 1e-6  # probabilities closer to 0 or 1 come from constraints or the root and are not changed
 
@@ -58,20 +54,3 @@ class TreeCalibration(NamedTuple):
 def log_complement(log_prob: float) -> float:
     """The logarithm of 1 - p, for the logarithm of p below 0."""
     return math.log(-math.expm1(log_prob))
-
-
-def calibrate_analysis(analysis: "Analysis", beta: BetaCalibration, trees: TreeCalibration) -> "Analysis":
-    """The analysis with calibrated probabilities of its tree, its alternatives, and their constituents."""
-    words = len(analysis.tree.words)
-
-    def constituents(uncalibrated: "tuple[Constituent, ...]") -> "tuple[Constituent, ...]":
-        return tuple(replace(constituent, calibrated=beta(constituent.probability)) for constituent in uncalibrated)
-
-    alternatives = tuple(
-        replace(other, calibrated=trees(other.log_prob, words), constituents=constituents(other.constituents))
-        for other in analysis.alternatives
-    )
-    calibrated = trees(analysis.log_prob, words)
-    return replace(
-        analysis, calibrated=calibrated, constituents=constituents(analysis.constituents), alternatives=alternatives
-    )

@@ -25,11 +25,18 @@ Words = Sequence[Sequence[str]]
 Tags = Sequence[Sequence[str | None] | None] | None  # None, for a batch, a sentence or a word: use the predicted tags
 
 
+def span_potentials(scores: Scores) -> Reals:
+    """The log-potentials of spans, labels summed out; the scores of a max-margin model are used as log-potentials."""
+    if scores.is_crf or scores.labels is None:
+        return scores.spans
+    return np.where(scores.spans == -np.inf, -np.inf, logsumexp(scores.labels)).astype(scores.spans.dtype)
+
+
 @dataclass(frozen=True, kw_only=True)
 class BracketDistribution:
     """The bracketings of b sentences. A tree's score is the sum of its spans' scores; charts are (b, n + 1, n + 1).
 
-    Forbidden spans have a score of -inf. The scores of a max-margin model are used as log-potentials.
+    Forbidden spans have a score of -inf.
     """
 
     scores: Reals
@@ -40,9 +47,7 @@ class BracketDistribution:
     @staticmethod
     def of(scores: Scores) -> "BracketDistribution":
         """The distribution that a batch's scores define."""
-        spans: Reals = scores.spans
-        if not scores.is_crf and scores.labels is not None:
-            spans = np.where(spans == -np.inf, -np.inf, logsumexp(scores.labels)).astype(spans.dtype)
+        spans = span_potentials(scores)
         _, log_z, marginals = inside_outside(spans, scores.lengths)
         return BracketDistribution(scores=spans, lengths=scores.lengths, log_z=log_z, marginals=marginals)
 
@@ -158,6 +163,9 @@ class TreeBuilder:
             if given_tags is not None:
                 names = [name if tag is None else tag for tag, name in zip(given_tags, names, strict=True)]
             yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+
+    def untagged_leaves(self, words: Words) -> list[list[Tree]]:
+        return [[Tree(_NO_TAG, (word,)) for word in sentence] for sentence in words]
 
     def bracket_writer(self, *, exact: bool) -> BracketWriter:
         """The writer for `brackets`; with `exact`, parentheses in words can be read back."""

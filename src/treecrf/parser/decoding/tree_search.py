@@ -1,266 +1,212 @@
-"""The k most probable trees of a sentence, by branch and bound.
+"""The most probable readings of a sentence, by an exact search.
 
-The probability of a tree is the sum over its derivations, so the k best derivations do not give the k best trees. The
-search divides the set of all trees into subsets. A subset is given by decisions about spans: a span is a constituent
-with a certain label, or it is not. The chart of a subset has the log-potential of the best choice for each span: an
-allowed label, or no constituent. The sum over all binary trees of this chart is an upper bound on the probability of
-each tree of the subset: a tree has one label per span, and its derivations are some of the binary trees.
+A reading is a tree up to trifles: constituents over one word, and unary chains of which one contains the other, such as
+`S VP` and `VP`. The search enumerates the trees whose constituents over single words are summed out, the most probable
+first. A tree that differs from a better one in trifles alone belongs to the better one's reading, and any other tree is
+a new reading. The probability of a reading is the sum over all of its trees.
 
-The search takes the subset with the highest bound. The best derivation of its chart gives a tree. Every other tree of
-the subset differs from this tree in a first span, in some order of spans; this divides the rest of the subset. The
-marginals of the chart give bounds of the parts. The search is complete when no bound is higher than the probability of
-the k-th best tree. If it reaches the limit on its work before that, the trees are a beam: their probabilities and their
-order are exact, but other trees may be more probable.
+The enumeration is an A* search. A partial tree has some spans that are not expanded yet. Its bound adds the scores of
+their best subtrees to its score, so the first complete tree is the best one. A span is expanded by one of its options:
+a label or no constituent, and a split. When an option is taken, the span's next best option waits in the queue.
 """
 
 import heapq
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, reduce
+from itertools import combinations, count
 from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Doubles, Ints, Mask
-from treecrf.chart import cky, compatible_spans, inside, inside_outside
-from treecrf.network.data.batch import Scores
+from treecrf.arrays import Mask
 from treecrf.parser.decoding.constraints import Position
-from treecrf.parser.decoding.decode import BracketDistribution
-from treecrf.parser.decoding.log_space import log_softmax, logsumexp
-from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.parser.decoding.log_space import logsumexp
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
 
-_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed
-# the limit on the subsets whose charts a search computes: for any k, and in addition for each of the k trees
-_MAX_SUBSETS = 1000
-_MAX_SUBSETS_PER_TREE = 50
-_LONG = 50  # words: the time of a chart grows with the cube of the length, so the limit decreases from here on
-_BATCH = 16  # charts that are computed at once
-_SLACK = 1e-6  # added to bounds that follow from marginals, which have rounding errors
-_MIN_MASS = 1e-14  # share of a part in its subset: smaller differences of marginals are rounding errors
+_TREES_PER_READING = 20  # trees that are enumerated for each reading, at most
+_OVERLAPS = 6  # better readings with the same phrases whose common trees are subtracted
+_NO_LABEL = -1
 
 Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
+_Span = tuple[int, int, bool]  # start, end, and whether the span is a right child
 
 
-class LabelChart:
-    """The best labels of each span of a sentence.
+class Reading(NamedTuple):
+    """The most probable tree of a reading, and the log-probability of the reading."""
 
-    A log-potential is the score of a span plus the log-probability of its label. `choices` is the number of labels
-    with constituents; those in `excluded` are left out.
+    tree: Constituents
+    log_prob: float
+
+
+class Readings(NamedTuple):
+    """Readings in descending order of probability. If they are exact, no other reading has a more probable tree."""
+
+    readings: list[Reading]
+    is_exact: bool
+
+
+class _Option(NamedTuple):
+    value: float
+    label: int  # or _NO_LABEL
+    split: int
+
+
+class _Chosen(NamedTuple):
+    """The constituents of a partial tree: the last one, and those before it."""
+
+    constituent: tuple[Position, int]
+    before: "_Chosen | None"
+
+
+class _Pending(NamedTuple):
+    """The spans of a partial tree that are not expanded: the next one, and the rest."""
+
+    span: _Span
+    rest: "_Pending | None" = None
+
+
+class _Partial(NamedTuple):
+    """A partial tree; the next option of its first pending span is the one of this rank."""
+
+    negative_bound: float
+    number: int
+    chosen: _Chosen | None
+    pending: _Pending | None
+    rank: int = 0
+
+
+class _Enumeration:
+    """The trees of a sentence in descending order of probability, constituents over single words summed out."""
+
+    def __init__(self, distribution: TreeDistribution, sentence: int) -> None:
+        self.length = int(distribution.scores.lengths[sentence])
+        size = self.length + 1
+        self._label_count = len(distribution.labels.strings)
+        self._free = distribution.free[sentence, :size, :size]
+        self._values, self._labels = (chart[sentence, :size, :size] for chart in distribution.best_labels)
+        labeled = self._values[..., 0]
+        either = np.maximum(labeled, self._free)
+        # scores of the best subtrees by start and width, and as right children by end and width
+        self._left, self._right = np.full((2, size, size), -np.inf)
+        words = distribution.either[sentence].diagonal(1)[: self.length]
+        self._left[:-1, 1] = self._right[1:, 1] = words
+        for width in range(2, size):
+            splits = (self._left[: size - width, 1:width] + self._right[width:, width - 1 : 0 : -1]).max(1)
+            self._left[: size - width, width] = splits + either.diagonal(width)
+            self._right[width:, width] = splits + labeled.diagonal(width)
+
+    def __iter__(self) -> Iterator[Constituents]:
+        """Yields the constituents of two or more words of each tree."""
+        options, numbers = cache(self._options), count()
+        whole = _Pending((0, self.length, False)) if self.length > 1 else None
+        queue = [_Partial(-float(self._left[0, self.length]), next(numbers), None, whole)]
+        while queue and queue[0].negative_bound < np.inf:
+            negative_bound, _, chosen, pending, rank = heapq.heappop(queue)
+            while pending is not None:
+                ranked, (start, end, _) = options(pending.span), pending.span
+                if rank + 1 < len(ranked):
+                    bound = negative_bound + ranked[rank].value - ranked[rank + 1].value
+                    heapq.heappush(queue, _Partial(bound, next(numbers), chosen, pending, rank + 1))
+                _, label, split = ranked[rank]
+                if label != _NO_LABEL:
+                    chosen = _Chosen(((start, end), label), chosen)
+                pending, rank = pending.rest, 0
+                for child in ((split, end, True), (start, split, False)):
+                    pending = _Pending(child, pending) if child[1] - child[0] > 1 else pending
+            yield tuple(sorted(_constituents(chosen)))
+
+    def is_exact(self, tree: Constituents) -> bool:
+        """Whether no tree can be missing before this one: a span may have more labels than are ranked."""
+        is_complete = self._values.shape[-1] == self._label_count
+        return is_complete or all(label != self._labels[position][-1] for position, label in tree)
+
+    def word_constituents(self) -> Constituents:
+        """The most probable constituents over single words."""
+        words = [(word, word + 1) for word in range(self.length)]
+        return tuple((word, int(self._labels[word][0])) for word in words if self._values[word][0] > self._free[word])
+
+    def _options(self, span: _Span) -> list[_Option]:
+        """The options of a span of two or more words, the best first."""
+        start, end, is_right = span
+        width = end - start
+        splits = self._left[start, 1:width] + self._right[end, width - 1 : 0 : -1]
+        labels, values = self._labels[start, end].tolist(), self._values[start, end].tolist()
+        if not is_right:
+            labels, values = [*labels, _NO_LABEL], [*values, float(self._free[start, end])]
+        sums = np.add.outer(np.array(values), splits).ravel()
+        order = np.argsort(-sums, kind="stable")
+        order = order[sums[order] > -np.inf]
+        rows, columns = np.divmod(order, len(splits))
+        numbers = zip(sums[order].tolist(), rows.tolist(), columns.tolist(), strict=True)
+        return [_Option(value, labels[row], start + 1 + column) for value, row, column in numbers]
+
+
+def _constituents(chosen: _Chosen | None) -> Iterator[tuple[Position, int]]:
+    while chosen is not None:
+        yield chosen.constituent
+        chosen = chosen.before
+
+
+def find_readings(
+    distribution: TreeDistribution, sentence: int, k: int, *, should_stop: Callable[[], bool] | None = None
+) -> Readings:
+    """The k readings whose most probable trees are the most probable ones.
+
+    The search ends early after some trees, or when `should_stop` returns true. It then has at least one reading.
     """
-
-    def __init__(
-        self,
-        scores: Scores,
-        distribution: BracketDistribution,
-        sentence: int,
-        labels: LabelSet,
-        *,
-        choices: int,
-        excluded: Collection[int] = (),
-    ) -> None:
-        self.length = int(scores.lengths[sentence])
-        self.log_z = float(distribution.log_z[sentence])
-        size, fenceposts = scores.spans.shape[1], self.length + 1
-        free_labels = labels.free_labels(self.length)
-        tree_labels = np.array([label for label in labels.tree_labels(self.length) if label not in excluded], np.int64)
-        choices = min(choices, len(tree_labels))
-        # no constituent: all labels without constituents summed
-        self.free: Doubles = np.full((fenceposts, fenceposts), -np.inf)
-        self.values: Doubles = np.full((fenceposts, fenceposts, choices), -np.inf)  # in descending order
-        self.ids: Ints = np.zeros(self.values.shape, np.int64)
-        all_starts, all_ends = np.triu_indices(fenceposts, 1)
-        for first in range(0, len(all_starts), _BLOCK):
-            starts, ends = all_starts[first : first + _BLOCK], all_ends[first : first + _BLOCK]
-            potentials = log_softmax(scores.labels_at((sentence * size + starts) * size + ends))
-            potentials += distribution.scores[sentence, starts, ends, None]
-            if free_labels:
-                self.free[starts, ends] = logsumexp(potentials[:, free_labels])
-            values = potentials[:, tree_labels]
-            best = np.argsort(-values, -1, kind="stable")[:, :choices]
-            self.values[starts, ends] = np.take_along_axis(values, best, -1)
-            self.ids[starts, ends] = tree_labels[best]
-
-    def log_probs(self, trees: Iterable[Constituents]) -> list[float]:
-        """The exact log-probabilities of trees: see tree_probability.py."""
-        trees = list(trees)
-        chart = np.full((len(trees), *self.free.shape), -np.inf)
-        for number, constituents in enumerate(trees):
-            is_compatible = compatible_spans(dict(constituents), len(self.free))
-            chart[number, is_compatible] = self.free[is_compatible]
-            for (start, end), label in constituents:
-                choice = int((self.ids[start, end] == label).argmax())
-                chart[number, start, end] = self.values[start, end, choice]
-        _, log_sums = inside(chart, np.full(len(trees), self.length))
-        log_probs: list[float] = np.minimum(log_sums - self.log_z, 0.0).tolist()
-        return log_probs
+    related, enumeration = _related_labels(distribution), _Enumeration(distribution, sentence)
+    found: dict[Constituents, float] = {}
+    is_exact = not distribution.all_derivations  # the enumeration is in the order of left-binarized derivations
+    for number, tree in enumerate(enumeration):
+        is_exact &= enumeration.is_exact(tree)
+        if number == _TREES_PER_READING * k or (found and should_stop is not None and should_stop()):
+            is_exact = False
+            break
+        if not any(_is_same_reading(tree, better, related) for better in found):
+            found[tree] = _reading_log_prob(distribution, sentence, tree, list(found), related)
+        if len(found) == k:
+            break
+    readings = [Reading((*tree, *enumeration.word_constituents()), log_prob) for tree, log_prob in found.items()]
+    return Readings(sorted(readings, key=lambda reading: -reading.log_prob), is_exact)
 
 
-class TreeRanking(NamedTuple):
-    """The most probable trees of a sentence with their log-probabilities, in descending order."""
-
-    trees: list[tuple[Constituents, float]]
-    is_exact: bool  # whether they are proven to be the most probable trees
-
-
-class _Subset(NamedTuple):
-    """A subset of a sentence's trees; all charts are (n + 1, n + 1)."""
-
-    labeled: Doubles  # the log-potential of the best allowed label; -inf if the span may not be a constituent
-    free: Doubles  # the log-potential of no constituent; -inf if the span must be a constituent
-    ranks: Ints  # the rank of the best allowed label in the label chart
-    is_fixed: Mask  # whether no other label is allowed
-
-    @staticmethod
-    def all_trees(chart: LabelChart) -> "_Subset":
-        labeled = chart.values[..., 0] if chart.values.shape[-1] else np.full_like(chart.free, -np.inf)
-        return _Subset(labeled, chart.free, np.zeros(labeled.shape, np.int64), np.zeros(labeled.shape, np.bool_))
-
-    def require_constituent(self, position: Position) -> None:
-        """Leaves the trees with a constituent at a span."""
-        start, end = position
-        self.free[position] = -np.inf
-        for crossing in (self.labeled, self.free):
-            crossing[:start, start + 1 : end] = -np.inf
-            crossing[start + 1 : end, end + 1 :] = -np.inf
-
-    def next_labels(self, chart: LabelChart, starts: Ints, ends: Ints) -> Doubles:
-        """The log-potentials of the second best allowed labels of spans."""
-        ranks = self.ranks[starts, ends] + 1
-        has_next = (ranks < chart.values.shape[-1]) & ~self.is_fixed[starts, ends]
-        values = chart.values[starts, ends, np.where(has_next, ranks, 0)]
-        return np.where(has_next, values, -np.inf)
+def _related_labels(distribution: TreeDistribution) -> Mask:
+    """Whether the unary chain of one label contains the chain of another label, (labels, labels)."""
+    contains, counts = distribution.labels.contains[:, :-1].astype(np.int64), distribution.labels.counts
+    common = contains @ contains.T
+    related: Mask = (common > 0) & ((common == counts) | (common == counts[:, None]))
+    return related
 
 
-class _Division(NamedTuple):
-    """All trees of a subset but one, divided into parts by the first span in which a tree differs from that tree.
+def _is_same_reading(tree: Constituents, better: Constituents, related: Mask) -> bool:
+    return len(tree) == len(better) and all(
+        position == other and related[label, other_label]
+        for (position, label), (other, other_label) in zip(tree, better, strict=True)
+    )
 
-    The spans are in the order of the bounds, highest first. Part i has the trees that agree with the tree in the spans
-    before span i and differ in span i: if it is a constituent of the tree, it has another label or none, else it is a
-    constituent.
+
+def _reading_log_prob(
+    distribution: TreeDistribution, sentence: int, tree: Constituents, better: Sequence[Constituents], related: Mask
+) -> float:
+    """The log-probability of a tree's reading, without the trees that belong to better readings.
+
+    All trees of a reading have the same phrases, so the sum over them has a sum over labels for each phrase. Trees that
+    also differ from better readings in trifles alone are subtracted, by inclusion and exclusion.
     """
+    positions, labels = [position for position, _ in tree], [label for _, label in tree]
+    starts, ends = np.array(positions, np.int64).reshape(-1, 2).T
+    potentials = distribution.potentials(distribution.cells(sentence, starts, ends))
+    words = distribution.either[sentence].diagonal(1)[: int(distribution.scores.lengths[sentence])]
+    rivals = [other for other in better if [position for position, _ in other] == positions][:_OVERLAPS]
+    is_related = [related[[label for _, label in rival]] for rival in rivals]
 
-    subset: _Subset
-    starts: Ints  # (spans,)
-    ends: Ints  # (spans,)
-    is_constituent: Mask  # (spans,) of the tree
-    bounds: Doubles  # (spans,) on the log-probabilities of the trees of each part
+    def log_sum(masks: Sequence[Mask]) -> float:
+        is_common = reduce(np.logical_and, masks, related[labels])
+        values = logsumexp(np.where(is_common, potentials, -np.inf)).tolist()
+        return distribution.log_sum(sentence, dict(zip(positions, values, strict=True)), words)
 
-    def part(self, chart: LabelChart, place: int) -> _Subset:
-        subset = _Subset(*(array.copy() for array in self.subset))
-        is_agreed = self.is_constituent[:place]
-        subset.labeled[self.starts[:place][~is_agreed], self.ends[:place][~is_agreed]] = -np.inf
-        for number in np.flatnonzero(is_agreed).tolist():
-            position = int(self.starts[number]), int(self.ends[number])
-            subset.require_constituent(position)
-            subset.is_fixed[position] = True
-        position = int(self.starts[place]), int(self.ends[place])
-        if self.is_constituent[place]:
-            subset.labeled[position] = subset.next_labels(chart, self.starts[[place]], self.ends[[place]])[0]
-            subset.ranks[position] += 1
-        else:
-            subset.require_constituent(position)
-        return subset
-
-
-class _Search:
-    """A search for the k most probable trees of a sentence."""
-
-    def __init__(self, chart: LabelChart, k: int) -> None:
-        self.chart = chart
-        self.k = k
-        self.log_probs: dict[Constituents, float] = {}  # all trees seen
-        self.computed = 0  # subsets whose charts have been computed
-        self._best: list[float] = []  # a heap of the k highest log-probabilities
-        self._numbers = count()
-        # divisions with the place of a part, by the bound of that part; the later parts of a division follow it
-        self._queue: list[tuple[float, int, _Division, int]] = []
-        self._add_subsets([_Subset.all_trees(chart)])
-
-    @property
-    def threshold(self) -> float:
-        """The log-probability of the k-th best tree so far."""
-        return self._best[0] if len(self._best) == self.k else -math.inf
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no tree outside of `log_probs` can be among the k best."""
-        return not self._queue or -self._queue[0][0] <= self.threshold
-
-    def _push(self, division: _Division, place: int) -> None:
-        if place < len(division.bounds) and division.bounds[place] > self.threshold:
-            heapq.heappush(self._queue, (-float(division.bounds[place]), next(self._numbers), division, place))
-
-    def step(self) -> None:
-        """Takes the parts with the highest bounds, and divides them."""
-        subsets: list[_Subset] = []
-        while len(subsets) < _BATCH and not self.is_complete:
-            _, _, division, place = heapq.heappop(self._queue)
-            subsets.append(division.part(self.chart, place))
-            self._push(division, place + 1)
-        if subsets:
-            self._add_subsets(subsets)
-
-    def _add_subsets(self, subsets: Sequence[_Subset]) -> None:
-        """Computes the charts of subsets, adds their best trees, and divides the rest of each subset."""
-        self.computed += len(subsets)
-        charts = np.stack([np.maximum(subset.labeled, subset.free) for subset in subsets])
-        lengths = np.full(len(subsets), self.chart.length)
-        _, log_sums, marginals = inside_outside(charts, lengths)
-        log_bounds = (log_sums - self.chart.log_z).tolist()
-        best_trees = cky(charts, lengths)
-        feasible = [number for number, bound in enumerate(log_bounds) if bound > self.threshold]
-        trees = [self._constituents(subsets[number], best_trees[number]) for number in feasible]
-        self._add_trees(trees)
-        for number, tree in zip(feasible, trees, strict=True):
-            self._push(self._divide(subsets[number], tree, log_bounds[number], marginals[number]), 0)
-
-    def _constituents(self, subset: _Subset, derivation: Mask) -> Constituents:
-        """The constituents of a subset's best derivation."""
-        starts, ends = (derivation & (subset.labeled > subset.free)).nonzero()
-        ids = self.chart.ids[starts, ends, subset.ranks[starts, ends]]
-        return tuple(zip(zip(starts.tolist(), ends.tolist(), strict=True), ids.tolist(), strict=True))
-
-    def _add_trees(self, trees: Iterable[Constituents]) -> None:
-        new_trees = [tree for tree in dict.fromkeys(trees) if tree not in self.log_probs]
-        for tree, log_prob in zip(new_trees, self.chart.log_probs(new_trees), strict=True):
-            self.log_probs[tree] = log_prob
-            heapq.heappush(self._best, log_prob)
-            if len(self._best) > self.k:
-                heapq.heappop(self._best)
-
-    def _divide(self, subset: _Subset, tree: Constituents, log_bound: float, marginals: Doubles) -> _Division:
-        """Divides all trees of a subset but one.
-
-        The bound of a subset is linear in the potential of a span, whose share of the bound is the marginal.
-        """
-        positions = [position for position, _ in tree]
-        is_constituent = np.zeros(subset.labeled.shape, np.bool_)
-        is_constituent[tuple(np.array(positions, np.int64).reshape(-1, 2).T)] = True
-        is_open = compatible_spans(positions, len(subset.free)) & ~subset.is_fixed & (subset.labeled > -np.inf)
-        starts, ends = is_open.nonzero()
-        is_constituent, marginals = is_constituent[starts, ends], marginals[starts, ends]
-        labeled, free = subset.labeled[starts, ends], subset.free[starts, ends]
-        other = np.maximum(free, subset.next_labels(self.chart, starts, ends))
-        with np.errstate(over="ignore"):  # free may be -inf where a span is a constituent, and that share is not used
-            shares = np.where(
-                is_constituent,
-                np.maximum(1 - marginals, _MIN_MASS) + marginals * np.exp(other - labeled),
-                np.maximum(marginals, _MIN_MASS) * np.exp(labeled - free),
-            )
-        bounds = log_bound + np.log(shares) + _SLACK
-        order = np.argsort(-bounds, kind="stable")
-        return _Division(subset, starts[order], ends[order], is_constituent[order], bounds[order])
-
-
-def rank_trees(chart: LabelChart, k: int, *, should_stop: Callable[[], bool] | None = None) -> TreeRanking:
-    """The k most probable trees.
-
-    The search ends early at the limit on its work, or when `should_stop` returns true. It then has at least one tree.
-    """
-    share = min(1.0, (_LONG / chart.length) ** 3)
-    max_subsets = share * (_MAX_SUBSETS + _MAX_SUBSETS_PER_TREE * k) + 2 * k
-    search = _Search(chart, k)
-    while not search.is_complete and search.computed < max_subsets and not (should_stop and should_stop()):
-        search.step()
-    trees = sorted(search.log_probs.items(), key=lambda item: -item[1])[:k]
-    return TreeRanking(trees, search.is_complete)
+    total, share = log_sum(()), 1.0
+    for size in range(1, len(rivals) + 1):
+        share += (-1) ** size * sum(math.exp(log_sum(masks) - total) for masks in combinations(is_related, size))
+    return min(0.0, total - float(distribution.log_z[sentence]) + math.log(share))

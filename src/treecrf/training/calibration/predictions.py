@@ -17,8 +17,6 @@ from treecrf.network.data.bucketing import sorted_batches
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.decode import BracketDistribution
-from treecrf.parser.decoding.log_space import log_softmax
-from treecrf.parser.decoding.tree_probability import tree_log_probs
 from treecrf.parser.pipeline import Sentences
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
@@ -109,22 +107,21 @@ def _add_batch(predictions: Predictions, parser: Parser, scores: Scores, gold: l
     distribution = BracketDistribution.of(scores)
     decoded = decode(scores, mbr=mbr, expected_f1=parser.expected_f1, distribution=distribution)
     constituents = match_constituents(scores, decoded, labels, gold)
-    label_probabilities = np.exp(log_softmax(scores.labels_at(constituents.cells)))
-    marginals = distribution.marginals.ravel()[constituents.cells].astype(float)
-    name_probabilities = marginals[:, None] * (label_probabilities @ labels.contains[:, :-1])
+    trees = parser.tree_distribution(scores)
+    name_probabilities = trees.constituent_probabilities(constituents.cells)
     rows, columns, names, is_correct = constituents[2:]
     for label, probability, is_one_correct in zip(
         names, name_probabilities[rows, columns].tolist(), is_correct, strict=True
     ):
         predictions.constituents.append((label, min(1.0, parser.calibration(probability)), is_one_correct))
-    span_probabilities = (marginals * label_probabilities[:, labels.counts > 0].sum(-1)).tolist()
+    span_probabilities = trees.marginals.ravel()[constituents.cells].tolist()
     sentences, starts, ends = constituents.sentences.tolist(), decoded.starts.tolist(), decoded.ends.tolist()
     gold_spans = {(number, start, end) for number, tree in enumerate(gold) for start, end, _ in tree.spans()[1:]}
     for row in dict.fromkeys(rows):
         probability = min(1.0, parser.calibration(span_probabilities[row]))
         predictions.spans.append((probability, (sentences[row], starts[row], ends[row]) in gold_spans))
     predicted = list(parser.tree_builder.trees([tree.words for tree in gold], [tree.tags for tree in gold], decoded))
-    log_probs = tree_log_probs(scores, distribution, predicted, labels, root=parser.root).tolist()
+    log_probs = trees.log_probs(predicted).tolist()
     counts = np.bincount(constituents.sentences[rows], minlength=len(gold)).tolist()
     matched = np.bincount(constituents.sentences[rows], is_correct, len(gold)).astype(int).tolist()
     for number, (tree, log_prob) in enumerate(zip(gold, log_probs, strict=True)):
