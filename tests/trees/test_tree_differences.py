@@ -88,3 +88,16 @@ def test_only_equal_trees_have_no_differences(first: Tree, other: Tree) -> None:
 def test_labels_with_a_name_over_the_same_name_are_repeating() -> None:
     labels = LabelSet(["NP", "NP NP", "(NP NP)", "NP PP NP", "S NP NP", ""])
     assert repeating_labels(labels) == {1, 4}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "difference"),
+    [
+        ("(TOP (NP (NN a) (NN b)))", "(TOP (NN a) (NN b))", '"a b" is TOP instead of TOP over NP'),
+        ("(TOP (NN a) (NN b))", "(TOP (NP (NN a) (NN b)))", '"a b" is TOP over NP instead of TOP'),
+        ("(TOP (S (NP (NN a) (NN b))))", "(TOP (S (VP (NN a) (NN b))))", '"a b" is VP instead of NP'),
+        ("(TOP (S (S (NN a) (NN b))))", "(TOP (S (NN a) (NN b)))", '"a b" is S instead of S over S'),
+    ],
+)
+def test_equal_labels_above_a_difference_are_left_out_unless_they_are_all(old: str, new: str, difference: str) -> None:
+    assert describe_difference(Tree.parse(old), Tree.parse(new)) == [difference]
