@@ -66,7 +66,7 @@ soak: $(DEVELOPMENT)
 	$(BIN)/python tests/adversarial/soak_server.py --minutes $(MINUTES)
 
 # random changes of the source that the tests of its module do not notice
-MUTATED ?= src/treecrf
+MUTATED ?= src/treecrf/trees src/treecrf/parser/decoding src/treecrf/chart src/treecrf/corpus
 mutate: $(DEVELOPMENT)
 	$(BIN)/python tests/mutate.py $(MUTATED) --jobs 2
 

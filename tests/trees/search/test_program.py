@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treecrf.trees.search import Forest, Pattern, PatternError, compiled, naive
-from treecrf.trees.search.program import GoalKind, LabelMode, count_matches, find_matches
+from treecrf.trees.search.program import Goal, GoalKind, LabelMode, count_matches, find_matches
 from treecrf.trees.search.relations import RELATIONS, SYNONYMS
 from treecrf.trees.tree import Tree
 from trees.search.random_trees import random_trees
@@ -130,3 +130,9 @@ def test_a_forest_remembers_the_labels_that_match():
 def test_goals_and_modes_have_the_numbers_of_the_compiled_matcher():
     assert [kind.value for kind in GoalKind] == list(range(8))
     assert [mode.value for mode in LabelMode] == list(range(6))
+
+
+def test_a_goal_has_no_subgoals_tables_and_names_by_default():
+    goal = Goal(GoalKind.EMIT)
+    assert {goal.following, goal.first, goal.last, goal.context, goal.path, goal.label, goal.name} == {-1}
+    assert (goal.relation, goal.number, goal.mode, goal.first_group, goal.last_group) == (0, 0, LabelMode.TABLE, 0, 0)
