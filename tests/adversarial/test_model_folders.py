@@ -29,7 +29,7 @@ from treecrf.parser import Parser
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_card import ModelCard
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.trees.treebank.productions import productions
+from treecrf.trees.treebank.well_formed import productions
 
 EMBEDDED = find_folder("en-lstm")
 IS_SOAK = bool(os.environ.get("TREECRF_SOAK"))

@@ -39,7 +39,7 @@ from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.treebank import bracket_writer
 from treecrf.trees.treebank.binarize import LabelSet
-from treecrf.trees.treebank.productions import Production
+from treecrf.trees.treebank.well_formed import Production
 
 if TYPE_CHECKING:
     import torch

@@ -8,8 +8,7 @@ from treecrf.text import Token
 from treecrf.trees.evalb import COLLINS, Rules, Score, evaluate
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import clean
-from treecrf.trees.treebank.productions import Production
-from treecrf.trees.treebank.well_formed import WellFormednessComparison, compare_well_formedness
+from treecrf.trees.treebank.well_formed import Production, WellFormednessComparison, compare_well_formedness
 
 
 @dataclass(frozen=True, kw_only=True)

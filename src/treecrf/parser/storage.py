@@ -28,7 +28,7 @@ from treecrf.parser.decoding.grammar import ProductionCounts
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import load_folder, save_folder
 from treecrf.text.normalization import Normalization
-from treecrf.trees.treebank.productions import Production, productions_to_text
+from treecrf.trees.treebank.well_formed import Production, productions_to_text
 
 _LENGTH_BYTES = 8  # size of the number before the header
 _MAX_HEADER_BYTES = 1 << 22

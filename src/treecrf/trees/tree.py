@@ -45,7 +45,7 @@ class Span(NamedTuple):
 _PENDING = Span(0, 0, "")  # reserves the place of a constituent whose end is not known yet
 
 
-class Production(NamedTuple):
+class NodeProduction(NamedTuple):
     """A label with the labels of its children, or a tag with its word.
 
     >>> print(*Tree.parse("(NP (DT the) (NN cat))").productions(), sep="; ")
@@ -219,9 +219,9 @@ class Tree:
             return (node for node in self.walk() if filter is None or node.label in wanted)
         return (node for node in self.walk() if filter(node))
 
-    def productions(self) -> list[Production]:
+    def productions(self) -> list[NodeProduction]:
         """The productions of all nodes, parents before children, as in NLTK."""
-        return [Production(node.label, _symbols(node), node.is_leaf) for node in self.walk()]
+        return [NodeProduction(node.label, _symbols(node), node.is_leaf) for node in self.walk()]
 
     def height(self) -> int:
         """The number of levels, the words included, as in NLTK: 2 for a preterminal."""

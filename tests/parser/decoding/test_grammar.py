@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from parser.decoding.label_grammars import COUNTS, TREES, productions_log_prob
 from treecrf.parser.decoding.grammar import NO_CONTEXT, Grammar, ProductionCounts
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.productions import productions, productions_to_text
-from treecrf.trees.treebank.well_formed import count_productions
+from treecrf.trees.treebank.well_formed import count_productions, productions, productions_to_text
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,13 @@ import pytest
 
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.productions import productions
 from treecrf.trees.treebank.well_formed import (
     VIOLATION_NAMES,
     compare_well_formedness,
     count_productions,
     measure_well_formedness,
+    productions,
+    productions_to_text,
     violations,
 )
 
@@ -84,3 +85,13 @@ def test_trees_with_other_tags_have_unseen_productions_and_no_violations():
     assert "Ill-formed" not in comparison.text() and "Unseen productions" in comparison.text()
     assert "ill_formed" not in comparison.as_dict()["gold"]
     assert compare_well_formedness(gold, predicted) is None
+
+
+def test_words_are_no_symbols():
+    tree = Tree.parse("(TOP (S (NP (NN cat)) (VP (VBD slept))))")
+    assert list(productions(tree)) == [("TOP", "S"), ("S", "NP", "VP"), ("NP", "NN"), ("VP", "VBD")]
+
+
+def test_frequent_productions_come_first():
+    text = productions_to_text({("B", "b"): 1, ("A", "a"): 1, ("C", "c d"): 12})
+    assert text == "12 C c\\u{20}d\n1 A a\n1 B b\n"

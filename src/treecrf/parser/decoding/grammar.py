@@ -14,7 +14,7 @@ import numpy as np
 
 from treecrf.arrays import Doubles, Ints
 from treecrf.trees.notation import unescape
-from treecrf.trees.treebank.productions import Production, productions_to_text
+from treecrf.trees.treebank.well_formed import Production, productions_to_text
 
 NO_CONTEXT = 0  # the state of the shortest context
 _MAX_SYMBOLS = 50_000  # the fourth power must fit into 64 bits

@@ -2,17 +2,19 @@
 
 A *violation* is one of a few structures that no careful annotator writes and that parsers produce when they choose
 constituents one by one. An *unseen production* is a parent with a sequence of children that no training tree has. Trees
-with other labels and tags than Penn's have no violations, only unseen productions.
+with other labels and tags than Penn's have no violations, only unseen productions. A *production* is the label of a
+constituent with the labels of its children; productions are stored as text, one a line.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from treecrf.trees.notation import escape
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.productions import Production, productions
 
+Production = tuple[str, ...]  # the label of a constituent, and the labels of its children
 FINITE_VERBS = frozenset({"VBD", "VBP", "VBZ", "MD"})
 _OTHER_PENN_TAGS = frozenset({"NN", "NNS", "DT", "PRP", "IN"})
 _VERBS = FINITE_VERBS | {"VB", "VBG", "VBN"}
@@ -189,3 +191,24 @@ def count_productions(trees: Sequence[Tree]) -> Counter[Production]:
     return Counter(
         production for tree in trees if not (is_penn and violations(tree)) for production in productions(tree)
     )
+
+
+def productions(tree: Tree) -> Iterator[Production]:
+    """The productions of the constituents above the preterminals; tags are symbols like labels.
+
+    >>> list(productions(Tree.parse("(TOP (NP (DT the) (NN cat)))")))
+    [('TOP', 'NP'), ('NP', 'DT', 'NN')]
+    """
+    for node in tree.walk():
+        if not node.is_leaf:
+            yield (node.label, *(child.label for child in node.child_trees))
+
+
+def productions_to_text(counts: Mapping[Production, int]) -> str:
+    """Lines of a count and the symbols of a production, the most frequent first.
+
+    >>> productions_to_text({("NP", "NN"): 1, ("NP", "DT", "NN"): 2})
+    '2 NP DT NN\\n1 NP NN\\n'
+    """
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return "".join(f"{count} {' '.join(map(escape, production))}\n" for production, count in ordered)
