@@ -23,7 +23,7 @@ class Bindings(NamedTuple):
 
 
 NodeMatch = tuple[int, Bindings]  # the node of a match
-MAX_MATCHES = 500_000  # at one node; a pattern with many relations has more than memory can hold
+MAX_MATCHES = 1_000_000  # at one node; a pattern with many relations has more than memory can hold
 
 
 def match_limit_error(forest: Forest, node: int, limit: int) -> ValueError:

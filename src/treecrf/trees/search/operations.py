@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from treecrf.trees.search.tokens import SurgeryError
+from treecrf.trees.search.tokens import SurgeryError, to_int
 from treecrf.trees.tree import Tree
 
-_INDEX = re.compile(r".-([0-9]+)$")
+MAX_ADDED_NODES = 100_000  # in one tree
+MAX_ADDED_CHARACTERS = 1_000_000  # in the labels of one tree
+_INDEX = re.compile(r".-([0-9]{1,18})$")
 # $1, ={name}, %{variable} or an escaped character in a replacement
-_REPLACEMENT = re.compile(r"\$([0-9]+)|=\{([^}]*)\}|%\{([^}]*)\}|\\(.)", re.DOTALL)
+REPLACEMENT = re.compile(r"\$([0-9]+)|=\{([^}]*)\}|%\{([^}]*)\}|\\(.)", re.DOTALL)
 
 
 class EditNode:
@@ -100,12 +102,35 @@ def to_tree(root: EditNode) -> Tree:
 
 
 @dataclass
+class Growth:
+    """The nodes and the characters of labels that surgeries may still add to a tree."""
+
+    nodes: int = MAX_ADDED_NODES
+    characters: int = MAX_ADDED_CHARACTERS
+
+
+@dataclass
 class EditState:
     """A tree under surgery: its root, or None if it was deleted, the nodes with names, and the variables."""
 
     root: EditNode | None
     names: dict[str, EditNode]
     variables: dict[str, str]
+    growth: Growth
+
+    def add(self, label: str, *, nodes: int = 0) -> str:
+        """Returns a new label; an error if the tree grows by too much."""
+        self.growth.nodes -= nodes
+        self.growth.characters -= len(label)
+        if self.growth.nodes < 0 or self.growth.characters < 0:
+            limits = f"{MAX_ADDED_NODES:,} nodes or {MAX_ADDED_CHARACTERS:,} characters"
+            raise SurgeryError(f"the operations add more than {limits} to one tree; its pattern matches their result")
+        return label
+
+    def copy(self, node: EditNode) -> tuple[EditNode, dict[int, EditNode]]:
+        for original in node.walk():
+            self.add(original.label, nodes=1)
+        return node.copy_with_map()
 
     def node(self, name: str) -> EditNode:
         if name not in self.names:
@@ -141,7 +166,7 @@ class AuxiliaryTree(NamedTuple):
 
     def copy_into(self, state: EditState) -> "AuxiliaryTree":
         """Copies the tree; its names become names of the tree under surgery."""
-        root, copies = self.root.copy_with_map()
+        root, copies = state.copy(self.root)
         names = {name: copies[id(node)] for name, node in self.names.items()}
         state.names.update(names)
         return AuxiliaryTree(root, self.foot and copies[id(self.foot)], names)
@@ -153,7 +178,7 @@ Source = str | AuxiliaryTree  # the name of a node, or a tree
 
 def copy_source(source: Source, state: EditState) -> EditNode:
     """Copies the node with a name, or a tree."""
-    return state.node(source).copy_with_map()[0] if isinstance(source, str) else source.copy_into(state).root
+    return state.copy(state.node(source))[0] if isinstance(source, str) else source.copy_into(state).root
 
 
 class Location(NamedTuple):
@@ -201,21 +226,24 @@ def excise(top_name: str, bottom_name: str, state: EditState) -> None:
 
 
 def relabel(name: str, label: str, state: EditState) -> None:
-    state.node(name).label = label
+    state.node(name).label = state.add(label)
 
 
 def replace_in_label(name: str, regex: re.Pattern[str], replacement: str, state: EditState) -> None:
     """Replaces every match of a regular expression in a node's label."""
     node = state.node(name)
-    node.label = regex.sub(
-        lambda match: _REPLACEMENT.sub(lambda part: _replacement_text(part, match, state), replacement), node.label
-    )
+
+    def replaced(match: re.Match[str]) -> str:
+        state.add(replacement)
+        return REPLACEMENT.sub(lambda part: state.add(_replacement_text(part, match, state)), replacement)
+
+    node.label = regex.sub(replaced, node.label)
 
 
 def _replacement_text(part: re.Match[str], match: re.Match[str], state: EditState) -> str:
     number, name, variable, escaped = part.groups()
     if number:
-        return match[int(number)] or ""
+        return match[to_int(number)] or ""
     if name:
         return state.node(name).label
     return state.variables.get(variable, "") if variable else escaped or ""
@@ -290,7 +318,7 @@ def coindex(names: list[str], state: EditState) -> None:
     matches = (_INDEX.search(node.label) for node in state.root.walk())
     index = 1 + max((int(match[1]) for match in matches if match), default=0)
     for name in names:
-        state.node(name).label += f"-{index}"
+        state.node(name).label += state.add(f"-{index}")
 
 
 def if_exists(name: str, operations: list[Operation], state: EditState) -> None:

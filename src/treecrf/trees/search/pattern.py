@@ -134,7 +134,7 @@ class Pattern:
     def find(self, trees: Trees, *, max_matches: int | None = None) -> Iterator[Match]:
         """Yields the matches in the order of the trees, and at a node one for each way to match.
 
-        A node with more than `max_matches`, about 500,000 if not given, is a ValueError.
+        A node with more than `max_matches`, a million if not given, is a ValueError.
         """
         forest = _to_forest(trees)
         if compiled.matcher:

@@ -16,9 +16,9 @@ from functools import partial
 
 from treecrf.trees.search import operations as ops
 from treecrf.trees.search.java_regex import RegexError, compile_regex
-from treecrf.trees.search.operations import AuxiliaryTree, EditNode, EditState, Location, Operation
+from treecrf.trees.search.operations import AuxiliaryTree, EditNode, EditState, Growth, Location, Operation
 from treecrf.trees.search.pattern import Match, Pattern
-from treecrf.trees.search.tokens import PatternToken, SurgeryError, TokenParser
+from treecrf.trees.search.tokens import PatternToken, SurgeryError, TokenParser, shorten, to_int
 from treecrf.trees.tree import Tree
 
 MAX_CHANGES = 1000  # changes of one tree by one surgery
@@ -26,6 +26,7 @@ _TOKEN = re.compile(r"/(?:\\.|[^/\\])*/(?:(?:\\.|[^/\\])*/)?(?=[\s\]]|$)|\|(?:\\
 _LOCATION = re.compile(r"(\$\+|\$-)|>(-?[1-9][0-9]*)")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _AUXILIARY_LABEL = re.compile(r"((?:\\.|[^=@\\])*)(@?)(?:=((?:\\.|[^@\\])+?))?(@?)")
+_NEW_LABEL = re.compile(r"/((?:\\.|[^/\\])*)/(?:((?:\\.|[^/\\])*)/)?")
 _ESCAPED = re.compile(r"\\(.)")
 
 
@@ -49,13 +50,17 @@ class Surgery:
         if not self.operations:
             raise SurgeryError(f"no operation for the pattern {self.pattern.text!r}")
 
-    def apply(self, tree: Tree) -> Tree | None:
-        """Returns the changed tree, or None if the operations deleted it; the argument is unchanged."""
+    def apply(self, tree: Tree, growth: Growth | None = None) -> Tree | None:
+        """Returns the changed tree, or None if the operations deleted it; the argument is unchanged.
+
+        Several surgeries of one tree may share a `growth`, which limits what they add.
+        """
+        growth = growth or Growth()
         for _ in range(MAX_CHANGES):
             match = self.pattern.first(tree)
             if match is None:
                 return tree
-            changed = self._change(tree, match)
+            changed = self._change(tree, match, growth)
             if changed is None:
                 return None
             if changed == tree:
@@ -63,10 +68,10 @@ class Surgery:
             tree = changed
         raise SurgeryError(self._message(f"the pattern still matches after {MAX_CHANGES} changes of one tree"))
 
-    def _change(self, tree: Tree, match: Match) -> Tree | None:
+    def _change(self, tree: Tree, match: Match, growth: Growth) -> Tree | None:
         nodes = ops.to_edit_nodes(tree)
         names = {name: nodes[position] for name, position in match.positions.items()}
-        state = EditState(nodes[0], names, match.variables)
+        state = EditState(nodes[0], names, match.variables, growth)
         try:
             ops.apply_all(self.operations, state)
             return None if state.root is None else ops.to_tree(state.root)
@@ -74,7 +79,7 @@ class Surgery:
             raise SurgeryError(self._message(str(error))) from None
 
     def _message(self, reason: str) -> str:
-        return f"surgery at {self.pattern.text!r}: {reason}"
+        return f"surgery at {shorten(self.pattern.text)!r}: {reason}"
 
 
 def read_surgeries(script: str) -> list[Surgery]:
@@ -101,8 +106,9 @@ def read_surgeries(script: str) -> list[Surgery]:
 
 def apply_surgeries(tree: Tree, surgeries: Iterable[Surgery]) -> Tree | None:
     """Applies surgeries one after the other; None if one deletes the tree."""
+    growth = Growth()
     for surgery in surgeries:
-        changed = surgery.apply(tree)
+        changed = surgery.apply(tree, growth)
         if changed is None:
             return None
         tree = changed
@@ -164,7 +170,7 @@ class _OperationParser(TokenParser):
         match = _LOCATION.fullmatch(token.text)
         if match is None:
             raise self.error(f"{token.text!r} is no place; expected $+, $-, >1, >2, ... or >-1, >-2, ...", token)
-        return Location(match[1] or ">", int(match[2] or 0), self.name())
+        return Location(match[1] or ">", to_int(match[2] or "0"), self.name())
 
     def relabel(self) -> Operation:
         name = self.name()
@@ -173,13 +179,19 @@ class _OperationParser(TokenParser):
             return partial(ops.relabel, name, _unescape(token.text[1:-1]))
         if token.text[0] != "/" or len(token.text) == 1:
             return partial(ops.relabel, name, token.text)
-        regex, *rest = re.findall(r"((?:\\.|[^/\\])*)/", token.text[1:])
-        if not rest:
-            return partial(ops.relabel, name, _unescape(regex))
+        match = _NEW_LABEL.fullmatch(token.text)
+        if match is None:
+            raise self.error("expected a label between slashes, or an expression and its replacement: /VB/V/", token)
+        if match[2] is None:
+            return partial(ops.relabel, name, _unescape(match[1]))
         try:
-            return partial(ops.replace_in_label, name, compile_regex(regex), rest[0])
+            regex = compile_regex(match[1])
         except RegexError as error:
             raise self.error(f"the regular expression is wrong: {error.reason}", token) from None
+        for part in ops.REPLACEMENT.finditer(match[2]):
+            if to_int(part[1] or "0") > regex.groups:
+                raise self.error(f"group {part[1]} does not exist; the expression has {regex.groups}", token)
+        return partial(ops.replace_in_label, name, regex, match[2])
 
     def replace(self) -> Operation:
         name = self.name()

@@ -16,10 +16,11 @@ from typing import Literal
 from treecrf.trees.search.java_regex import RegexError
 from treecrf.trees.search.labels import Label, LabelKind, label_test
 from treecrf.trees.search.relations import NUMBERED, SYNONYMS
-from treecrf.trees.search.tokens import PatternToken, TokenParser
+from treecrf.trees.search.tokens import PatternToken, TokenParser, to_int
 
 MAX_NODES = 150  # descriptions in a pattern; the matchers recurse over them
 MAX_GROUP = 99  # the highest group number of a label that is not a regular expression
+MAX_GROUPS = 50  # groups that set variables; each needs a table of the labels
 _MAX_CHILD = 2**31 - 1
 
 
@@ -74,6 +75,7 @@ class _PatternParser(TokenParser):
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
         self.node_count = 0
+        self.group_count = 0
         self.names: set[str] = set()  # declared so far
         self.is_under_negation = False
 
@@ -139,7 +141,10 @@ class _PatternParser(TokenParser):
         return NodePattern(relation, label, name)
 
     def group(self) -> tuple[int, str]:
-        number = int(self.expect("number", "the number of a group, as in #1%x").text)
+        number = to_int(self.expect("number", "the number of a group, as in #1%x").text)
+        self.group_count += 1
+        if self.group_count > MAX_GROUPS:
+            raise self.error(f"the pattern sets variables more than {MAX_GROUPS} times")
         self.expect("%", "'%' and the name of a variable, as in #1%x")
         return number, self.expect("literal", "the name of a variable").text
 
@@ -230,9 +235,10 @@ class _PatternParser(TokenParser):
         text = text.removesuffix("-")
         if text not in NUMBERED:
             raise self.error(f"the relation {symbol.text!r} takes no number; only < and > do", number)
-        if digits.startswith("--") or int(digits) == 0 or abs(int(digits)) > _MAX_CHILD:
+        child = to_int(digits)
+        if digits.startswith("--") or child == 0 or abs(child) > _MAX_CHILD:
             raise self.error(f"{digits} is not the number of a child; expected 1, 2, ... or -1, -2, ...", number)
-        return Relation(NUMBERED[text], int(digits))
+        return Relation(NUMBERED[text], child)
 
     def path_label(self) -> Label:
         """Parses the label of a path: in brackets, or a bare regular expression."""

@@ -65,10 +65,19 @@ class PatternError(TreecrfError, ValueError):
 class SurgeryError(TreecrfError, ValueError):
     """An operation that cannot be applied to a tree."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(shorten(reason))
+
 
 def shorten(text: str) -> str:
     """A text without its middle, if it is long; patterns and labels may have a million characters."""
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2 * _CONTEXT]} ... {text[-_CONTEXT:]}"
+
+
+def to_int(digits: str) -> int:
+    """Reads a number; what follows its first eleven digits is left out, because no number may be as large."""
+    number = int(digits.lstrip("-0")[:11] or 0)
+    return -number if digits.startswith("-") else number
 
 
 class PatternToken(NamedTuple):
