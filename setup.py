@@ -85,7 +85,7 @@ def extension(name: str, *sources: str, flags: Sequence[str] = (), headers: Sequ
 setup(
     cmdclass={"build_ext": BuildExtensions, "bdist_wheel": BuildWheel},
     ext_modules=[
-        extension("treecrf.chart._cpu_backend", "src/treecrf/chart/cpu_backend.c", headers=[PORTABLE]),
+        extension("treecrf.chart._cpu_backend", *sources("chart", "*.c"), headers=sources("chart", "*.h")),
         extension(
             "treecrf.network.runtime._kernels",
             *sources("network/runtime", "*.c"),

@@ -21,3 +21,35 @@ outside = inside
 cky = inside
 
 def plane_length(words: int, /) -> int: ...
+def label_sums(
+    thread: int,
+    threads: int,
+    batch: int,
+    size: int,
+    labels: int,
+    is_double: int,
+    scores: int,
+    lengths: int,
+    counter: int,
+    is_constituent: int,
+    buffers: int,
+    sums: int,
+    /,
+) -> None: ...
+def label_weights(
+    thread: int,
+    threads: int,
+    batch: int,
+    size: int,
+    labels: int,
+    is_double: int,
+    scores: int,
+    lengths: int,
+    counter: int,
+    is_constituent: int,
+    buffers: int,
+    sums: int,
+    factors: int,
+    weights: int,
+    /,
+) -> None: ...

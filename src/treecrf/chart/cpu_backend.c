@@ -10,22 +10,10 @@
    A sentence has one chart of scores, or two: the second has additional scores r of spans that are right children, whose
    weight is then W exp(r). Marginals have as many charts: of a span anywhere, and of a span as a right child. */
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "cpu_backend.h"
 
-#include "portable.h"
-
-#define LANES 8
 #define PARENT_BLOCK (4 * LANES) /* parents that the outside pass processes at once */
-#define LARGEST_SIZE ((int64_t)1 << 20) /* batches and sizes above this are mistakes; products of them could overflow */
 #define MIN_SHARED_WORDS 200 /* threads share longer sentences only; in shorter ones they would mostly wait */
-
-/* Without the pragma, GCC unrolls such a short loop before it vectorizes, and then cannot vectorize it. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define EACH_LANE _Pragma("GCC unroll 1") for (int lane = 0; lane < LANES; lane++)
-#else
-#define EACH_LANE for (int lane = 0; lane < LANES; lane++)
-#endif
 
 typedef struct { /* the arguments of one call; only `thread` differs between its threads */
     int64_t batch, size, score_charts; /* scores are (batch, score_charts, size, size) */
@@ -64,24 +52,6 @@ static int64_t lane_count(const Sentence *s, int64_t width) {
     return width == 0 ? s->row : (s->words - width) / LANES * LANES + LANES;
 }
 
-INLINE double double_from_bits(int64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-INLINE int64_t bits_of_double(double x) {
-    int64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* 2^x for an integer x < 1024; 0 for x < -1022 and for NaN, which comes from -inf minus -inf. */
-INLINE double power_of_two(double x) {
-    x = x > -1023.0 ? x : -1023.0;
-    return double_from_bits((int64_t)((uint64_t)bits_of_double(x + (0x1.8p52 + 1023.0)) << 52));
-}
-
 /* Copies a chart of scores to a plane, for the spans that start at begin <= i < end. */
 static void read_scores(const Sentence *s, int64_t chart, double *plane, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end && i < s->words; i++) {
@@ -91,25 +61,6 @@ static void read_scores(const Sentence *s, int64_t chart, double *plane, int64_t
         double *cell = plane + i;
         if (s->is_double) for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = doubles[width];
         else for (int64_t width = 1; width <= s->words - i; width++) cell[width * s->row] = floats[width];
-    }
-}
-
-static const double INVERSE_FACTORIAL[] = {
-    1.0,         1.0,          1.0 / 2,       1.0 / 6,        1.0 / 24,        1.0 / 120,       1.0 / 720,
-    1.0 / 5040,  1.0 / 40320,  1.0 / 362880,  1.0 / 3628800,  1.0 / 39916800,  1.0 / 479001600, 1.0 / 6227020800};
-
-/* Replaces scores, which are in `exponent`, by exp(score) = mantissa * 2^exponent. The mantissa is exp(r) with
-   |r| <= log(2) / 2, by its Taylor series up to r^13. */
-INLINE void split_exp(double *mantissa, double *exponent) {
-    EACH_LANE {
-        double score = exponent[lane], x = score * 0x1.71547652b82fep0; /* log2(e) */
-        double e = fabs(x) < 0x1p51 ? (x + 0x1.8p52) - 0x1.8p52 : x;
-        double r = (score - e * 0x1.62e42feep-1) - e * 0x1.a39ef35793c76p-33; /* log(2), high and low part */
-        r = r > 0.5 ? 0.5 : r < -0.5 ? -0.5 : r; /* needed if a score is too large to have a fraction */
-        double p = INVERSE_FACTORIAL[13];
-        for (int k = 12; k >= 0; k--) p = p * r + INVERSE_FACTORIAL[k];
-        mantissa[lane] = score == -INFINITY ? 0.0 : p;
-        exponent[lane] = e;
     }
 }
 
@@ -451,6 +402,8 @@ static PyObject *get_plane_length(PyObject *module, PyObject *args) {
 static PyMethodDef methods[] = {{"inside", inside, METH_VARARGS, NULL},
                                 {"outside", outside, METH_VARARGS, NULL},
                                 {"cky", cky, METH_VARARGS, NULL},
+                                {"label_sums", label_sums, METH_VARARGS, NULL},
+                                {"label_weights", label_weights, METH_VARARGS, NULL},
                                 {"plane_length", get_plane_length, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

@@ -21,6 +21,8 @@ else:
 # sum of cubed lengths per thread: it takes a few times as long as waking the thread
 SUM_WORK = 500_000
 MAX_WORK = 2_000_000
+LABEL_WORK = 200_000  # scores of labels per thread
+_LANES = 8  # spans whose labels the kernels sum at once
 
 
 def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
@@ -43,6 +45,32 @@ def cky(scores: Reals, lengths: Ints) -> Mask:
     trees = np.empty((len(scores), *scores.shape[-2:]), dtype=np.bool_)
     _run(_cpu_backend.cky, scores, lengths, None, trees, thread_work=MAX_WORK)
     return trees
+
+
+def label_sums(scores: Reals, lengths: Ints, is_constituent: Mask) -> Doubles:
+    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
+    sums = np.empty((len(scores), 3, *scores.shape[1:3]))
+    _run_labels(_cpu_backend.label_sums, scores, lengths, is_constituent, sums)
+    return sums
+
+
+def label_weights(scores: Reals, sums: Doubles, factors: Doubles, lengths: Ints, is_constituent: Mask) -> Reals:
+    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences."""
+    weights = np.empty(scores.shape, dtype=scores.dtype)
+    _run_labels(_cpu_backend.label_weights, scores, lengths, is_constituent, sums, factors, weights)
+    return weights
+
+
+def _run_labels(
+    kernel: Callable[..., None], scores: Reals, lengths: Ints, is_constituent: Mask, *arrays: AnyArray
+) -> None:
+    """Runs a kernel for label scores (b, n + 1, n + 1, labels), in float32 or float64, on several threads."""
+    batch, size, _, labels = scores.shape
+    threads = max(1, min(num_threads(), scores.size // LABEL_WORK))
+    inputs = (scores, lengths, np.zeros(1, np.int64), is_constituent, np.empty((threads, labels, _LANES)), *arrays)
+    inputs = tuple(np.ascontiguousarray(array) for array in inputs)
+    addresses = [array.ctypes.data for array in inputs]
+    run_on_threads(kernel, threads, batch, size, labels, scores.dtype == np.float64, *addresses)
 
 
 def _score_charts(scores: Reals) -> int:

@@ -23,6 +23,18 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))
 
 
+def label_sums(scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
+    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
+    return torch.from_numpy(cpu_backend.label_sums(*_arrays(scores, lengths), is_constituent.numpy()))
+
+
+def label_weights(scores: Tensor, sums: Tensor, factors: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
+    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences."""
+    label_scores, sentence_lengths = _arrays(scores, lengths)
+    arrays = sums.detach().numpy(), factors.detach().numpy(), sentence_lengths, is_constituent.numpy()
+    return torch.from_numpy(cpu_backend.label_weights(label_scores, *arrays))
+
+
 def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Reals, Ints]:
     # NumPy has no bfloat16
     return scores.detach().to(torch.promote_types(scores.dtype, torch.float32)).numpy(), lengths.numpy()

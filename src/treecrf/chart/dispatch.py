@@ -68,15 +68,30 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     return unflatten(trees, lengths)
 
 
-def add_batch_dimension(batch_size: int, in_dims: tuple[int | None, ...], tensors: tuple[Tensor, ...]) -> list[Tensor]:
-    """Tensors with the dimension of `torch.func.vmap` in front; tensors without it are the same for all its items."""
-    return [
-        tensor.expand(batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-        for tensor, dim in zip(tensors, in_dims, strict=True)
-    ]
+class ChartFunction(torch.autograd.Function):
+    """A function of tensors that begin with the same batch dimensions, for autograd and for `torch.func`."""
+
+    shared_arguments = 0  # the number of last arguments that have no batch dimensions
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[int | None, ...], *arguments: Any) -> tuple[Any, Any]:
+        """Adds the dimension of `torch.func.vmap` to the batch."""
+        batched = len(arguments) - cls.shared_arguments
+        tensors = [
+            tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+            for tensor, dim in zip(arguments[:batched], in_dims[:batched], strict=True)
+        ]
+        results = cls.apply(*tensors, *arguments[batched:])
+        return results, (0,) * len(results) if isinstance(results, tuple) else 0
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise NotImplementedError(
+            "charts have no forward mode; for a Hessian use torch.func.jacrev(torch.func.grad(f))"
+        )
 
 
-class LogPartition(torch.autograd.Function):
+class LogPartition(ChartFunction):
     """log Z, and the inside chart."""
 
     @staticmethod
@@ -87,7 +102,6 @@ class LogPartition(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
         ctx.save_for_backward(*inputs, output[1])
-        ctx.save_for_forward(*inputs, output[1])
         ctx.mark_non_differentiable(output[1])
 
     @staticmethod
@@ -97,20 +111,8 @@ class LogPartition(torch.autograd.Function):
         weights = grads[0].reshape(*lengths.shape, *(1 for _ in range(marginals.dim() - lengths.dim())))
         return (weights * marginals).to(scores.dtype), None
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor) -> tuple[Tensor, None]:
-        scores, lengths, chart = ctx.saved_tensors
-        products = Marginals.apply(scores, lengths, chart).double() * tangents[0]
-        return products.flatten(lengths.dim()).sum(-1), None
 
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor
-    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        return LogPartition.apply(*add_batch_dimension(info.batch_size, in_dims, tensors)), (0, 0)
-
-
-class Marginals(torch.autograd.Function):
+class Marginals(ChartFunction):
     """The probability of every span, for an inside chart."""
 
     @staticmethod
@@ -120,21 +122,11 @@ class Marginals(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs[:2])
-        ctx.save_for_forward(*inputs[:2])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         scores, lengths = ctx.saved_tensors
         return _covariances(scores, lengths, grads[0]), None, None
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Tensor) -> Tensor:
-        scores, lengths = ctx.saved_tensors
-        return _covariances(scores, lengths, tangents[0])
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> tuple[Tensor, int]:
-        return Marginals.apply(*add_batch_dimension(info.batch_size, in_dims, tensors)), 0
 
 
 def _covariances(scores: Tensor, lengths: Tensor, weights: Tensor) -> Tensor:

@@ -166,3 +166,23 @@ def cky(scores: Tensor, lengths: Tensor, split_scores: Tensor | None = None) -> 
         flat.scatter_(1, left, True)
         flat.scatter_(1, right, True)
     return by_fencepost(marks)
+
+
+def label_sums(scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
+    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
+    masks = is_constituent, ~is_constituent, torch.ones_like(is_constituent)
+    sums = torch.stack([scores.masked_fill(~mask, -torch.inf).logsumexp(-1) for mask in masks], 1)
+    return sums.double().where(span_mask(lengths, scores.shape[-2])[:, None], 0.0)
+
+
+def label_weights(scores: Tensor, sums: Tensor, factors: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
+    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences.
+
+    The factors of constituents and of free labels are (b, 2, n + 1, n + 1).
+    """
+    is_used = span_mask(lengths, scores.shape[-2])[:, None] & (sums[:, :2] > -torch.inf)
+    sums, factors = sums[:, :2].where(is_used, torch.inf), factors.where(is_used, 0.0)
+    group = (~is_constituent).long()
+    shifts, factors = (chart.movedim(1, -1)[..., group].to(scores.dtype) for chart in (sums, factors))
+    # 0 for scores outside the sentences, which may be NaN
+    return torch.where(shifts < torch.inf, (scores - shifts).exp() * factors, 0.0)

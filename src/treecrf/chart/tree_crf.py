@@ -32,9 +32,9 @@ from treecrf.chart.distribution import (
     position,
 )
 from treecrf.chart.kbest import best_trees
-from treecrf.chart.labels import LabelSums, LabelWeights
+from treecrf.chart.labels import LabelChart, LabelWeights, exp_difference
 from treecrf.chart.sampling import sample_trees
-from treecrf.chart.torch_backend import logsumexp, right_children, span_mask
+from treecrf.chart.torch_backend import right_children, span_mask
 
 
 class TreeCRF(TreeDistribution):
@@ -92,15 +92,28 @@ class TreeCRF(TreeDistribution):
         scores = self.label_scores.to(self._dtype)
         return scores if self.allowed is None else scores.masked_fill(~self.allowed, -torch.inf)
 
-    def _sum_labels(self, label_scores: Tensor) -> Tensor:
-        sums: Tensor = LabelSums.apply(label_scores, self.lengths, self.is_constituent)
-        return sums
-
     @cached_property
+    def _chart(self) -> tuple[Tensor, Tensor]:
+        """The scores of the chart, and the sums over labels."""
+        # without constraints, the log-softmax of all labels sums to zero
+        adds_labels = not self.normalize_labels or self.allowed is not None
+        offsets = self._offsets if adds_labels else self.span_scores
+        arguments = self._labels, self.lengths, self.is_constituent
+        scores, sums = LabelChart.apply(offsets, *arguments, adds_labels)
+        if self._validate:
+            check_values(sums, self.lengths)
+            self._is_constrained = check_values(scores, self.lengths)
+        return scores, sums
+
+    @property
+    def _chart_scores(self) -> Tensor:
+        return self._chart[0]
+
+    @property
     def _sums(self) -> tuple[Tensor, Tensor, Tensor]:
         """The log-sums of the scores of constituents, of free labels, and of all labels."""
-        sums = self._sum_labels(self._labels)
-        return sums[..., 0], sums[..., 1], logsumexp(sums, -1)
+        constituents, free, labels = self._chart[1].unbind(-3)
+        return constituents, free, labels
 
     @cached_property
     def _offsets(self) -> Tensor:
@@ -110,15 +123,9 @@ class TreeCRF(TreeDistribution):
             return offsets
         if self.allowed is None:
             return offsets - self._sums[2]
-        return offsets - logsumexp(self._sum_labels(self.label_scores.to(self._dtype)), -1)
-
-    @cached_property
-    def _chart_scores(self) -> Tensor:
-        constituents, _, labels = self._sums
-        scores = torch.stack((self._offsets + labels, _right_scores(constituents, labels)), -3)
-        if self._validate:
-            self._is_constrained = check_values(scores, self.lengths)
-        return scores
+        label_scores = self.label_scores.to(self._dtype)
+        _, sums = LabelChart.apply(offsets, label_scores, self.lengths, self.is_constituent, False)
+        return offsets - sums[..., 2, :, :]
 
     @cached_property
     def potentials(self) -> Tensor:
@@ -134,21 +141,19 @@ class TreeCRF(TreeDistribution):
     @cached_property
     def _span_marginals(self) -> tuple[Tensor, Tensor]:
         """The probabilities that a span has a constituent, and that the derivation has it without one."""
-        spans, right_children = self._chart_marginals.double().unbind(-3)
-        right_children = right_children.triu(2)
-        others = spans - right_children
-        constituents, _, labels = self._sums
-        is_possible = labels > -torch.inf
-        share = torch.where(is_possible, constituents - labels.where(is_possible, 0.0), -torch.inf).exp()
-        return right_children + others * share, others * (1 - share)
+        spans, right_children = self._chart_marginals.unbind(-3)
+        sums, _, labels = self._sums
+        # right children of two or more words are constituents, and a share of all other spans
+        constituents = right_children.triu(2).lerp(spans, exp_difference(sums, labels))
+        return constituents, spans - constituents
 
     @cached_property
     def marginals(self) -> Tensor:
         """The probability of every labeled constituent, (..., n + 1, n + 1, labels); 0 for free labels."""
         constituents = self._span_marginals[0]
-        factors = torch.stack((constituents, torch.zeros_like(constituents)), -1)
-        sums = torch.stack(self._sums[:2], -1)
-        marginals: Tensor = LabelWeights.apply(self._labels, sums, factors, self.lengths, self.is_constituent)
+        factors = torch.stack((constituents, torch.zeros_like(constituents)), -3)
+        arguments = self._labels, self._chart[1], factors, self.lengths, self.is_constituent
+        marginals: Tensor = LabelWeights.apply(*arguments)
         return marginals
 
     def _score(self, trees: Tensor) -> Tensor:
