@@ -83,7 +83,7 @@ EDGES: dict[str, set[str]] = {
     },
     "corpus": {
         *("files", "threads", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),
-        *("text", "parser/models", "parser"),
+        *("text", "parser/models", "parser/decoding", "parser"),
     },
     "corpus/measures": {
         "files",

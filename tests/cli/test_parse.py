@@ -23,6 +23,7 @@ from treecrf.cli import main
 from treecrf.corpus import parse_files
 from treecrf.corpus.outputs import Sink
 from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.pipeline import DEFAULT_BATCHING, SentenceReader
 from treecrf.trees.tables import csv_text
 from treecrf.trees.tree import Tree
@@ -489,3 +490,38 @@ def test_the_words_of_trees_are_parsed(parser: Parser, tmp_path: Path) -> None:
     path = write(tmp_path / "gold.mrg", "(TOP", "  (NN cats))", "(TOP (X (NN a) (NN dog)))")
     assert not parse(path, "-o", tmp_path / "out.mrg", mode="--text")
     assert list(read_trees(tmp_path / "out.mrg")) == list(parser.parse_many([["cats"], ["a", "dog"]]))
+
+
+def test_given_tags_are_in_the_trees(parser: Parser, tmp_path: Path) -> None:
+    words, tags = ["the", "and/or", "cat"], ["X", "Y", None]
+    tree = parser.parse(words, tags=tags)
+    path = write(tmp_path / "in.txt", "the/X and/or/Y cat")
+    assert not parse(path, "--tags", "-o", tmp_path / "out.mrg")
+    assert list(read_trees(tmp_path / "out.mrg")) == [tree] and tree.tags[:2] == ["X", "Y"]
+    path = write(tmp_path / "in.jsonl", json.dumps({"tokens": words, "tags": tags}), json.dumps({"tokens": ["a"]}))
+    assert not parse(path, "--tags", "-o", tmp_path / "out.csv", "--rows", "sentences")
+    assert str(tree) in (tmp_path / "out.csv").read_text()
+    path = write(tmp_path / "gold.mrg", "(TOP (NP (X the) (Y cat)))")
+    assert not parse(path, "--tags", "-o", tmp_path / "out.mrg", "--format", "brackets", mode="--text")
+    assert next(read_trees(tmp_path / "out.mrg")).tags == ["X", "Y"]
+
+
+def test_records_have_constraints(parser: Parser, tmp_path: Path) -> None:
+    words = ["the", "old", "cat", "sang"]
+    record = {"tokens": words, "require": [[1, 3]], "forbid": [[0, 2]]}
+    assert not parse(write(tmp_path / "in.jsonl", json.dumps(record)), "-o", tmp_path / "out.mrg")
+    constraints = Constraints(require=[(1, 3)], forbid=[(0, 2)])
+    assert list(read_trees(tmp_path / "out.mrg")) == [parser.parse(words, constraints=constraints)]
+
+
+@pytest.mark.parametrize(
+    ("record", "mode", "message"),
+    [
+        ({"tokens": ["a"], "tags": ["X", "Y"]}, "--tokens", "1 words and 2 tags; expected a tag for each word"),
+        ({"tokens": ["a"], "tags": "X"}, "--tokens", "'tags' is not a list of tags and nulls"),
+        ({"tokens": ["a"], "require": [[0]]}, "--tokens", "require contains [0]; expected (start, end)"),
+        ({"text": "a", "forbid": [[0, 1]]}, "--text", "'require' and 'forbid' number words"),
+    ],
+)
+def test_conditions_that_cannot_be_read_are_errors(tmp_path: Path, record: object, mode: str, message: str) -> None:
+    assert message in str(parse(write(tmp_path / "in.jsonl", json.dumps(record)), "--tags", mode=mode))

@@ -142,11 +142,12 @@ def test_blocks_are_small_on_a_cpu(parser: Parser) -> None:
 
 
 def test_fields_of_records_follow_the_options(parser: Parser) -> None:
-    def fields(**options) -> tuple[str, bool, str]:
+    def fields(**options) -> tuple[str, bool, bool, str]:
         return LineParser(parser, ParseOptions(**options), pytest.fail).fields
 
-    assert fields() == ("text", False, "id") and fields(tokens=True, id="key") == ("tokens", True, "key")
-    assert fields(field="body") == ("body", False, "id")
+    assert fields() == ("text", False, False, "id")
+    assert fields(tokens=True, id="key", tags=True) == ("tokens", True, True, "key")
+    assert fields(field="body") == ("body", False, False, "id")
 
 
 def test_records_have_no_paragraphs(parser: Parser, tmp_path: Path) -> None:

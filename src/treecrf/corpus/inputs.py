@@ -12,12 +12,16 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecrf.files import real_path
 from treecrf.text import paragraphs
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
+
+if TYPE_CHECKING:
+    from treecrf.parser.decoding.constraints import Constraints
+    from treecrf.parser.pipeline import Tags
 
 STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
@@ -38,6 +42,8 @@ class Line(NamedTuple):
     size: int  # bytes
     words: Sequence[str] = ()  # if a record lists its words
     id_json: str = ""  # a record's id as a member of a JSON object: `"id": 7`
+    tags: "Tags | None" = None  # of its words
+    constraints: "Constraints | None" = None
 
     @property
     def id_text(self) -> str | None:
@@ -53,6 +59,7 @@ class RecordFields(NamedTuple):
 
     content: str = "text"
     has_words: bool = False  # the content is words instead of raw text
+    has_tags: bool = False  # words have tags
     id: str = "id"
 
 
@@ -241,7 +248,8 @@ def read_lines(file: InputFile, *, limit: int, fields: RecordFields = _TEXT) -> 
         return
     if has_trees(file.path):
         for tree in read_trees(file.path):
-            yield Line(" ".join(tree.words), "", len(str(tree)), tree.words)
+            tags = tree.tags if fields.has_tags else None
+            yield Line(" ".join(tree.words), "", len(str(tree)), tree.words, tags=tags)
         return
     with open_stream(file.path) as stream:
         if cell_delimiter := delimiter(file.path):
@@ -260,9 +268,19 @@ def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, num
         while raw := stream.readline(limit + 2):
             number += 1
             line = _decode_line(raw, stream, number, limit)
-            yield parse_json_line(line, fields) if has_records else line
+            if has_records:
+                yield parse_json_line(line, fields)
+            else:
+                yield _split_tags(line) if fields.has_tags else line
     except DECOMPRESSION_ERRORS as error:
         raise ValueError(f"{source_name(path)}:{number + 1}: the compressed data is damaged: {error}") from error
+
+
+def _split_tags(line: Line) -> Line:
+    """Splits a line of `word/TAG` at spaces and last slashes; a word without a tag gets the model's tag."""
+    pairs = [text.rpartition("/") for text in line.text.split()]
+    words = [word or tag for word, _, tag in pairs]
+    return line._replace(text=" ".join(words), words=words, tags=[tag if word else None for word, _, tag in pairs])
 
 
 def _decode_line(raw: bytes, stream: Any, number: int, limit: int) -> Line:

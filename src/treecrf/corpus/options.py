@@ -117,6 +117,7 @@ class ParseOptions:
 
     model: str = option("en", "an installed model or a folder", "M")
     tokens: bool = option(False, "a line is one sentence, with spaces between its words")
+    tags: bool = option(False, "words have tags: word/TAG with --tokens, the field tags, or the tags of trees")
     paragraphs: bool = option(False, "lines are hard-wrapped text; a paragraph is joined")
     field: str | None = option(None, "field of JSON lines or Parquet to parse (default: text or tokens)", "F")
     id: str = option("id", "field of JSON lines or Parquet to copy into JSON", "F")
@@ -138,6 +139,8 @@ class ParseOptions:
             raise ValueError(f"--kbest needs --format json or pretty; {self.format} has one tree per sentence")
         if self.probs and self.format not in ("json", "pretty", *TABLES):
             raise ValueError(f"--probs needs --format json, pretty, csv or parquet; {self.format} has no probabilities")
+        if self.tags and self.paragraphs:
+            raise ValueError("--tags needs words, not the text of --paragraphs")
         check_minimum(self, kbest=0, max_line_bytes=1, max_words=1)
 
     @property

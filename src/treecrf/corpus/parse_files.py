@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property, partial
@@ -74,6 +74,8 @@ class LineSplitter:
     def _split_line(self, line: Line, place: str) -> list[Words]:
         problem, limit, line_sentences = line.problem, self._word_limit, self._sentences(line)
         longest = max(map(len, line_sentences), default=0)
+        if line.tags is not None and len(line.tags) != longest:
+            problem = f"{longest} words and {len(line.tags)} tags; expected a tag for each word"
         if longest > limit:
             problem = f"a sentence of {longest:,} words; the limit is {limit:,}" + (
                 ", and --max-words raises it" if limit == self._options.max_words else " for this output"
@@ -151,7 +153,7 @@ class LineParser:
         self.options = options
         self.warn = warn
         content_field = options.field or ("tokens" if options.tokens else "text")
-        self.fields = RecordFields(content_field, options.tokens, options.id)
+        self.fields = RecordFields(content_field, options.tokens, options.tags, options.id)
         window = parser.batching.window
         self.block_lines = min(window, _CPU_BLOCK_LINES) if parser.device == "cpu" else window
         self.output_file = OutputFile(self.block_lines, options.rows if options.format == "parquet" else None)
@@ -257,7 +259,7 @@ class LineParser:
     def _format_brackets(self, batches: Iterable[LineBatch], name: str) -> Iterator[ParsedBatch]:
         split_batches = ((batch, self.splitter.split(batch, name)) for batch in batches)
         windows = (
-            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)))
+            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), _conditions(batch, sentences))
             for batch, sentences in split_batches
         )
         parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=not self.options.no_mbr)
@@ -271,7 +273,8 @@ class LineParser:
         is_optional = self.options.format in ("conllu", *TABLES)  # lines without sentences have no output
         sentences = self.splitter.split(batch, name)
         sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
-        trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines)
+        conditions = _conditions(batch, sentences)
+        trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines, conditions)
         output = [
             self._formatter.line(list(islice(trees, len(in_line))), name, number, line)
             for number, (line, in_line) in enumerate(zip(batch.lines, sentences, strict=True), batch.first)
@@ -279,15 +282,27 @@ class LineParser:
         ]
         return ParsedBatch(batch, output, len(sentence_lines))
 
-    def _parse_sentences(self, sentences: list[Words], lines: list[Line]) -> Iterator[ParsedSentence]:
+    def _parse_sentences(
+        self, sentences: list[Words], lines: list[Line], conditions: Mapping[str, Any]
+    ) -> Iterator[ParsedSentence]:
         offsets, mbr = map(word_offsets, sentences, lines), not self.options.no_mbr
         if not self.options.probs and not self.options.kbest:
-            return map(ParsedSentence, self.parser.parse_many(sentences, mbr=mbr), offsets)
-        analyses = self.parser.analyze_many(sentences, k=self.options.kbest, mbr=mbr)
+            return map(ParsedSentence, self.parser.parse_many(sentences, **conditions, mbr=mbr), offsets)
+        analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **conditions, mbr=mbr)
         return (
             ParsedSentence(analysis.tree, word_spans, analysis)
             for analysis, word_spans in zip(analyses, offsets, strict=True)
         )
+
+
+def _conditions(batch: LineBatch, sentences: Sequence[Sequence[Words]]) -> dict[str, Any]:
+    """The tags and the constraints of a batch's sentences, as far as lines have them."""
+    lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
+    columns: dict[str, list[Any]] = {
+        "tags": [line.tags for line in lines],
+        "constraints": [line.constraints for line in lines],
+    }
+    return {name: column for name, column in columns.items() if any(column)}
 
 
 def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from treecrf.corpus.inputs import Line, RecordFields
+from treecrf.parser.decoding.constraints import Constraints
 
 _BATCH_ROWS = 1024  # decoded at a time
 
@@ -102,7 +103,22 @@ def _record_line(record: Mapping[str, Any], size: int, fields: RecordFields) -> 
         text.encode()
     except UnicodeEncodeError as error:
         text, words, problem = "", (), f"'{fields.content}' has an unpaired surrogate, {text[error.start]!r}"
-    return Line(text, problem, size, words, id_json)
+    try:
+        tags, constraints = _read_conditions(record, fields)
+    except (TypeError, ValueError) as error:
+        return Line("", str(error), size, id_json=id_json)
+    return Line(text, problem, size, words, id_json, tags, constraints)
+
+
+def _read_conditions(record: Mapping[str, Any], fields: RecordFields) -> tuple[Any, Constraints | None]:
+    """The tags of a record's words, and the constituents that its tree must and must not have."""
+    given = {name: record[name] for name in ("require", "forbid") if record.get(name)}
+    if given and not fields.has_words:
+        raise ValueError("'require' and 'forbid' number words; give words with --tokens")
+    tags = record.get("tags") if fields.has_tags else None
+    if not (tags is None or (isinstance(tags, list) and all(isinstance(tag, str | None) for tag in tags))):
+        raise ValueError("'tags' is not a list of tags and nulls")
+    return tags, Constraints(**given) if given else None
 
 
 def _refuse_constant(name: str) -> None:

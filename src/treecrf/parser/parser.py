@@ -1,6 +1,6 @@
 """The parser: a network with its vocabulary, from words to trees."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import tee
@@ -195,13 +195,18 @@ class Parser(Components):
             yield from lines
 
     def brackets_by_key(
-        self, windows: Iterable[tuple[K, Iterable[str | Words]]], *, exact: bool = True, mbr: bool = True
+        self,
+        windows: Iterable[tuple[K, Iterable[str | Words], Mapping[str, Any]]],
+        *,
+        exact: bool = True,
+        mbr: bool = True,
     ) -> Iterator[tuple[K, list[str]]]:
         """Parses windows of sentences that the caller has cut; yields each window's key and its brackets, in order.
 
-        Only sentences of the same window share a batch. Up to `batching.prefetch` batches are read ahead.
+        A window has a key, sentences, and the `tags` and `constraints` of sentences by these names. Only sentences of
+        the same window share a batch. Up to `batching.prefetch` batches are read ahead.
         """
-        read = ((key, self.reader.window(window)) for key, window in windows)
+        read = ((key, self.reader.window(window, **conditions)) for key, window, conditions in windows)
         return self._parse_windows(read, self._bracket_builder(exact), self.batching, mbr=mbr)
 
     def analyze(

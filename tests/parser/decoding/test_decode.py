@@ -135,7 +135,7 @@ def test_brackets_are_those_of_the_trees(model: dict[str, object]) -> None:
     assert list(parser.brackets_many(sentences, exact=False)) == shown
     windows = [sentences[:9], [], sentences[9:], []]
     keys = ["a", None, 3, "a"]
-    keyed = list(parser.brackets_by_key(zip(keys, windows, strict=True)))
+    keyed = list(parser.brackets_by_key((key, window, {}) for key, window in zip(keys, windows, strict=True)))
     assert keyed == list(zip(keys, [trees[:9], [], trees[9:], []], strict=True))
 
 
