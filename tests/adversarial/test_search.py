@@ -1,113 +1,223 @@
-"""Attacks on the searches of a server: code in its folder, slow patterns, long answers and slow readers."""
+"""Patterns and surgeries of strangers: they end in time, need little memory, and fail with one line and a place."""
 
-import os
-import select
-import socket
-import time
-from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import urlencode
+import signal
+import subprocess
+import sys
+from random import Random
 
-import httpx
 import pytest
 
-from server_process import TIMEOUT, ServerProcess, start_server, wait_until
-from small import random_parser
-from toygrammar import toy_trees
+from treecrf.trees.search import Forest, Pattern, PatternError, Surgery, SurgeryError, apply_surgeries, time_limit
+from treecrf.trees.search.relations import NUMBERED, RELATIONS
+from treecrf.trees.tree import Tree
 
-SLOW = r"/^(\w|\w\w)+!$/"
-SLOW_TEXT = "a" * 40
-PLAIN = {"content-type": "text/plain"}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "small"
-    random_parser(toy_trees(30, seed=3), tag_head=True).save(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(model: Path) -> Iterator[ServerProcess]:
-    with start_server(model, "--corenlp") as server:
-        yield server
-        assert server.stop() == 0
-        assert "Traceback" not in "".join(server.log)
+needs_alarm = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no alarm signal")
+DEPTH, CHILDREN = 20_000, 300_000
+DEEP = "(A (X x) " * DEPTH + "(X x)" + " (Y y))" * DEPTH
+WIDE = "(S " + "(X x)" * CHILDREN + ")"
+SYMBOLS = [
+    *(symbol for symbol in RELATIONS if symbol not in NUMBERED.values() and not symbol.endswith("+")),
+    *("$+", "$++", "<+(__)", ">+(__)", ".+(__)", ",+(__)", f">{CHILDREN}", f"<-{CHILDREN}", f">-{CHILDREN // 2}"),
+]
+MANY_DIGITS = "9" * 5000
 
 
-def search(server: ServerProcess, pattern: str, text: str, address: str = "127.0.0.1") -> httpx.Response:
-    transport = httpx.HTTPTransport(local_address=address)
-    with httpx.Client(transport=transport, timeout=TIMEOUT) as client:
-        return client.post(f"{server.url}/tregex", params={"pattern": pattern}, content=text, headers=PLAIN)
+@pytest.fixture(scope="module", params=[DEEP, WIDE], ids=["deep", "wide"])
+def large_forest(request):
+    return Forest.parse(request.param)
 
 
-def test_a_search_runs_no_code_from_the_current_folder(model: Path, tmp_path: Path) -> None:
-    mark = tmp_path / "executed"
-    for name in ("resource", "json", "numpy", "encodings", "treecrf", "sitecustomize", "usercustomize"):
-        (tmp_path / f"{name}.py").write_text(f"open({str(mark)!r}, 'w').write({name!r})\n")
-    with start_server(model, "--corenlp", folder=tmp_path) as server:
-        response = search(server, "__", "We sing.")
-        assert response.status_code == 200 and response.json()["sentences"]
-        assert server.stop() == 0
-    assert not mark.exists(), mark.read_text()
-
-
-def test_searches_of_another_client_do_not_wait_for_slow_ones(server: ServerProcess) -> None:
-    attackers = [send_search(server, SLOW, SLOW_TEXT) for _ in range(20)]
+@needs_alarm
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_every_relation_ends_or_is_interrupted(large_forest, symbol):
+    pattern = Pattern(f"__ {symbol} (__ !== __)")  # tries every candidate, and none matches
     try:
-        # the attacker may let only some searches wait
-        wait_until(lambda: any(is_readable(attacker) for attacker in attackers))
-        seconds = []
-        for _ in range(10):
-            start = time.monotonic()
-            assert search(server, "__", "We sing.", address="127.0.0.2").status_code == 200
-            seconds.append(time.monotonic() - start)
-        print(f"searches of another client: {max(seconds):.2f} s at most")
-        waiting = [attacker for attacker in attackers if not is_readable(attacker)]
-        refused = [attacker for attacker in attackers if attacker not in waiting]
-        assert waiting and {attacker.recv(1 << 16)[:12] for attacker in refused} <= {b"HTTP/1.1 503", b"HTTP/1.1 422"}
+        with time_limit(0.2):
+            assert pattern.count(large_forest).matches == 0
+    except TimeoutError:
+        assert symbol not in ("<", ">", "$+", "$-", f">{CHILDREN}", f"<-{CHILDREN}")
+
+
+@needs_alarm
+@pytest.mark.parametrize("pattern", ["__ .. __", "__ .+(__) __ ,+(__) (__ .. NONE)", "__ !.. NONE", "__ : (__ : NONE)"])
+def test_a_search_that_takes_long_is_interrupted(large_forest, pattern):
+    with pytest.raises(TimeoutError, match=r"more than 0\.2 seconds"), time_limit(0.2):
+        Pattern(pattern).count(large_forest)
+
+
+@needs_alarm
+def test_ctrl_c_interrupts_the_compiled_search(large_forest):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            Pattern("__ .. (__ .. NONE)").count(large_forest)
     finally:
-        for attacker in attackers:
-            attacker.close()
+        signal.signal(signal.SIGALRM, handler)
 
 
-def is_readable(client: socket.socket) -> bool:
-    return bool(select.select([client], [], [], 0)[0])
+def bomb(relations: int) -> str:
+    """A pattern with 6 ** relations matches in a tree of seven constituents."""
+    return "S" + "".join(f" < __=a{number}" for number in range(relations))
 
 
-def test_answers_are_within_their_limit_and_slow_readers_of_a_client_hold_one_of_them(server: ServerProcess) -> None:
-    text = "a " * 290
-    whole = search(server, "__=a .. __=b", "a " * 110, address="127.0.0.3")
-    assert whole.status_code == 422 and "more than 10,000,000 bytes" in whole.json()["detail"]
-    pattern = "/a/=a .. /a/=b"
-    answer = search(server, pattern, text, address="127.0.0.3")
-    assert answer.status_code == 200 and 1_000_000 < len(answer.content) < 10_000_000
-    base = memory_bytes(server)
-    clients = [send_search(server, pattern, text) for _ in range(9)]
-    time.sleep(3)
-    peak = memory_bytes(server)
-    for client in clients:
-        client.close()
-    assert peak < base + 3 * len(answer.content) + 20_000_000
+SEVEN = "(S (A a) (B b) (C c) (D d) (E e) (F f))"
+IN_LITTLE_MEMORY = """
+import resource, sys
+from pathlib import Path
+from treecrf.trees.search import Forest, Pattern, PatternError, Surgery, SurgeryError
+from treecrf.trees.tree import Tree
+
+tree, wide = Tree.parse(sys.argv[1]), Forest.parse("(S " + "(X x)" * 300_000 + ")")
+size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + (256 << 20), size + (256 << 20)))
+for text in sys.argv[2:]:
+    try:
+        list(Pattern(text).find(tree))
+    except PatternError as error:
+        print(error.reason)
+print(Pattern("S << __=a").count(wide).matches, sum(1 for _ in Pattern("S << __=a").find(wide)))
+try:
+    Surgery("S=x", "insert x >1 x").apply(tree)
+except SurgeryError as error:
+    print(error)
+"""
 
 
-def memory_bytes(server: ServerProcess) -> int:
-    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is read from /proc")
+def test_match_bombs_and_growing_trees_need_less_than_256_megabytes():
+    command = [sys.executable, "-c", IN_LITTLE_MEMORY, SEVEN, bomb(40), bomb(149), "__" + " : __" * 30]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    *bombs, matches, surgery = result.stdout.splitlines()
+    assert len(bombs) == 3 and all("ways; expected fewer relations" in line for line in bombs)
+    assert matches == f"{2 * CHILDREN} {2 * CHILDREN}"
+    assert "the operations add more than 100,000 nodes" in surgery
 
 
-def send_search(server: ServerProcess, pattern: str, text: str) -> socket.socket:
-    """Sends a search on a connection that holds little unread data, and reads nothing."""
-    client = socket.socket()
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    client.settimeout(TIMEOUT)
-    client.connect(("127.0.0.1", server.port))
-    head = f"POST /tregex?{urlencode({'pattern': pattern})} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
-    client.sendall(f"{head}Content-Length: {len(text)}\r\n\r\n{text}".encode())
-    return client
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_the_matches_of_a_node_are_limited(monkeypatch, is_compiled):
+    tree, pattern = Tree.parse(SEVEN), Pattern(bomb(3))
+    if not is_compiled:
+        monkeypatch.setattr("treecrf.trees.search.compiled.matcher", None)
+    assert len(list(pattern.find(tree, max_matches=216))) == pattern.count(tree).matches == 216
+    with pytest.raises(PatternError, match=r"matches 'S' in tree 1 in more than 200 ways"):
+        list(pattern.find(tree, max_matches=200))
+    match = Pattern(bomb(100)).first(tree)
+    assert match is not None and set(match.positions.values()) == {1}
 
 
-def test_a_pattern_with_endless_matches_is_an_error(server: ServerProcess) -> None:
-    pattern = "__" + "".join(f" .. __=a{number}" for number in range(40))
-    response = search(server, pattern, "a b c d e f g.", address="127.0.0.4")
-    assert response.status_code == 422 and response.json()["detail"], response.text[:200]
+@pytest.mark.parametrize(
+    ("tree", "pattern", "operations"),
+    [
+        (SEVEN, "/^A/=x", "relabel x /^(.*)$/={x}={x}/"),
+        (SEVEN, "/^A/=x", f"relabel x /./{'$0' * 1000}/"),
+        (SEVEN, "S=x", "insert x >1 x"),
+        (SEVEN, "S=x !< S", "\n".join(["insert x >1 x"] * 60)),
+    ],
+    ids=["labels", "replacement", "trees", "one change"],
+)
+def test_surgery_adds_a_limited_number_of_nodes_and_characters(tree, pattern, operations):
+    with pytest.raises(SurgeryError, match=r"add more than 100,000 nodes or 1,000,000 characters to one tree"):
+        Surgery(pattern, operations).apply(Tree.parse(tree))
+
+
+def test_surgeries_of_a_script_share_their_limit():
+    surgeries = [Surgery(f"A=x !$ N{number}", f"insert (N{number} {'n' * 60_000}) $+ x") for number in range(20)]
+    with pytest.raises(SurgeryError, match="add more than"):
+        apply_surgeries(Tree.parse(SEVEN), surgeries)
+    assert apply_surgeries(Tree.parse(SEVEN), surgeries[:16]) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("/a{99999999999}/", "the number of repetitions is too large"),
+        (f"/a{{1,{MANY_DIGITS}}}/", "the number of repetitions is too large"),
+        (f"/{'(' * 2000}a{')' * 2000}/", "nested too deeply"),
+        (f"/{'[' * 2000}a{']' * 2000}/", "nested too deeply"),
+        ("(" * 2000 + "NP" + ")" * 2000, "nested more than 50 levels"),
+        ("NP " + "!" * 2000 + "< NN", "nested more than 50 levels"),
+        (f"NP <{MANY_DIGITS} NN", "is not the number of a child"),
+        (f"NP <-{MANY_DIGITS} NN", "is not the number of a child"),
+        (f"/(a)/#{MANY_DIGITS}%x", "group 99999999999 does not exist"),
+        ("/(a)/" + "#1%x" * 51, "sets variables more than 50 times"),
+        ("NP < " + "a" * 1_000_000 + " =", "expected a name"),
+        ("NP" + " < a" * 10_000, "more than 150 nodes"),
+        ("=" + "a" * 1_000_000, "no node before this one has the name"),
+    ],
+)
+def test_patterns_beyond_a_limit_are_errors_of_a_few_lines(pattern, reason):
+    with pytest.raises(PatternError, match=reason) as raised:
+        Pattern(pattern)
+    message, line, caret = str(raised.value).split("\n")
+    assert len(message) < 500 and len(line) < 500 and caret.strip() == "^"
+    assert raised.value.pattern == pattern
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        ("relabel x /^(.)$/B$9/", "group 9 does not exist; the expression has 1"),
+        (f"relabel x /^(.)$/B${MANY_DIGITS}/", "does not exist; the expression has 1"),
+        ("relabel x /^A(.*)$/B$1", "expected a label between slashes"),
+        ("relabel x /a{99999999999}/b/", "the number of repetitions is too large"),
+        ("x" * 1_000_000, "is no operation"),
+        ("delete " + "y" * 1_000_000, "the pattern names no node"),
+        ("[" * 2000 + "delete x" + "]" * 2000, "nested more than 50 levels"),
+    ],
+)
+def test_operations_beyond_a_limit_are_errors_of_a_few_lines(operation, reason):
+    with pytest.raises(PatternError, match=reason) as raised:
+        Surgery("A=x", operation)
+    assert len(str(raised.value)) < 1500
+
+
+def test_large_numbers_of_operations_and_labels_are_read():
+    tree = Tree.parse(f"(S (A a-{MANY_DIGITS}))")
+    with pytest.raises(SurgeryError, match="cannot have number 99999999999"):
+        Surgery("A=x", f"insert (N n) >{MANY_DIGITS} x").apply(tree)
+    assert str(Surgery("A=x", "coindex x").apply(tree)).startswith("(S (A-1 a-999")
+    with pytest.raises(SurgeryError, match="change nothing") as raised:
+        Surgery("A=" + "x" * 1_000_000, f"relabel {'x' * 1_000_000} A").apply(tree)
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize("flags", ["(?i)" * 1000, "(?i)(?-i)" * 1000 + "(?i)", "(?i)|" * 1000])
+def test_flags_may_be_set_any_number_of_times(flags):
+    assert Pattern(f"/{flags}^nN$/").count(Tree.parse("(S (NN a))")).matches >= 1
+
+
+def test_random_operations_change_a_tree_or_say_why_not(monkeypatch):
+    monkeypatch.setattr("treecrf.trees.search.surgery.MAX_CHANGES", 3)
+    random = Random(7)
+    places = ["$+ x", "$- y", ">1 x", ">-1 s", ">2 y", "$+ s"]
+    names = ["s", "x", "y"]
+    for _ in range(1000):
+        operations = [
+            random.choice(
+                [
+                    f"delete {random.choice(names)}",
+                    f"prune {random.choice(names)}",
+                    f"excise {random.choice(names)} {random.choice(names)}",
+                    f"relabel {random.choice(names)} /(.)/$1={{s}}/",
+                    f"insert {random.choice([*names, '(N n)', '(N (M@ m))'])} {random.choice(places)}",
+                    f"move {random.choice(names)} {random.choice(places)}",
+                    f"moveprune {random.choice(names)} {random.choice(places)}",
+                    f"replace {random.choice(names)} {random.choice([*names, '(N n) (M m)'])}",
+                    f"createSubtree X {random.choice(names)} {random.choice(names)}",
+                    f"{random.choice(['adjoin', 'adjoinH', 'adjoinF'])} (X (Y@) (Z z)) {random.choice(names)}",
+                    f"coindex {random.choice(names)}",
+                ]
+            )
+            for _ in range(random.randint(1, 4))
+        ]
+        try:
+            surgery = Surgery("S=s << (A=x < B=y)", operations)
+            changed = surgery.apply(Tree.parse("(S (A (B b) (C c)) (D (A (B b))))"))
+        except (PatternError, SurgeryError):
+            continue
+        assert changed is None or Tree.parse(str(changed)) == changed

@@ -3,70 +3,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from treecrf.trees.search import Forest, Pattern, PatternError, compiled, naive
+from treecrf.trees.search import Forest, Pattern, compiled, naive
 from treecrf.trees.search.program import Goal, GoalKind, LabelMode, count_matches, find_matches
-from treecrf.trees.search.relations import RELATIONS, SYNONYMS
 from treecrf.trees.tree import Tree
+from trees.search import random_calls
+from trees.search.random_patterns import compile_random_pattern
 from trees.search.random_trees import random_trees
 
 needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
-
-
-PLAIN = sorted((set(RELATIONS) | set(SYNONYMS)) - {"<i", ">i", "<+", ">+", ".+", ",+"})
-
-
-PATHS = ["<+(NP)", ">+(!NP)", ".+(@NP)", ",+(/N/)", ".+(__)", "<+(__)", ",+(__)"]
-
-
-LABEL_TEXTS = ["NP", "NN|VP", "/^N/", "/N(.*)/#1%x", "@NP", "!NP", "__", "!@NP", "/(.)$/#1%x#0%y", "_ROOT_", "!_ROOT_"]
-
-
-class RandomPattern:
-    """A pattern that refers only to names it has declared, and names no node under a negation."""
-
-    def __init__(self, random: Random) -> None:
-        self.random = random
-        self.names: list[str] = []
-        self.text = f"{random.choice(LABEL_TEXTS)} {self.related(2, is_negated=False)}"
-
-    def relation(self) -> str:
-        number = self.random.choice([1, 2, 3, -1, -2, -3])
-        return self.random.choice([*PLAIN, *PATHS, f"<{number}", f">{number}"])
-
-    def description(self, depth: int, *, is_negated: bool) -> str:
-        kind = self.random.randint(0, 5)
-        if self.names and kind < 2:
-            return self.random.choice(["=", "~", "@~"]) + self.random.choice(self.names)
-        text = self.random.choice(LABEL_TEXTS)
-        if kind == 2 and not is_negated:
-            self.names.append(f"n{len(self.names)}")
-            text += "=" + self.names[-1]
-        inner = self.related(depth - 1, is_negated=is_negated) if depth > 0 and self.random.random() < 0.5 else ""
-        return f"({text} {inner})" if inner else text
-
-    def related(self, depth: int, *, is_negated: bool) -> str:
-        parts = [self.modified(depth, is_negated=is_negated) for _ in range(self.random.randint(1, 2))]
-        return self.random.choice([" ", " & "]).join(parts)
-
-    def modified(self, depth: int, *, is_negated: bool) -> str:
-        mark = self.random.choice(["", "", "", "!", "?"])
-        is_negated = is_negated or mark == "!"
-        if depth > 0 and self.random.random() < 0.25:
-            names = list(self.names)
-            first = self.related(depth - 1, is_negated=is_negated)
-            self.names = names
-            second = self.related(depth - 1, is_negated=is_negated)
-            return f"{mark}[{first} | {second}]"
-        return f"{mark}{self.relation()} {self.description(depth, is_negated=is_negated)}"
-
-
-def compile_random_pattern(random: Random) -> Pattern:
-    """Draws patterns until one compiles: '?' before brackets with a single negated relation is an error."""
-    while True:
-        try:
-            return Pattern(RandomPattern(random).text)
-        except PatternError as error:
-            assert "optional" in error.reason or "declared twice" in error.reason or "no node" in error.reason
 
 
 @needs_c
@@ -85,6 +29,24 @@ def test_compiled_matcher_refuses_inconsistent_arrays():
     flat.columns[1] = np.array([3, 9, 3], dtype=np.int32).tobytes()
     with pytest.raises(ValueError, match="inconsistent"):
         count_matches(pattern.program, flat)
+
+
+@needs_c
+@pytest.mark.parametrize("goal", range(2, 6))
+def test_compiled_matcher_refuses_a_goal_that_continues_with_itself_or_a_later_one(goal):
+    program = Pattern("NP ?[< DT | < NN] !< VP").program
+    start, names, variables, goals, *others = program.encoded
+    rows = np.frombuffer(goals, dtype=np.int32).reshape(len(program.goals), -1).copy()
+    for following in (goal, len(rows) - 1):
+        rows[goal, 1] = following
+        program.encoded = (start, names, variables, rows.tobytes(), *others)
+        with pytest.raises(ValueError, match="inconsistent"):
+            count_matches(program, Forest(Tree.parse("(NP (DT a) (NN b))")))
+
+
+@needs_c
+def test_random_calls_of_the_compiled_code_are_computed_or_refused():
+    assert 100 < random_calls.run_calls(400, seed=5) < 300
 
 
 def kinds(pattern: str) -> list[GoalKind]:

@@ -6,15 +6,10 @@ from treecrf.trees.search import Forest, Pattern, compiled, naive
 from treecrf.trees.search.program import find_matches
 from treecrf.trees.search.relations import RELATIONS, SYNONYMS
 from treecrf.trees.tree import Tree
+from trees.search.random_patterns import PATHS, PLAIN
 from trees.search.random_trees import random_tree
 
 needs_c = pytest.mark.skipif(not compiled.matcher, reason="treecrf was installed without its C code")
-
-
-PLAIN = sorted((set(RELATIONS) | set(SYNONYMS)) - {"<i", ">i", "<+", ">+", ".+", ",+"})
-
-
-PATHS = ["<+(NP)", ">+(!NP)", ".+(@NP)", ",+(/N/)", ".+(__)", "<+(__)", ",+(__)"]
 
 
 @needs_c

@@ -93,7 +93,9 @@ static int push_node(Flattener *f, PyObject *node) {
     }
     PyObject *label = PyObject_GetAttr(node, f->label_name);
     PyObject *children = label ? PyObject_GetAttr(node, f->children_name) : NULL;
-    int is_open = children && PyTuple_Check(children) && push_row(f, label_number(f, label)) && open_node(f, children);
+    int is_tuple = children && PyTuple_Check(children);
+    if (children && !is_tuple) PyErr_Format(PyExc_TypeError, "found %R, expected the children of a Tree", children);
+    int is_open = is_tuple && push_row(f, label_number(f, label)) && open_node(f, children);
     Py_XDECREF(label);
     Py_XDECREF(children);
     return is_open;

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from treecrf import TreecrfError
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.labels import Label, basic_category, group_text, matching_labels
 from treecrf.trees.search.relations import RELATIONS, NodeArrays, Step
@@ -26,12 +27,15 @@ NodeMatch = tuple[int, Bindings]  # the node of a match
 MAX_MATCHES = 1_000_000  # at one node; a pattern with many relations has more than memory can hold
 
 
-def match_limit_error(forest: Forest, node: int, limit: int) -> ValueError:
-    label = forest.labels[forest.label_ids[node]]
-    return ValueError(
-        f"the pattern matches the node {label!r:.80} of tree {forest.tree_of(node) + 1} in more than {limit:,} ways; "
-        "expected fewer relations with several nodes to choose from, or a count of the matches"
-    )
+class MatchLimitError(TreecrfError, ValueError):
+    """A node that matches in more ways than memory may hold."""
+
+    def __init__(self, forest: Forest, node: int, limit: int) -> None:
+        label = forest.labels[forest.label_ids[node]]
+        super().__init__(
+            f"the pattern matches {label!r:.80} in tree {forest.tree_of(node) + 1} in more than {limit:,} ways; "
+            "expected fewer relations with several nodes to choose from, or a count of the matches"
+        )
 
 
 def find_matches(expression: Expression, forest: Forest, max_matches: int | None = None) -> Iterator[NodeMatch]:
@@ -45,7 +49,7 @@ def find_matches(expression: Expression, forest: Forest, max_matches: int | None
         for node in range(start, end):
             for number, bindings in enumerate(matcher.matches(expression, node, Bindings({}, {}))):
                 if number > limit:
-                    raise match_limit_error(forest, node, limit)
+                    raise MatchLimitError(forest, node, limit)
                 yield node, bindings
 
 

@@ -18,6 +18,7 @@ from treecrf.trees.search import compiled, naive, program
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.syntax import parse_pattern
+from treecrf.trees.search.tokens import PatternError
 from treecrf.trees.tree import Tree
 
 Trees = Tree | Iterable[Tree] | Forest
@@ -134,14 +135,18 @@ class Pattern:
     def find(self, trees: Trees, *, max_matches: int | None = None) -> Iterator[Match]:
         """Yields the matches in the order of the trees, and at a node one for each way to match.
 
-        A node with more than `max_matches`, a million if not given, is a ValueError.
+        A node with more than `max_matches`, a million if not given, is a PatternError.
         """
         forest = _to_forest(trees)
         if compiled.matcher:
             matches = program.find_matches(self.program, forest, max_matches)
         else:
             matches = naive.find_matches(self.expression, forest, max_matches)
-        return (Match(forest, node, *bindings) for node, bindings in matches)
+        try:
+            for node, bindings in matches:
+                yield Match(forest, node, *bindings)
+        except naive.MatchLimitError as error:
+            raise PatternError(str(error), self.text, 0) from None
 
     def first(self, trees: Trees) -> Match | None:
         """The first match, without a search for others; None if there is none."""

@@ -16,7 +16,7 @@ from treecrf.trees.search import compiled
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.labels import Label, group_text, label_test, matching_labels
-from treecrf.trees.search.naive import MAX_MATCHES, Bindings, NodeMatch, match_limit_error
+from treecrf.trees.search.naive import MAX_MATCHES, Bindings, MatchLimitError, NodeMatch
 from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
 from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
 
@@ -169,7 +169,7 @@ def find_matches(program: Program, forest: Forest, max_matches: int | None = Non
     for rows, next_node in _search(program, forest, texts, limit + 1):
         is_full = len(rows) > 0 and rows[-1, 0] == next_node
         if is_full and limit > 0:
-            raise match_limit_error(forest, next_node, limit)
+            raise MatchLimitError(forest, next_node, limit)
         text_list = list(texts)
         for first in range(0, len(rows), _ROWS):
             yield from (_node_match(program, row, text_list) for row in rows[first : first + _ROWS].tolist())

@@ -44,7 +44,7 @@ _HINTS = {"_": "a label of any kind is '__'", "/": "a regular expression ends wi
 
 
 class PatternError(TreecrfError, ValueError):
-    """A pattern that does not parse: the `reason`, the `pattern` and the `offset` of the error in it."""
+    """A pattern that does not parse or matches too often: the `reason`, and the `offset` in the `pattern`."""
 
     def __init__(self, reason: str, pattern: str, offset: int) -> None:
         self.reason = shorten(reason)
@@ -71,7 +71,7 @@ class SurgeryError(TreecrfError, ValueError):
 
 def shorten(text: str) -> str:
     """A text without its middle, if it is long; patterns and labels may have a million characters."""
-    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 2 * _CONTEXT]} ... {text[-_CONTEXT:]}"
+    return text if len(text) <= _MAX_SHOWN else f"{text[: 2 * _CONTEXT]} ... {text[-2 * _CONTEXT :]}"
 
 
 def to_int(digits: str) -> int:
