@@ -17,7 +17,7 @@ from common import command_line, print_head, print_row
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
 from treecrf.parser.benchmark import time_call
-from treecrf.training.reproduce.baselines import import_if_installed
+from treecrf.training.reproduce.speed import import_if_installed
 
 SHAPES = {
     "cuda": [(200, 25), (1000, 25), (128, 40), (64, 80), (32, 150), (8, 400), (1, 1000)],

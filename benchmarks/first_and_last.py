@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 
 from common import command_line
+from supar_baseline import supar_speed
 from treecrf import Parser, read_trees, set_num_threads
-from treecrf.training.reproduce.baselines import supar_speed
 from treecrf.training.reproduce.speed import sample
 
 REPEATS = {1: 15, 10: 7, 100: 3}  # by count; one of larger ones

@@ -24,13 +24,13 @@ from unittest.mock import patch
 
 import torch
 
+from supar_baseline import supar_speed
 from treecrf.cli import main as treecrf
 from treecrf.corpus.inputs import InputFile, read_lines
 from treecrf.corpus.parse_files import split_words
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import PartTimer, time_runs
 from treecrf.parser.pipeline import DEFAULT_BATCHING
-from treecrf.training.reproduce.baselines import supar_speed
 from treecrf.training.reproduce.speed import SENTENCES, sample, time_parts
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees

@@ -75,11 +75,11 @@ EDGES: dict[str, set[str]] = {
     },
     "training/export": {
         *("config", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
-        *("training/calibration",),
+        *("trees/notation", "training/calibration"),
     },
     "training/reproduce": {
-        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "network/data", "network/nn"),
-        *("trees/notation", "parser/decoding", "parser", "training", "training/calibration", "training/export"),
+        *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
+        *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
     },
     "corpus": {
         *("files", "threads", "trees/treebank", "trees/search", "trees/dependencies", "trees/analysis", "trees/tables"),

@@ -15,8 +15,10 @@ NO_RUNS = {
 
 def test_cells_escape_the_borders_of_their_table():
     line = {"name": "a|b", "note": "not installed", "paper": None, "parts": {}}
-    text = render("reproduce.md", tables={"speed": {"lines": [line]}}, **NO_RUNS)
-    assert "\n| a\\|b | not installed |  |\n" in text and text.endswith(".\n")
+    text = render(
+        "reproduce.md", tables={"speed": {"lines": [line], "chart": {"inside": 2.0, "backward": 3.0}}}, **NO_RUNS
+    )
+    assert "\n| a\\|b | not installed |  |\n" in text and "1.50 times as long" in text and text.endswith(".\n")
 
 
 def test_a_missing_value_is_an_error():

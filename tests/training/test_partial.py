@@ -10,7 +10,7 @@ import torch
 from small import FIFTY, small_recipe
 from treecrf import Parser, Tree, read_trees
 from treecrf.network.data.numericalize import Numericalizer
-from treecrf.network.data.vocabulary import GoldTree, Vocabulary
+from treecrf.network.data.vocabulary import MERGED, GoldTree, Vocabulary
 from treecrf.network.nn import TensorBatch
 from treecrf.network.nn.losses import compute_loss
 from treecrf.network.nn.scorers import TensorScores
@@ -19,7 +19,7 @@ from treecrf.training import fit
 from treecrf.training.data_loader import Corpus
 from treecrf.training.partial import PartialTree, derivations, read_partial
 from treecrf.trees.tree import Span
-from treecrf.trees.treebank.binarize import LabelSet, from_spans
+from treecrf.trees.treebank.binarize import LabelSet, from_spans, is_intermediate
 
 LABELS = ("", "(S)", "NP", "S", "S VP")
 WORDS = ["a", "b", "c"]
@@ -111,6 +111,21 @@ def test_the_loss_of_a_partial_tree_is_the_probability_of_all_trees_that_agree(r
     )
     gold = PartialTree(WORDS, constraints).encode(VOCABULARY, LabelSet(LABELS), "TOP")
     assert loss_of(scores, WORDS, gold, "two-stage").spans.item() == pytest.approx(-np.log(expected), abs=1e-4)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.0])
+@pytest.mark.parametrize("require", [[], [(0, 2, "NP")], [(0, 3, "S"), (0, 3, "VP")], [(0, 3, "TOP"), (1, 3)]])
+def test_with_a_share_the_loss_is_the_probability_of_the_brackets(require, share):
+    scores, constraints = random_scores(3), Constraints(require=require)
+    given = sum(item[2:] != ("TOP",) for item in require)
+    expected = sum(
+        probability * (1 - share) ** (len(tree.spans()) - 1 - given)
+        for tree, probability in tree_probabilities(scores, WORDS).items()
+        if agrees(tree, constraints)
+    )
+    gold = PartialTree(WORDS, constraints).encode(VOCABULARY, LabelSet(LABELS), "TOP", share=share)
+    loss = loss_of(scores, WORDS, gold, "two-stage").spans.item()
+    assert loss == pytest.approx(-np.log(expected), abs=1e-4)
 
 
 def test_partial_and_full_trees_of_a_batch_add_their_losses():
@@ -215,6 +230,7 @@ def test_the_tree_loss_trains_and_the_parser_reports_the_probability_that_was_tr
     trees = list(read_trees(FIFTY))[:6]
     fit(small_recipe(model={"loss": "tree"}, epochs=2), tmp_path, device="cpu")
     parser = Parser.load(tmp_path, "cpu", precision="float32")
+    assert [label for label in parser.vocabulary.labels if is_intermediate(label)] == [MERGED]
     corpus = Corpus.from_trees(trees, parser.vocabulary, marginalize=True)
     for index, tree in enumerate(trees):
         batch = TensorBatch.from_host(corpus.collate([tree.words], [index], parser.numericalizer, read_tags=False))

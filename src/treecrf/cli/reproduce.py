@@ -13,10 +13,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("folder", type=Path, metavar="FOLDER", help="a treebank: train, dev and test as .mrg or .mrg.gz")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="folder for the runs and the report")
-    tables = "dev,remarks,test"
+    tables = "dev,remarks,test,speed"
     add("--tables", default=tables, metavar="NAMES", help="tables, separated by commas, or all (default: %(default)s)")
     add("--rows", default="", metavar="NAMES", help="train only these rows of the tables, such as two-stage,minus")
-    add("--seeds", default="1,2,3", metavar="N,N", help="random seeds; each row has a run per seed (default: 1,2,3)")
+    add(
+        "--seeds",
+        default="1,2,3,4,5",
+        metavar="N,N",
+        help="random seeds; each row has a run per seed (default: 1 to 5)",
+    )
     add("--jobs", type=int, default=1, metavar="N", help="number of parallel runs on the GPU or CPU (default: 1)")
     add("--epochs", type=int, metavar="N", help="maximum number of epochs of each run")
     add("--vectors", default="", metavar="FILE", help="pretrained word vectors in the format of GloVe")
@@ -52,6 +57,9 @@ def run(args: argparse.Namespace) -> int:
         corpus=args.paper,
     )
     plan.write()
+    print(f"{len(plan.runs())} runs for the tables {', '.join(plan.tables)}; seeds {args.seeds}", flush=True)
+    for reason in plan.left_out():
+        print(f"left out: {reason}", flush=True)
     try:
         report = partial(print, flush=True)
         failures = [] if args.report_only else run_all(plan, jobs=args.jobs, device=args.device, report_progress=report)

@@ -25,6 +25,8 @@ class DataConfig:
     parsed: tuple[str, ...] = ()
     # sentences with some brackets, which are all that is known of their trees; the module `partial` has the notations
     partial: tuple[str, ...] = ()
+    # share of a tree's constituents that have brackets in `partial`, if they were chosen at random; 0: it is unknown
+    partial_share: float = 0.0
     # how often an epoch has each sentence, by file of `train`, `parsed` and `partial` (default: once); with weight 0, a
     # file only adds its words to the vocabulary
     weights: tuple[float, ...] = ()
@@ -48,6 +50,8 @@ class DataConfig:
             raise ValueError(f"weights are {list(self.weights)}; expected numbers from 0, and at least one above 0")
         if not 0 <= self.lowercase <= 1:
             raise ValueError(f"lowercase is {self.lowercase}; expected a share of the sentences, from 0 to 1")
+        if not 0 <= self.partial_share <= 1:
+            raise ValueError(f"partial_share is {self.partial_share}; expected a share of the brackets, from 0 to 1")
         for pair in self.retag:
             if not all(pair.rpartition("/")[::2]):
                 raise ValueError(f"retag has {pair!r}; expected a word, a slash and its tag, as in 'to/TO'")
@@ -65,7 +69,7 @@ _LIMITS: tuple[tuple[str, Callable[[float], bool], str], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The training schedule. The defaults are the paper's.
+    """The training schedule. The defaults are the paper's, with the departures that docs/reproduce.md lists.
 
     Fine-tuning has a warm-up, linear decay, and a higher learning rate for new weights.
     """

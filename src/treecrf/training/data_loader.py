@@ -51,6 +51,7 @@ class Corpus:
         side: Literal["left", "right"] = "left",
         marginalize: bool = False,
         partial: Sequence[PartialTree] = (),
+        partial_share: float = 0.0,
         root: str = "TOP",
     ) -> "Corpus":
         """Binarizes trees to the left or right and looks up their labels, once for the whole run.
@@ -66,7 +67,7 @@ class Corpus:
         return Corpus(
             words=words,
             tags=[tree.tags for tree in trees],
-            gold=gold + [sentence.encode(vocabulary, labels, root) for sentence in partial],
+            gold=gold + [sentence.encode(vocabulary, labels, root, share=partial_share) for sentence in partial],
             lengths=[len(sentence) for sentence in words],
         )
 

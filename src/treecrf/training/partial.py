@@ -12,14 +12,16 @@ word is a tag if no longer span has its label.
 """
 
 import json
+import math
 import re
-from collections.abc import Container, Sequence
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Mask
+from treecrf.arrays import Ints, Mask
 from treecrf.chart import compatible_spans
 from treecrf.network.data.batch import IGNORED
 from treecrf.network.data.vocabulary import Forest, GoldTree, Vocabulary
@@ -73,18 +75,24 @@ class PartialTree(NamedTuple):
         leaves = [Tree(tags.get(position, unknown_tag), (word,)) for position, word in enumerate(self.words)]
         return from_spans([Span(*span, " ".join(map(escape, chain))) for span, chain in chains.items()], leaves, root)
 
-    def encode(self, vocabulary: Vocabulary, labels: LabelSet, root: str) -> GoldTree:
-        """Returns the forest of the trees that agree with the brackets."""
+    def encode(self, vocabulary: Vocabulary, labels: LabelSet, root: str, *, share: float = 0.0) -> GoldTree:
+        """Returns the forest of the trees that agree with the brackets.
+
+        If a random `share` of the tree's constituents has brackets, each constituent without one makes a tree less
+        probable by the factor 1 - share: the forest has the probability of the brackets.
+        """
         names, tags = {root, *labels.names}, np.full(len(self.words), IGNORED)
         for position, tag in self.tags(names).items():
             if tag not in vocabulary.tag_ids:
                 raise ValueError(f"{self.location}: the model has no label and no tag {tag!r:.80}")
             tags[position] = vocabulary.tag_ids[tag]
+        constraints = self.without_tags(names)
         try:
-            allowed = compatible_labels(self.without_tags(names), len(tags), labels, root)
+            allowed = compatible_labels(constraints, len(tags), labels, root)
         except ImpossibleError as error:
             raise ImpossibleError(f"{self.location}: {error}") from None
-        return GoldTree.of_forest(_forest(allowed), tags)
+        given = Counter(item[:2] for item in constraints.require if item[2:] != (root,))
+        return GoldTree.of_forest(_forest(allowed, labels.counts, given, share), tags)
 
 
 def read_partial(path: str | Path) -> list[PartialTree]:
@@ -175,11 +183,21 @@ def derivations(tree: Tree, labels: LabelSet) -> Forest:
         if (start, end) in constituents:
             choices = ids.get(constituents[start, end], labels.tree_labels(length))
         masks[start, end] = np.isin(np.arange(len(labels.strings)), choices)
-    return _forest(Allowed(spans, masks))
+    return _forest(Allowed(spans, masks), labels.counts, Counter(), 0.0)
 
 
-def _forest(allowed: Allowed) -> Forest:
-    restricted = [span for span in allowed.labels if allowed.spans[span]]
-    masks = np.array([allowed.labels[span] for span in restricted], bool)
-    rows, labels = masks.nonzero() if restricted else np.zeros((2, 0), np.int64)
-    return Forest(np.argwhere(np.triu(allowed.spans, 1)), np.array(restricted, np.int64).reshape(-1, 2), rows, labels)
+def _forest(allowed: Allowed, counts: Ints, given: Mapping[tuple[int, int], int], share: float) -> Forest:
+    """Returns the forest of trees; `counts` are the constituents of each label, `given` the brackets of each span."""
+    spans: list[tuple[int, int]] = [(start, end) for start, end in np.argwhere(np.triu(allowed.spans, 1)).tolist()]
+    cost = -1e6 * math.log1p(-share) if share < 1 else math.inf  # of a constituent without a bracket
+    restricted = spans if share else [span for span in spans if span in allowed.labels]
+    rows: dict[bytes, int] = {}  # by the bytes of their costs
+    numbers = []
+    for span in restricted:
+        missing = np.maximum(counts - given.get(span, 0), 0)
+        is_allowed = allowed.labels.get(span, np.ones_like(missing, np.bool_)) & ((missing == 0) | (cost < math.inf))
+        costs = np.where(is_allowed, (missing * min(cost, 1e12)).round(), -1).astype(np.int64)
+        numbers.append(rows.setdefault(costs.tobytes(), len(rows)))
+    table = np.frombuffer(b"".join(rows), np.int64).reshape(len(rows), len(counts))
+    all_spans, restricted_spans = (np.array(each, np.int64).reshape(-1, 2) for each in (spans, restricted))
+    return Forest(all_spans, restricted_spans, np.array(numbers, np.int64), table)

@@ -172,6 +172,7 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
         side=recipe.data.binarization,
         marginalize=recipe.model.loss == "tree",
         partial=train.partial,
+        partial_share=recipe.data.partial_share,
         root=parser.root,
     )
     return DataLoader(
@@ -196,7 +197,13 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] 
     """
     data, gold = recipe.data, trees if gold is None else gold
     vectors = _read_vectors(data)
-    vocabulary = Vocabulary.build(trees, vectors=vectors, unknown=data.unknown_vector, normalization=data.normalization)
+    vocabulary = Vocabulary.build(
+        trees,
+        vectors=vectors,
+        unknown=data.unknown_vector,
+        normalization=data.normalization,
+        merge_intermediate=recipe.model.loss == "tree" or not data.train,
+    )
     vector_table = None
     if vectors is not None:
         vector_table = torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))

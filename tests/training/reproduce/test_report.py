@@ -27,7 +27,7 @@ def test_calibration_is_measured_once_and_plotted(report, plan):
 
 def test_analysis_has_variants_learning_curve_and_groups(report, plan):
     content = report["tables"]["analysis"]
-    assert [line["name"] for line in content["variants"]] == ["as-in-the-paper", "right", "batch-masks", "bf16"]
+    assert [line["name"] for line in content["variants"]] == ["as-in-the-paper", "tree", "right", "batch-masks", "bf16"]
     assert [line["title"].split()[0] for line in content["learning"]] == ["10%", "25%", "50%", "75%", "100%"]
     assert [group["name"] for group in content["genre"]] == ["chat", "news"]
     assert content["length"] and content["width"] and content["label"]

@@ -82,9 +82,9 @@ class ArrayBatch(Generic[Array]):
 
     # gold forests, if a sentence has one instead of a gold tree; cells as above
     forest_cells: Array | None = None  # (c,) spans of the forests' trees
-    restricted_cells: Array | None = None  # (r,) the spans that may not have every label
-    restricted_rows: Array | None = None  # (p,) the row in `restricted_cells` of each pair of a span and its label
-    restricted_labels: Array | None = None  # (p,)
+    restricted_cells: Array | None = None  # (r,) the spans at which labels have costs
+    restricted_rows: Array | None = None  # (r,) their rows in `label_costs`
+    label_costs: Array | None = None  # (k, labels) in millionths; -1 is a label that no tree has
 
     def require(self, name: str, *others: str) -> tuple[Array, ...]:
         """The fields with these names, which come together; raises a ValueError if the batch does not have them."""

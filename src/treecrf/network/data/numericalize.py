@@ -273,7 +273,7 @@ def _collate_forests(forests: Sequence[Forest | None], size: int) -> dict[str, I
     numbered = [(sentence, forest) for sentence, forest in enumerate(forests) if forest is not None]
     if not numbered:
         return {}
-    first_rows = np.cumsum([0, *(len(forest.restricted) for _, forest in numbered)])
+    first_rows = np.cumsum([0, *(len(forest.costs) for _, forest in numbered)])
 
     def cells(name: str) -> Ints:
         spans = [sentence * size**2 + getattr(forest, name) @ [size, 1] for sentence, forest in numbered]
@@ -285,5 +285,5 @@ def _collate_forests(forests: Sequence[Forest | None], size: int) -> dict[str, I
         "restricted_rows": np.concatenate(
             [first + forest.rows for first, (_, forest) in zip(first_rows, numbered, strict=False)]
         ),
-        "restricted_labels": np.concatenate([forest.labels for _, forest in numbered]),
+        "label_costs": np.concatenate([forest.costs for _, forest in numbered]),
     }

@@ -14,8 +14,9 @@ from treecrf.network.data.batch import IGNORED, SPECIAL, UNK, Sizes
 from treecrf.network.data.vectors import Vectors
 from treecrf.text.normalization import Normalization, normalizer
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.binarize import to_spans
+from treecrf.trees.treebank.binarize import is_intermediate, to_spans
 
+MERGED = "(*)"  # the intermediate label that stands for all
 _MIN_FREQUENCY = 2  # rarer words share the vector of unknown words
 _MAX_LABELS = 4000  # decoding has tables with a row and a column for each label
 _MAX_LABEL_LENGTH = 1000  # characters of a label or a tag
@@ -32,12 +33,15 @@ class UnseenLabel(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """A set of binarized trees: their spans, and the labels of those spans that may not have every label."""
+    """A set of binarized trees: their spans, and the costs of labels at those spans where not every label is free.
+
+    A tree of cost c counts exp(-c) times. Costs are in millionths; a label of cost -1 is in no tree.
+    """
 
     spans: Ints  # (c, 2) starts and ends
-    restricted: Ints  # (r, 2) the spans without some labels
-    rows: Ints  # (p,) the row in `restricted` of each pair of a span and its label
-    labels: Ints  # (p,)
+    restricted: Ints  # (r, 2) the spans with costs
+    rows: Ints  # (r,) their rows in `costs`
+    costs: Ints  # (k, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,13 @@ class Vocabulary:
         vectors: Vectors | None = None,
         unknown: str = "",
         normalization: Normalization = "as-is",
+        merge_intermediate: bool = False,
     ) -> "Vocabulary":
-        """Builds the vocabulary of training trees; `unknown` is the word whose vector stands for unknown words."""
+        """Builds the vocabulary of training trees; `unknown` is the word whose vector stands for unknown words.
+
+        With `merge_intermediate`, all intermediate labels are one. If a loss does not tell them apart, they would share
+        the probability that a span has no constituent, and each alone would be less probable than a constituent.
+        """
         words, chars, labels, tags = Counter[str](), set[str](), set[str](), set[str]()
         normalize = cache(normalizer(normalization))
         for tree in trees:
@@ -94,7 +103,8 @@ class Vocabulary:
             words.update(word.lower() for word in tree_words)
             chars.update(*tree_words)
             tags.update(tree.tags)
-            labels.update(span.label for span in to_spans(tree))
+            spans = (span.label for span in to_spans(tree))
+            labels.update(MERGED if merge_intermediate and is_intermediate(label) else label for label in spans)
         if not labels:
             raise ValueError("there are no trees to build a vocabulary from; expected at least one tree")
         if vectors is not None and unknown and unknown not in vectors.words:
@@ -160,7 +170,8 @@ class Vocabulary:
         first_trees: dict[str, int] = {}
         for number, tree in enumerate(trees):
             for span in to_spans(tree):
-                if span.label not in self.label_ids:
+                is_merged = is_intermediate(span.label) and MERGED in self.label_ids
+                if span.label not in self.label_ids and not is_merged:
                     spans[span.label] += 1
                     first_trees.setdefault(span.label, number)
         return [UnseenLabel(label, count, first_trees[label]) for label, count in spans.most_common()]

@@ -202,17 +202,17 @@ def _bracket_loss(crf: SpanCRF, gold: Spans) -> Tensor:
 
 
 def _forest_loss(crf: SpanCRF, scores: TensorScores, batch: TensorBatch) -> Tensor:
-    """-log p(the gold forest), summed over sentences: the probability of all its labeled trees.
+    """-log p(the gold forest), summed over sentences: the probability of all its labeled trees, less their costs.
 
     They are the trees of a restricted chart, in which the score of a span is the score of its allowed labels. If a
     sentence has a gold tree, its chart has the spans of this tree; its labels have a loss of their own.
     """
-    cells, restricted_cells, rows, labels = batch.require(
-        "forest_cells", "restricted_cells", "restricted_rows", "restricted_labels"
+    cells, restricted_cells, rows, costs = batch.require(
+        "forest_cells", "restricted_cells", "restricted_rows", "label_costs"
     )
     log_probs = scores.labels_at(Spans.at(restricted_cells, crf.scores.shape[1])).log_softmax(-1)
-    is_allowed = torch.zeros_like(log_probs, dtype=torch.bool).index_put_((rows, labels), log_probs.new_ones(()).bool())
-    allowed_log_probs = logsumexp(log_probs.masked_fill(~is_allowed, -torch.inf), -1)
+    log_weights = torch.where(costs < 0, -torch.inf, costs * -1e-6).to(log_probs.dtype)
+    allowed_log_probs = logsumexp(log_probs + log_weights[rows], -1)
     is_span = torch.zeros_like(crf.scores, dtype=torch.bool)
     is_span.view(-1).index_fill_(0, torch.cat([cells, batch.spans.cells]), True)
     chart = crf.scores.flatten().index_add(0, restricted_cells, allowed_log_probs).view_as(crf.scores)

@@ -56,7 +56,7 @@ class TreebankInfo:
 class TreebankScore:
     """Scores on one test set, in percent, with 95% intervals.
 
-    A seen sentence has the same words as a sentence of the training data, regardless of case.
+    A seen sentence has the same words as a sentence of the training data, regardless of case, tokenization and spacing.
     """
 
     name: str

@@ -1,5 +1,6 @@
 """Measures a model for its card: scores, well-formedness, calibration, speed and memory."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence, Set
@@ -23,11 +24,14 @@ from treecrf.training.calibration.reliability import reliability
 from treecrf.training.config import Recipe
 from treecrf.trees.evalb import Rules, Score, bootstrap
 from treecrf.trees.evalb.score import summarize
+from treecrf.trees.notation import unescape_brackets
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import clean, read_trees
 from treecrf.trees.treebank.well_formed import VIOLATION_NAMES, WellFormednessComparison
 
 T = TypeVar("T")
+
+_SPACES, _QUOTES = re.compile(r"[\s_]+"), re.compile(r"``|''|[“”„]")
 
 _CALIBRATION_SENTENCES = 1_000  # sentences per test set
 _SPEED_SENTENCES = 500  # sentences of all test sets together
@@ -79,7 +83,7 @@ def data_files(data: Path, train: Iterable[str], tests: Iterable[str]) -> Scorin
 
 def measure_model(parser: Parser, folder: Path, files: ScoringFiles, *, rules: Rules) -> dict[str, Any]:
     """Measures a parser, whose files are in `folder`, on each test set; returns fields of a model card."""
-    training_sentences = {_fold(tree.words) for path in files.train for tree in read_trees(path)}
+    training_sentences = {fold(tree.words) for path in files.train for tree in read_trees(path)}
     unlimited_rules = replace(rules, max_error=None)
     tests = {name: _read_gold(paths) for name, paths in files.tests.items()}
     results = [_score(parser, name, gold, unlimited_rules, training_sentences) for name, gold in tests.items()]
@@ -149,19 +153,24 @@ def _peak_memory(folder: Path, words: Iterable[Sequence[str]]) -> int | None:
     return 1024 * int(process.stdout)
 
 
-def _fold(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(word.lower() for word in words)
+def fold(words: Iterable[str]) -> str:
+    """Returns the characters of a sentence, regardless of case, tokenization, spacing, and the form of its quotes.
+
+    >>> fold(["``", "Do", "n't", "-LRB-", "New_York", "''"]) == fold(['"', "Don't", "(", "New", "York", '"'])
+    True
+    """
+    return _SPACES.sub("", _QUOTES.sub('"', "".join(map(unescape_brackets, words)))).replace("’", "'").lower()
 
 
 def _score(
-    parser: Parser, name: str, gold: Sequence[Tree], rules: Rules, training_sentences: Set[tuple[str, ...]]
+    parser: Parser, name: str, gold: Sequence[Tree], rules: Rules, training_sentences: Set[str]
 ) -> tuple[TreebankScore, TreebankWellFormedness | None]:
     scores = evaluate_parser(parser, gold, rules=rules)
     lowercase_scores = evaluate_parser(parser, gold, rules=rules, lowercase=True)
     main, evalb = scores.all_sentences, scores.evalb
-    seen = [tree for tree in gold if _fold(tree.words) in training_sentences]
+    seen = [tree for tree in gold if fold(tree.words) in training_sentences]
     pairs = zip(main.sentences, gold, strict=True)
-    unseen = summarize([sentence for sentence, tree in pairs if _fold(tree.words) not in training_sentences])
+    unseen = summarize([sentence for sentence, tree in pairs if fold(tree.words) not in training_sentences])
     score = TreebankScore(
         name=name,
         sentences=main.all.sentences,

@@ -76,7 +76,7 @@ class Plan:
     out: Path
     tables: tuple[str, ...] = DEFAULT_TABLES
     rows: tuple[str, ...] = ()  # the rows of the tables to train; empty for all
-    seeds: tuple[int, ...] = (1, 2, 3)
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     epochs: int | None = None  # limits the epochs of every run
     vectors: str = ""
     unknown_vector: str = ""
@@ -109,6 +109,11 @@ class Plan:
     def has_inputs_of(self, row: Row) -> bool:
         """Returns whether the plan has the word vectors or the encoder that a row needs."""
         return not row.needs or bool(getattr(self, row.needs))
+
+    def left_out(self) -> list[str]:
+        """Describes the rows for which the plan lacks word vectors or an encoder."""
+        rows = {row.name: row for name in self.tables for row in TABLES[name]}
+        return [f"{row.title}: needs --{row.needs}" for row in rows.values() if not self.has_inputs_of(row)]
 
     def runs(self) -> list[Run]:
         """Returns the runs that the tables need, each once, ordered by seed."""

@@ -39,7 +39,7 @@ def write_report(
             name: _OTHER_TABLES[name](results, device) if name in _OTHER_TABLES else _score_table(results, name)
             for name in plan.tables
         },
-        "left_out": [*_missing_rows(plan), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
+        "left_out": [*plan.left_out(), *(f"{failure.run.name}: {failure.reason}" for failure in failures)],
     }
     write_file(plan.out / JSON, json.dumps(report, indent=1, ensure_ascii=False).encode())
     write_file(plan.out / MARKDOWN, render("reproduce.md", kinds=KINDS, margin=paper.MARGIN, **report).encode())
@@ -76,12 +76,6 @@ def is_at_epoch_limit(plan: Plan, run: Run, outcome: dict[str, Any]) -> bool:
     return int(outcome["best_epoch"]) + config.patience > config.epochs
 
 
-def _missing_rows(plan: Plan) -> list[str]:
-    """Describes the rows for which the plan lacks word vectors or an encoder."""
-    rows = {row.name: row for name in plan.tables for row in paper.TABLES[name]}
-    return [f"{row.title}: needs --{row.needs}" for row in rows.values() if not plan.has_inputs_of(row)]
-
-
 def _score_table(results: Results, table: str) -> dict[str, Any]:
     part, main = ("test", "random") if table == "test" else ("dev", MAIN)
     table_claims = {"dev": paper.CLAIMS, "remarks": paper.REMARKS}.get(table)
@@ -96,8 +90,7 @@ def _speed(results: Results, device: str | None) -> dict[str, Any]:
         for name in (row.name for row in paper.TABLES["speed"])
         if results.seeds(name)
     }
-    trees = results.plan.treebank.trees
-    return {"lines": measure_speeds(parsers, trees["test"], trees["train"]) if parsers else []}
+    return measure_speeds(parsers, results.plan.treebank.trees["test"]) if parsers else {}
 
 
 def _calibration(results: Results, device: str | None) -> dict[str, Any]:

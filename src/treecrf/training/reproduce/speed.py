@@ -2,26 +2,28 @@
 
 import random
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import torch
 
+from treecrf.chart.crf import SpanCRF
 from treecrf.network.data.batch import Batch
-from treecrf.network.nn import TensorBatch
+from treecrf.network.nn import TensorBatch, TensorScores
 from treecrf.parser import Parser
-from treecrf.parser.benchmark import PartTimer, median_seconds
-from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
+from treecrf.parser.benchmark import PartTimer, median_seconds, now
+from treecrf.parser.decoding import ExpectedF1, decode
+from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device, label_trees
 from treecrf.parser.pipeline import Words
 from treecrf.training.reproduce import paper
-from treecrf.training.reproduce.baselines import supar_speed, torch_struct_decode
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
-SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for baselines, which are slower
+SENTENCES = {"cuda": (20_000, 2_000), "cpu": (500, 200)}  # for treecrf, and for what is slower
 REPEATS = 3
 _MBR = ("without MBR", "with MBR")
 
@@ -89,21 +91,34 @@ def _decode_tensors(parser: Parser, batch: Batch, timer: PartTimer, tensor_decod
         return decoded()
 
 
-def measure_speeds(
-    parsers: dict[str, Parser], trees: Sequence[Tree], vocabulary: Sequence[Tree]
-) -> list[dict[str, Any]]:
-    """Measures the speeds of parsers and baselines; SuPar's network is built over the words of `vocabulary`."""
+def measure_speeds(parsers: dict[str, Parser], trees: Sequence[Tree]) -> dict[str, Any]:
+    """Measures the speeds of parsers, of the first one with the charts of torch-struct, and of its chart alone."""
     name, parser = next(iter(parsers.items()))
-    device = parser.device.split(":")[0]
-    count, baseline_count = SENTENCES[device]
+    count, slow_count = SENTENCES[parser.device.split(":")[0]]
     words = [tree.words for tree in sample(trees, count)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         lines = list(_parser_lines(parsers, words, folder))
-        lines += _torch_struct_lines(name, parser, words[:baseline_count], folder)
-        supar = supar_speed(sample(trees, baseline_count), vocabulary, folder, device, REPEATS)
-    speed_or_note = {"note": supar} if isinstance(supar, str) else {"sentences_per_second": supar}
-    return [*lines, {"name": "SuPar, with MBR", "paper": None, "parts": {}, **speed_or_note}]
+        lines += _torch_struct_lines(name, parser, words[:slow_count], folder)
+    return {"lines": lines, "chart": _chart_microseconds(parser, words[:slow_count])}
+
+
+def _chart_microseconds(parser: Parser, words: PlainWords) -> dict[str, float]:
+    """Measures microseconds per sentence of the inside algorithm and of its back-propagation, which gives marginals."""
+    seconds = {"inside": 0.0, "backward": 0.0}
+    window = parser.reader.window(words, 0)
+    for indices in window.batches(parser.batching.budget):
+        batch = parser.numericalizer.collate(window.select(indices).model_words)
+        scores = parser.model.score_on_device(batch)
+        for _ in range(2):  # the first run is a warm-up
+            spans = scores.spans.detach().requires_grad_()
+            started = now(parser.device)
+            log_z = SpanCRF(spans, scores.lengths, validate=False).log_partition.sum()
+            middle = now(parser.device)
+            log_z.backward()
+            times = middle - started, now(parser.device) - middle
+        seconds = {part: total + time for (part, total), time in zip(seconds.items(), times, strict=True)}
+    return {part: 1e6 * total / len(words) for part, total in seconds.items()}
 
 
 def _parser_lines(parsers: dict[str, Parser], words: PlainWords, folder: Path) -> Iterator[dict[str, Any]]:
@@ -156,3 +171,34 @@ def _part_microseconds(
         with (folder / "parts.mrg").open("wb") as stream:
             time_parts(parser, words, stream, timer, tensor_decode=tensor_decode, mbr=mbr)
     return {part: 1e6 * seconds / len(words) for part, seconds in timer.seconds.items()}
+
+
+def torch_struct_decode() -> Callable[..., PendingTrees] | None:
+    """Returns a `decode` for two-stage scores with the charts of torch-struct; None if it is not installed."""
+    torch_struct = import_if_installed("torch_struct")
+    if torch_struct is None:
+        return None
+
+    def decode(scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingTrees:
+        assert expected_f1 is None, "torch-struct has no expected-F1 decoding"
+        with torch.enable_grad(), warnings.catch_warnings():  # torch-struct computes marginals and trees as gradients
+            warnings.simplefilter("ignore")
+            potentials = scores.spans[:, :-1, 1:, None].detach()
+            if mbr:
+                potentials = torch_struct.TreeCRF(potentials, lengths=scores.lengths).marginals.detach()
+            best = torch_struct.TreeCRF(potentials, lengths=scores.lengths).argmax[..., 0]
+        trees = torch.zeros_like(scores.spans, dtype=torch.bool)
+        trees[:, :-1, 1:] = best > 0.5
+        return label_trees(scores, trees)
+
+    return decode
+
+
+def import_if_installed(name: str) -> Any:
+    """Returns a module, or None if it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(name)
+    except ImportError:
+        return None

@@ -1,52 +1,17 @@
-"""Other parsers and chart libraries, if they are installed, with the interfaces of this package."""
+"""SuPar's parser, if it is installed, from brackets to brackets."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import torch
 
-from treecrf.network.nn import TensorScores
 from treecrf.parser.benchmark import median_seconds
-from treecrf.parser.decoding import ExpectedF1
-from treecrf.parser.decoding.device_decode import PendingTrees, label_trees
 from treecrf.trees.notation import escape_for_treebanks, penn_brackets
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import is_intermediate, to_spans
-
-
-def torch_struct_decode() -> Callable[..., PendingTrees] | None:
-    """Returns a `decode` for two-stage scores with the charts of torch-struct; None if it is not installed."""
-    torch_struct = import_if_installed("torch_struct")
-    if torch_struct is None:
-        return None
-
-    def decode(scores: TensorScores, *, mbr: bool = True, expected_f1: ExpectedF1 | None = None) -> PendingTrees:
-        assert expected_f1 is None, "torch-struct has no expected-F1 decoding"
-        with torch.enable_grad(), warnings.catch_warnings():  # torch-struct computes marginals and trees as gradients
-            warnings.simplefilter("ignore")
-            potentials = scores.spans[:, :-1, 1:, None].detach()
-            if mbr:
-                potentials = torch_struct.TreeCRF(potentials, lengths=scores.lengths).marginals.detach()
-            best = torch_struct.TreeCRF(potentials, lengths=scores.lengths).argmax[..., 0]
-        trees = torch.zeros_like(scores.spans, dtype=torch.bool)
-        trees[:, :-1, 1:] = best > 0.5
-        return label_trees(scores, trees)
-
-    return decode
-
-
-def import_if_installed(name: str) -> Any:
-    """Returns a module, or None if it is not installed."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return import_module(name)
-    except ImportError:
-        return None
 
 
 def supar_speed(
