@@ -152,7 +152,8 @@ def _attach_numbers(items: list[Unit], head: Unit, arcs: Arcs) -> None:
     """Attaches the first of two numbers to the second: (3 million), and the end of a range to its start."""
     for first, second in pairwise(items):
         if first.label == second.label == "CD" and second.head == first.head + 1:
-            arcs.attach(first.head, second.head, "compound")
+            if first is not head:
+                arcs.attach(first.head, second.head, "compound")
             if second is not head:
                 arcs.attach(second.head, head.head, "nummod")
         elif first.label in ("SYM", "TO", "IN") and second.label == "CD" and head.is_before(second):
