@@ -1,6 +1,8 @@
 """What a release needs: its version and changelog, the workflows, and the Docker image."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +56,19 @@ def test_the_sections_of_each_version_are_in_one_order() -> None:
     for version in (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]:
         sections = re.findall(r"^### (.+)$", version, re.MULTILINE)
         assert sections == [name for name in ("Added", "Changed", "Removed", "Fixed") if name in sections]
+
+
+def test_a_source_distribution_has_all_of_the_source_and_nothing_else(tmp_path: Path) -> None:
+    command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    files = set((tmp_path / "treecrf.egg-info" / "SOURCES.txt").read_text().splitlines())
+    tracked = set(
+        subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    )
+    assert {name for name in tracked if name.startswith("src/")} <= files
+    others = {name.partition("/")[0] for name in files if not name.startswith(("src/", str(tmp_path)))}
+    assert others <= {
+        *("CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "SECURITY.md", "constraints.txt"),
+        *("pyproject.toml", "recipes", "setup.py"),
+    }
+    assert {name for name in files if name.startswith("src/")} <= tracked

@@ -26,7 +26,7 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         with open_atomic(path) as stream:
             stream.write(data)
-    except LockedError:
+    except (LockedError, FileExistsError):
         raise
     except OSError as error:
         reason = error.strerror or str(error)
@@ -121,10 +121,17 @@ def _hold_lock(lock: Path, output: Path) -> Iterator[None]:
                 lock.unlink(missing_ok=True)
 
 
+def refuse_link(path: Path) -> None:
+    """Raises an error if a hidden file of an output is a link: in a shared folder it could lead to any file."""
+    if path.is_symlink():
+        raise FileExistsError(f"{path} is a link, and would be followed; remove it, or choose another output")
+
+
 def open_locked(path: Path, output: Path) -> IO[bytes]:
     """Opens a file for writing, without truncation, and locks it; a lock of another process is an error."""
+    refuse_link(path)
     while True:
-        stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666), "r+b")
         try:
             _lock_stream(stream)
         except BlockingIOError:

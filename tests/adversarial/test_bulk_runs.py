@@ -4,9 +4,11 @@ import json
 import os
 import pty
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 import bulk_runs
 from bulk_runs import Process, parse_command, save_model, write_lines
 from treecrf.cli import main
-from treecrf.files import LockedError, lock_file, lock_folder, open_atomic
+from treecrf.files import LockedError, lock_file, lock_folder, open_atomic, write_file
 from treecrf.trees.tree import Tree
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
@@ -80,7 +82,7 @@ def test_a_killed_process_leaves_no_lock(model: Path, tmp_path: Path) -> None:
     assert process.kill() and (tmp_path / ".out.lock").exists()
     path.write_text("the cat\n")
     assert not parse(model, path, "-o", tmp_path / "out")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".treecrf.run", "in.txt", "out"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".out.run", "in.txt", "out"]
 
 
 def test_two_writers_of_one_file_are_refused(tmp_path: Path) -> None:
@@ -92,6 +94,43 @@ def test_two_writers_of_one_file_are_refused(tmp_path: Path) -> None:
         ):
             pass
     assert (tmp_path / "file").read_bytes() == b"first"
+
+
+@pytest.mark.parametrize("name", [".out.mrg.part", ".out.mrg.part.blocks", ".out.mrg.lock", "..out.mrg.run.tmp"])
+def test_a_link_in_the_place_of_a_hidden_file_is_not_followed(model: Path, tmp_path: Path, name: str) -> None:
+    path, other = write_lines(tmp_path / "in.txt", 20, 1), tmp_path / "other"
+    other.write_text("other")
+    (tmp_path / name).symlink_to(other)
+    assert f"{name} is a link, and would be followed" in str(parse(model, path, "-o", tmp_path / "out.mrg"))
+    assert parse(model, path, "-o", tmp_path / "out.mrg", "--resume")
+    with pytest.raises(FileExistsError, match="is a link"):
+        (tmp_path / ".file.tmp").symlink_to(other)
+        write_file(tmp_path / "file", b"data")
+    assert other.read_text() == "other" and not (tmp_path / "out.mrg").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_an_ordinary_user_parses_in_a_folder_that_is_read_only(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written beside the model or in the current folder; an output there is an error of one line."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = Path(name) / "folder", Path(name) / "out"
+        shutil.copytree(model, Path(name) / "model")
+        folder.mkdir()
+        write_lines(folder / "in.txt", 3, 1)
+        out.mkdir()
+        for path, mode in ((Path(name), 0o755), (Path(name) / "model", 0o755), (folder, 0o555), (out, 0o777)):
+            path.chmod(mode)
+        monkeypatch.chdir(folder)
+        parse(model, "in.txt", "-o", out / "whole.mrg")  # imports what the other user cannot read
+        results = []
+        for target in (out / "out.mrg", folder / "out.mrg"):
+            arguments = parse_command(Path(name) / "model", "in.txt", "-o", target)
+            monkeypatch.setattr(bulk_runs, "main", lambda arguments: (os.setuid(65534), main(arguments)))
+            results.append(bulk_runs.run(arguments))
+        assert results[0] == (0, "") and (out / "out.mrg").read_bytes() == (out / "whole.mrg").read_bytes()
+        assert results[1][0] == 1 and results[1][1].startswith("treecrf parse: no permission to read or write")
+        assert [path.name for path in folder.iterdir()] == ["in.txt"]
+        assert len(list(model.iterdir())) == len(list((Path(name) / "model").iterdir()))
 
 
 def test_an_empty_folder_of_a_failed_run_is_removed(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_each_sentence_of_a_file_is_parsed(parser: Parser, file: Path, tmp_path:
     assert not parse(file, "-o", tmp_path / "new" / "out.mrg", *options)
     expected = parser.parse_many([tree.words for tree in TREES], mbr=not options)
     assert list(read_trees(tmp_path / "new" / "out.mrg")) == list(expected)
-    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [".treecrf.run", "out.mrg"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [".out.mrg.run", "out.mrg"]
 
 
 def test_standard_input_is_parsed_to_standard_output(
@@ -280,14 +280,14 @@ def test_an_interrupted_run_can_be_resumed(
     assert not parse(file, "-o", out, "--resume")
     assert out.read_bytes() == whole.read_bytes()
     assert sum(parsed) == len(SENTENCES) - 4 * (after + 1)
-    assert not list(tmp_path.glob(".out*"))
+    assert [path.name for path in tmp_path.glob(".out*")] == [".out.run"]
     assert not parse(file, "-o", out, "--resume") and sum(parsed) == len(SENTENCES) - 4 * (after + 1)
 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("name", ["out.mrg", "out.mrg.gz"])
 def test_a_run_interrupted_at_any_byte_ends_with_the_same_output(file: Path, tmp_path: Path, name: str) -> None:
-    out, part, record = (tmp_path / form.format(name) for form in ("{}", ".{}.part", ".treecrf.run"))
+    out, part, record = (tmp_path / form.format(name) for form in ("{}", ".{}.part", ".{}.run"))
     assert not parse(file, "-o", out)
     whole = out.read_bytes()
     run_interrupted(0, file, "-o", out)
@@ -332,7 +332,7 @@ def test_parquet_has_the_values_of_csv(file: Path, tmp_path: Path) -> None:
     rows = pyarrow.parquet.read_table(tmp_path / "a.parquet").to_pylist()
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert [csv_text([row.values()]) for row in rows] == lines[1:]
-    assert not list(tmp_path.glob(".a.parquet*"))
+    assert [path.name for path in tmp_path.glob(".a.parquet*")] == [".a.parquet.run"]
 
 
 def test_conllu_has_the_text_and_the_spaces_of_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -366,7 +366,7 @@ def test_outputs_with_several_lines_per_line_can_be_resumed(file: Path, tmp_path
         index.write_bytes(sizes)
         assert not parse(*arguments, "--resume")
         assert out.read_bytes() == whole
-        assert not list(tmp_path.glob(f".{name}*"))
+        assert [path.name for path in tmp_path.glob(f".{name}*")] == [f".{name}.run"]
         out.unlink()
 
 

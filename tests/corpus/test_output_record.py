@@ -19,22 +19,40 @@ def record(source: Path, **settings: object) -> OutputRecord:
 
 def test_a_record_is_read_back(source: Path, tmp_path: Path) -> None:
     record(source).write(tmp_path / "out.mrg")
-    assert (tmp_path / RECORDS).exists()
+    assert (tmp_path / ".out.mrg.run").exists()
     assert OutputRecord.read(tmp_path / "out.mrg") == record(source)
     assert OutputRecord.read(tmp_path / "other.mrg") is None
-    (tmp_path / RECORDS).write_text("{")
+    (tmp_path / ".out.mrg.run").write_text("{")
     assert OutputRecord.read(tmp_path / "out.mrg") is None
 
 
-def test_a_folder_has_one_file_with_the_last_record_of_each_output(source: Path, tmp_path: Path) -> None:
-    for number in range(3):
-        record(source).write(tmp_path / f"{number}.mrg")
+def test_a_run_over_many_inputs_has_one_file_with_the_last_record_of_each_output(source: Path, tmp_path: Path) -> None:
+    outputs = [tmp_path / f"{number}.mrg" for number in range(3)]
+    for output in outputs:
+        record(source).write(output, is_one_of_many=True)
     with (tmp_path / RECORDS).open("ab") as stream:
         stream.write(b'{"output": "1.mrg", "settings"')  # a crash has cut it off
-    record(source, model="zh").write(tmp_path / "0.mrg")
-    models = [OutputRecord.read(tmp_path / f"{number}.mrg") for number in range(3)]
-    assert [found and found.settings["model"] for found in models] == ["zh", "en", "en"]
+    record(source, model="zh").write(outputs[0], is_one_of_many=True)
     assert [path.name for path in tmp_path.iterdir() if path != source] == [RECORDS]
+    record(source, model="es").write(outputs[2])  # by a run of its own
+    models = [OutputRecord.read(output) for output in outputs]
+    assert [found and found.settings["model"] for found in models] == ["zh", "en", "es"]
+    record(source, model="fr").write(outputs[2], is_one_of_many=True)
+    assert OutputRecord.read(outputs[2]) == record(source, model="fr")
+
+
+def test_another_user_has_records_in_files_of_their_own(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *arguments: object, **options: object) -> None:
+        raise PermissionError
+
+    record(source).write(tmp_path / "out.mrg", is_one_of_many=True)
+    other = record(source, model="zh")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", refuse)
+        other.write(tmp_path / "out.mrg", is_one_of_many=True)
+    assert OutputRecord.read(tmp_path / "out.mrg") == record(source, model="zh")
 
 
 def test_an_output_of_other_settings_or_another_input_is_refused(source: Path, tmp_path: Path) -> None:

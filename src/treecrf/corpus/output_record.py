@@ -1,7 +1,8 @@
 """Records of outputs: the settings, the model and the input that an output was made from.
 
-A folder has the records of its outputs in one hidden file, a line of JSON for each start of an output; the last one
-counts. `--resume` compares it, and never mixes or keeps outputs of other inputs.
+The record of an output is a hidden file beside it. A run over many inputs has the records in one hidden file of each
+folder, a line of JSON for each start of an output, of which the last one counts; a file of its own counts before them.
+`--resume` compares the record, and never mixes or keeps outputs of other inputs.
 """
 
 import json
@@ -11,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.files import file_digest
+from treecrf.files import file_digest, refuse_link, write_file
 from treecrf.parser.models import find_folder
 from treecrf.parser.models.model_folder import manifest_digest
 
@@ -65,22 +66,32 @@ class OutputRecord(NamedTuple):
     stamp: InputStamp | None  # None: the input is a pipe, which cannot be read again
 
     @staticmethod
+    def path_of(output: Path) -> Path:
+        """The file of an output's own record."""
+        return output.with_name(f".{output.name}.run")
+
+    @staticmethod
     def read(output: Path) -> "OutputRecord | None":
         """Reads the record of an output; None if there is none that can be read."""
-        path = output.with_name(RECORDS)
         try:
-            stat = path.stat()
-            content = json.loads(_read_records(path, stat.st_size, stat.st_mtime_ns)[output.name])
+            content = json.loads(_read_line(output))
             stamp = content["input"] and InputStamp(*content["input"])
             return OutputRecord(dict(content["settings"]), str(content["source"]), stamp)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def write(self, output: Path) -> None:
-        """Adds the record to its folder's file, after the end of a line that a crash may have cut off."""
+    def write(self, output: Path, *, is_one_of_many: bool = False) -> None:
+        """Writes the record into a file of its own, or into the file of its folder if this user may write it."""
         content = {"output": output.name, "settings": self.settings, "source": self.source, "input": self.stamp}
-        with output.with_name(RECORDS).open("ab", buffering=0) as stream:
-            stream.write(f"\n{json.dumps(content)}\n".encode())
+        data, records = json.dumps(content).encode(), output.with_name(RECORDS)
+        if is_one_of_many:
+            refuse_link(records)
+            with suppress(PermissionError):
+                with records.open("ab", buffering=0) as stream:
+                    stream.write(b"\n%s\n" % data)  # a crash may have cut off the line before it
+                self.path_of(output).unlink(missing_ok=True)
+                return
+        write_file(self.path_of(output), data)
 
     def check(self, output: Path) -> None:
         """Raises an error if the existing or partial `output` has another origin than this one."""
@@ -101,6 +112,14 @@ class OutputRecord(NamedTuple):
                 f"{output} was started with another version of its input: {self.source} has changed; "
                 "start again without --resume"
             )
+
+
+def _read_line(output: Path) -> bytes:
+    with suppress(FileNotFoundError):
+        return OutputRecord.path_of(output).read_bytes()
+    records = output.with_name(RECORDS)
+    stat = records.stat()
+    return _read_records(records, stat.st_size, stat.st_mtime_ns)[output.name]
 
 
 @lru_cache(maxsize=1)  # resuming reads the records of one folder after the other

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from treecrf.corpus.inputs import STDIN, InputFile
-from treecrf.files import lock_file, real_path, rename_file, sync_stream
+from treecrf.files import lock_file, real_path, refuse_link, rename_file, sync_stream
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord
@@ -64,6 +64,7 @@ class OutputFile(NamedTuple):
     block_lines: int
     parquet_rows: "RowKind | None" = None
     submit: Callable[[Callable[[], None]], object] = methodcaller("__call__")  # calls the function that finishes it
+    is_one_of_many: bool = False
 
 
 class Sink:
@@ -165,6 +166,8 @@ def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, re
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as lock:
         lock.enter_context(lock_file(path))
+        for hidden in (draft, _index_path(draft)):
+            refuse_link(hidden)
         lines = 0
         if resume and partial_size(path):
             if record is not None:
@@ -174,7 +177,7 @@ def open_file(path: Path, record: "OutputRecord | None", kind: OutputFile, *, re
             draft.write_bytes(b"")
             _index_path(draft).unlink(missing_ok=True)
         if record is not None:
-            record.write(path)
+            record.write(path, is_one_of_many=kind.is_one_of_many)
         with _name_full_disk(draft), draft.open("ab") as stream, _index_path(draft).open("ab") as index:
             sink = (GzipSink if path.suffix == ".gz" else Sink)(stream, lines_written=lines, index=index)
             yield sink

@@ -341,7 +341,8 @@ def parse_files(
                 ProgressBar(total, unit="sentences", is_shown=_shows_progress(output, jobs)) as progress,
                 _open_report(report, line_parser.splitter),
             ):
-                line_parser.output_file = line_parser.output_file._replace(submit=finisher.submit)
+                kind = line_parser.output_file._replace(submit=finisher.submit, is_one_of_many=is_folder)
+                line_parser.output_file = kind
                 line_parser.warn = partial(progress.print_message, warn)
                 for files, target in jobs:
                     line_parser.parse_files(files, target, progress.add, resume=resume)
