@@ -82,12 +82,13 @@ def test_no_tree_has_a_higher_utility_than_the_decoded_one(
             constraints = Constraints(require=[(1, 3, "NP")], forbid=[(3, 5), (0, 2, "S")])
             scores = apply_constraints(scores, [constraints], label_set, "TOP", numbers=[0])
         decoded = decode(scores, expected_f1=ExpectedF1.for_labels(label_set, threshold))
-        best = {}  # by span: the utility of its most probable label, or of none unless it must have one
+        best = {}  # by span: the highest utility of an allowed label
         for start, end in {span for tree in bracketings(0, 5) for span in tree}:
-            span_scores = label_scores(scores, start, end)
-            utility = utility_of(scores, {(start, end): labels[int(span_scores.argmax())]}, labels, threshold)
-            must_have_label = end - start == 5 or np.isinf(span_scores[label_set.counts == 0]).all()
-            best[start, end] = utility if must_have_label else max(0.0, utility)
+            allowed_labels = np.flatnonzero(label_scores(scores, start, end) > -np.inf).tolist()
+            best[start, end] = max(
+                (utility_of(scores, {(start, end): labels[label]}, labels, threshold) for label in allowed_labels),
+                default=-np.inf,
+            )
         allowed = [tree for tree in bracketings(0, 5) if all(scores.spans[0][span] > -np.inf for span in tree)]
         maximum = max(sum(best[span] for span in tree) for tree in allowed)
         utility = utility_of(scores, labeled_spans(decoded, labels), labels, threshold)
@@ -105,14 +106,14 @@ def test_both_constituents_of_a_repeated_name_are_kept_if_both_are_probable(dtyp
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_constituents_that_exclude_each_other_do_not_make_a_label(dtype: type) -> None:
+def test_the_label_of_maximal_utility_may_have_constituents_that_exclude_each_other(dtype: type) -> None:
     # no label, S, SQ, S SQ: both constituents exceed the threshold, and the last label has both
     constituents = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     utility = ExpectedF1(threshold=0.4, constituents=constituents, counts=constituents.sum(1))
     labels = np.log(np.array([[0.01, 0.51, 0.47, 0.01], [0.7, 0.3, 1e-9, 1e-9], [0.4, 0.45, 0.1, 0.05]], dtype))
     utilities, best = utility.best_labels(labels, np.array([1.0, 1.0, 0.7], dtype))
-    assert best.tolist() == [1, 0, 0]
-    assert utilities.tolist() == pytest.approx([0.52 - 0.4, 0, 0])
+    assert best.tolist() == [3, 0, 0]
+    assert utilities.tolist() == pytest.approx([0.52 + 0.48 - 0.8, 0, 0])
 
 
 def test_a_high_threshold_keeps_only_probable_constituents() -> None:
@@ -122,11 +123,14 @@ def test_a_high_threshold_keeps_only_probable_constituents() -> None:
     assert high < low / 2
 
 
-def test_the_whole_sentence_always_has_its_most_probable_label() -> None:
+@pytest.mark.parametrize("length", [1, 6])
+def test_a_sentence_has_its_most_probable_free_label_if_no_label_has_a_utility(length: int) -> None:
+    is_free = LABEL_SET.counts == 0
     for seed in range(10):
-        scores = random_scores([6], labels=len(LABELS), seed=seed)
+        scores = random_scores([length], labels=len(LABELS), seed=seed)
         decoded = decode(scores, expected_f1=ExpectedF1.for_labels(LABEL_SET, 0.98))
-        assert labeled_spans(decoded)[0, 6] == LABELS[int(label_scores(scores, 0, 6).argmax())]
+        free_scores = np.where(is_free, label_scores(scores, 0, length), -np.inf)
+        assert labeled_spans(decoded)[0, length] == LABELS[int(free_scores.argmax())]
 
 
 def test_without_mbr_there_is_no_threshold() -> None:

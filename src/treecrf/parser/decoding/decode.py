@@ -12,13 +12,12 @@ from treecrf.chart import cky, inside_outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser.decoding.constraints import ConstrainedScores
-from treecrf.parser.decoding.expected_f1 import ExpectedF1, best_tags, find_candidates, sentence_cells
+from treecrf.parser.decoding.expected_f1 import ExpectedF1, best_tags, find_candidates
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans
 from treecrf.trees.treebank.bracket_writer import BracketWriter, FlatTrees
 
-FORCED = np.float32(1e6)  # marginal of the sentence's own span in the utility: it is always labeled
 TIE_BREAK = np.float32(1e-4)  # weight of the marginals, which decide between trees of equal utility
 _NO_TAG = "_"  # the tag of words without a given or predicted tag
 Words = Sequence[Sequence[str]]
@@ -83,8 +82,8 @@ def decode(
     """The best labeled tree of each sentence and the best tags.
 
     With `mbr` and a CRF's scores, the best tree has the most spans expected to be correct, or if `expected_f1` is
-    given, the highest expected F1. A grammar of `expected_f1` needs tags in the scores, or else it is not used.
-    `distribution` belongs to the scores, if the caller already has it.
+    given, the highest utility: see `expected_f1.py`. A grammar of `expected_f1` needs tags in the scores, or else it is
+    not used. `distribution` belongs to the scores, if the caller already has it.
     """
     if not mbr or not scores.is_crf:
         chart = scores.spans if scores.labels is None or not scores.is_crf else scores.labels.max(-1)
@@ -122,19 +121,12 @@ def _flat_trees(scores: Scores, cells: Ints, labels: Ints) -> FlatTrees:
 
 
 def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> FlatTrees:
-    """The trees of maximal utility; among equals, those with the most spans expected to be correct.
-
-    The span of the whole sentence is in every tree, so it always gets its most probable label.
-    """
-    size = scores.spans.shape[1]
+    """The trees of maximal utility, plus TIE_BREAK times the marginals of their spans."""
     flat_marginals = marginals.ravel()
     cells = np.flatnonzero(flat_marginals > expected_f1.threshold)  # no other span can have a positive utility
-    is_sentence = np.isin(cells, sentence_cells(scores.lengths, size), assume_unique=True)
-    utility, labels = expected_f1.best_labels(
-        scores.labels_at(cells), np.where(is_sentence, FORCED, flat_marginals[cells])
-    )
+    utility, labels = expected_f1.best_labels(scores.labels_at(cells), flat_marginals[cells])
     chart = TIE_BREAK * flat_marginals
-    chart[cells] += np.where(is_sentence, np.float32(0), utility)
+    chart[cells] += utility
     label_chart = np.full(chart.shape, expected_f1.empty_label)
     label_chart[cells] = labels
     tree_cells = np.flatnonzero(_best_trees(scores, chart.reshape(marginals.shape)))

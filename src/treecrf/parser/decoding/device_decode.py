@@ -17,7 +17,7 @@ from treecrf.chart.torch_backend import span_mask
 from treecrf.network.data.batch import require_finite
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
-from treecrf.parser.decoding.decode import FORCED, TIE_BREAK
+from treecrf.parser.decoding.decode import TIE_BREAK
 from treecrf.parser.decoding.expected_f1 import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD, ExpectedF1
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -161,10 +161,12 @@ class _DeviceUtility(NamedTuple):
     empty_label: int
 
     def best_labels(self, label_scores: Tensor, marginals: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns the utility and the label of each span; see `ExpectedF1.best_labels`."""
-        labels, utility, _ = (ranked[:, 0] for ranked in self.rank_labels(label_scores, marginals, choices=1))
-        is_dropped = utility < 0
-        return utility.masked_fill(is_dropped, 0.0), labels.masked_fill(is_dropped, self.empty_label)
+        """Returns the highest utility and the label of each span; see `ExpectedF1.best_labels`."""
+        expected = label_scores.double().softmax(-1) @ self.constituents
+        utility = marginals[:, None] * (expected @ self.constituents.T) - self.threshold * self.counts
+        best, labels = utility.max(-1)
+        free_labels = label_scores.masked_fill(self.counts > 0, -torch.inf).argmax(-1)
+        return best.to(label_scores), torch.where(self.counts[labels] > 0, labels, free_labels)
 
     def rank_labels(self, label_scores: Tensor, marginals: Tensor, *, choices: int = CHOICES) -> list[Tensor]:
         """Labels, utility and probabilities, (spans, choices); see `ExpectedF1.rank_labels`."""
@@ -184,16 +186,13 @@ def _device_utility(expected_f1: ExpectedF1, device: torch.device) -> _DeviceUti
 
 def _maximize_expected_f1(scores: _CheckedScores, utility: _DeviceUtility) -> PendingTrees:
     """The trees of maximal utility; see `decode.py`."""
-    marginals, size = scores.crf.marginals.flatten(), scores.size
+    marginals = scores.crf.marginals.flatten()
     # only spans more probable than the threshold can have a positive utility; marginals sum to 2n - 1
     max_candidates = int((2 * scores.total_words - len(scores.lengths)) / utility.threshold) + 1
     cells = nonzero_static(marginals > utility.threshold, max_candidates)
-    is_sentence = (cells // size % size == 0) & (cells % size == scores.lengths[cells // size**2])
-    utilities, labels = utility.best_labels(
-        scores.labels_at(cells), marginals[cells].masked_fill(is_sentence, float(FORCED))
-    )
+    utilities, labels = utility.best_labels(scores.labels_at(cells), marginals[cells])
     chart = float(TIE_BREAK) * marginals
-    chart.index_add_(0, cells, utilities.masked_fill((cells == 0) | is_sentence, 0.0))
+    chart.index_add_(0, cells, utilities.masked_fill(cells == 0, 0.0))
     label_chart = torch.full(marginals.shape, utility.empty_label, device=cells.device)
     label_chart.index_copy_(0, cells, labels)
     trees = SpanCRF(chart.view_as(scores.spans), scores.lengths, validate=False).argmax

@@ -1,10 +1,11 @@
 """Expected-F1 decoding: the utility of a label over a span.
 
 The utility of a constituent is its probability minus a threshold. A tree with maximal total utility has maximal
-expected F1 when the threshold is half of that F1. Intermediate labels of the binarization have no constituents and no
-utility. A span gets its most probable label, or no label if that label's utility is negative. The label of maximal
-utility would be worse: the constituents of `S SQ` may be probable because of the labels `S` and `SQ`, although no tree
-has both. A grammar chooses among candidates: the spans and labels whose probability is not small.
+expected F1, as the quotient of expected numbers, when the threshold is half of that F1. Labels without constituents
+have no utility. Without a grammar, the best tree consists of the labels of maximal utility, and it is exact. A grammar
+chooses among candidates: the spans and labels whose probability is not small. There, a label's utility is at most the
+utility of the most probable label: the constituents of `S SQ` may be probable because of the labels `S` and `SQ`,
+although no tree has both.
 """
 
 from dataclasses import dataclass
@@ -75,14 +76,19 @@ class ExpectedF1:
         return first_entries, np.ascontiguousarray(self.constituents.nonzero()[1])
 
     def best_labels(self, label_scores: Reals, marginals: Reals) -> tuple[Reals, Ints]:
-        """Returns the utility and the label of each span, for label scores (spans, labels) and marginals (spans,).
+        """Returns the highest utility and its label, for label scores (spans, labels) and marginals (spans,).
 
-        Label scores are -inf where a constraint forbids the label.
+        Label scores are -inf where a constraint forbids the label. Labels without constituents have the utility 0; the
+        most probable one stands for them.
         """
-        ranked = self.rank_labels(label_scores, marginals, choices=1)
-        utility, labels = ranked.utility[:, 0], ranked.labels[:, 0]
-        is_dropped = (utility < 0) & (label_scores[:, self.empty_label] > -np.inf)
-        return np.where(is_dropped, np.float32(0), utility), np.where(is_dropped, self.empty_label, labels)
+        probabilities = np.exp(log_softmax(label_scores))
+        # not by BLAS, whose rounding of a span depends on the number of spans
+        expected = np.einsum("sl,lc->sc", probabilities, self.constituents)
+        utility = marginals[:, None] * np.einsum("sc,lc->sl", expected, self.constituents)
+        utility = np.where(label_scores == -np.inf, -np.inf, utility - self.threshold * self.counts)
+        labels = utility.argmax(-1)
+        free_labels = np.where(self.counts > 0, -np.inf, label_scores).argmax(-1)
+        return utility.max(-1).astype(np.float32), np.where(self.counts[labels] > 0, labels, free_labels)
 
     def rank_labels(self, label_scores: Reals, marginals: Reals, *, choices: int) -> RankedLabels:
         """The most probable labels of each span, for label scores (spans, labels) and marginals (spans,)."""
