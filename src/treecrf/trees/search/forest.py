@@ -98,8 +98,6 @@ class Forest:
         end = int(self.ends[node])
         labels: list[str] = [self.labels[index] for index in self.label_ids[node:end].tolist()]
         ends: list[int] = (self.ends[node:end] - node).tolist()
-        if end == node + 1:
-            return labels[0]
         subtrees: list[Tree | str] = []  # finished, from right to left
         for position in range(len(labels) - 1, -1, -1):
             children = []
