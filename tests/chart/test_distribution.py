@@ -159,3 +159,16 @@ def test_forward_mode_is_an_error_that_says_what_to_use():
 def test_values_are_not_checked_inside_vmap():
     with pytest.raises(RuntimeError, match=r"inside torch.func.vmap; pass validate=False"):
         torch.func.vmap(lambda chart: SpanCRF(chart, [4, 3]).log_partition)(random_scores(3, 2, 5, 5))
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf])
+def test_scores_inside_sentences_are_numbers(value):
+    scores = random_scores(2, 3, 5, 5)
+    assert not SpanCRF(scores, LENGTHS)._is_constrained
+    scores[0, 1, 0, 2] = -torch.inf
+    assert SpanCRF(scores, LENGTHS)._is_constrained
+    scores[0, 1, 3, 4] = scores[1, 0, 2, 1] = value  # outside the sentences
+    assert SpanCRF(scores, LENGTHS).log_partition.isfinite().all()
+    scores[0, 1, 1, 3] = value
+    with pytest.raises(ValueError, match=rf"sentence 0, 1: the score of span \(1, 3\) is {value}; expected a finite"):
+        SpanCRF(scores, LENGTHS)
