@@ -13,8 +13,7 @@ from treecrf.text.language_guess import (
     language_name,
     language_warning,
 )
-from treecrf.text.layout import doubt, layout_warning
-from treecrf.text.paragraphs import Paragraph, paragraphs
+from treecrf.text.layout import Paragraph, doubt, layout_warning, paragraphs
 from treecrf.text.sentence_splitter import (
     Sentence,
     Token,

@@ -17,7 +17,7 @@ from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, softmax
 
 Precision = Literal["float32", "int8", "int14"]
-DEFAULT_PRECISION: Precision = "int14"
+DEFAULT_PRECISION: Precision = "int8"
 _LEVELS = {"int8": NARROW_LEVELS, "int14": WIDE_LEVELS}
 CACHE_BYTES = 8 << 20
 _ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
