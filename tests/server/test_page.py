@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -400,6 +401,22 @@ def test_markup_in_the_input_stays_text(open_session: OpenSession) -> None:
     }
     assert session.page.evaluate("typeof hit") == "undefined"
     session.messages = [line for line in session.messages if not line.startswith("Failed to load resource")]
+
+
+def test_markup_in_names_of_models_and_files_stays_text(model: Path, tmp_path: Path, open_session: OpenSession) -> None:
+    name = "<img src=x onerror=hit=1><b>"
+    shutil.copytree(model, tmp_path / name)
+    path = tmp_path / "<i><script>hit=1<.txt"
+    path.write_text("We sing. She slept.\n")
+    with start_server(tmp_path / name) as server:
+        session = open_session(server.url).open()
+        assert session.texts("#model option") == [name] or name in session.page.inner_text("body")
+        session.page.set_input_files("#file", path)
+        expect(session.page.locator("#count")).to_contain_text("<i><script>hit=1<.txt")
+        session.wait()
+        assert session.page.locator("img[src=x], script:not([src]), main :is(i, b b)").count() == 0
+        assert session.page.evaluate("typeof hit") == "undefined"
+        assert name not in httpx.get(f"{server.url}/docs").text
 
 
 def test_the_content_security_policy_is_strict(page_server: ServerProcess) -> None:
