@@ -4,6 +4,10 @@
 
 Times are medians in milliseconds, from scores to results; the device is synchronized before and after each run.
 Libraries that are not installed are skipped. Memory is the peak without the scores, in charts of float32.
+
+A second table has log Z, marginals and the gradient of the labeled distribution, `TreeCRF`, as ratios to `SpanCRF` with
+the same span scores, and to `SpanCRF` with labels: their scores are summed before the chart, and the marginals of spans
+are divided among them.
 """
 
 import statistics
@@ -16,6 +20,7 @@ from torch import Tensor
 from common import command_line, print_head, print_row
 from treecrf.chart import dispatch, torch_backend
 from treecrf.chart.crf import SpanCRF
+from treecrf.chart.tree_crf import TreeCRF
 from treecrf.parser.benchmark import time_call
 from treecrf.training.reproduce.speed import import_if_installed
 
@@ -117,6 +122,51 @@ def compare(batch: int, words: int, device: str, repeats: int) -> list[str]:
     return row
 
 
+LABELED_SHAPE = (64, 40)
+LABELS = (4, 8, 30, 100)
+
+
+def span_gradient(scores: Tensor, lengths: Tensor) -> None:
+    """log Z, marginals and gradient of the distribution over binary trees."""
+    leaf = scores.detach().requires_grad_()
+    crf = SpanCRF(leaf, lengths)
+    _ = crf.marginals
+    torch.autograd.grad(crf.log_partition.sum(), leaf)
+
+
+def summed_labels_gradient(scores: Tensor, label_scores: Tensor, lengths: Tensor) -> None:
+    """The same, of binary trees with a label over each span."""
+    leaves = scores.detach().requires_grad_(), label_scores.detach().requires_grad_()
+    crf = SpanCRF(leaves[0] + leaves[1].logsumexp(-1), lengths)
+    _ = crf.marginals[..., None] * leaves[1].softmax(-1)
+    torch.autograd.grad(crf.log_partition.sum(), leaves)
+
+
+def tree_gradient(scores: Tensor, label_scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> None:
+    """The same, of labeled trees whose constituents have any number of children."""
+    leaves = scores.detach().requires_grad_(), label_scores.detach().requires_grad_()
+    crf = TreeCRF(*leaves, lengths, is_constituent=is_constituent)
+    _ = crf.marginals
+    torch.autograd.grad(crf.log_partition.sum(), leaves)
+
+
+def compare_labeled(labels: int, device: str, repeats: int) -> list[str]:
+    """A table row: the times of both distributions, and the ratios of the labeled one."""
+    batch, words = LABELED_SHAPE
+    generator = torch.Generator().manual_seed(labels)
+    scores = torch.randn(batch, words + 1, words + 1, generator=generator).to(device)
+    label_scores = torch.randn(*scores.shape, labels, generator=generator).to(device)
+    lengths = torch.full((batch,), words, device=device)
+    is_constituent = torch.arange(labels, device=device) < 3 * labels / 4
+    runs = (
+        lambda: span_gradient(scores, lengths),
+        lambda: summed_labels_gradient(scores, label_scores, lengths),
+        lambda: tree_gradient(scores, label_scores, lengths, is_constituent),
+    )
+    span_ms, summed_ms, tree_ms = (measure(run, device, repeats=repeats) for run in runs)
+    return [str(labels), f"{span_ms:.2f}", f"{tree_ms:.2f}", f"{tree_ms / span_ms:.1f}x", f"{tree_ms / summed_ms:.2f}x"]
+
+
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=("cuda", "cpu"))
@@ -130,6 +180,10 @@ def main() -> None:
     print_head(*head)
     for batch, words in SHAPES[args.device]:
         print_row(*compare(batch, words, args.device, args.repeats))
+    print("\nlog Z, marginals and gradient of {} x {} words".format(*LABELED_SHAPE))
+    print_head("labels", "SpanCRF, ms", "TreeCRF, ms", "to SpanCRF", "to SpanCRF with labels")
+    for labels in LABELS:
+        print_row(*compare_labeled(labels, args.device, args.repeats))
 
 
 if __name__ == "__main__":
