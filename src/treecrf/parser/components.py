@@ -8,7 +8,7 @@ import ctypes
 import math
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import treecrf
 from treecrf.chart import cpu_backend
+from treecrf.network.data.batch import Scores
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
@@ -33,12 +34,23 @@ from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import LabelGrammar
-from treecrf.parser.pipeline import DEFAULT_BATCHING, MAX_WORDS, BatchingConfig, BatchScorer, Scorer, SentenceReader
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
+from treecrf.parser.pipeline import (
+    DEFAULT_BATCHING,
+    MAX_WORDS,
+    BatchingConfig,
+    BatchScorer,
+    Scorer,
+    SentenceReader,
+    Sentences,
+)
 from treecrf.parser.storage import ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
+from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import bracket_writer
-from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
+from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.well_formed import Production
 
 if TYPE_CHECKING:
@@ -184,6 +196,25 @@ class Components:
     @property
     def tree_builder(self) -> TreeBuilder:
         return TreeBuilder(vocabulary=self.vocabulary, root=self.root, predicts_tags=self.model_config.tag_head)
+
+    def _build_trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
+        return self.tree_builder.trees(sentences.words, sentences.tags, trees)
+
+    def _bracket_builder(self, exact: bool) -> Callable[[Sentences, FlatTrees], list[str]]:
+        writer = self.tree_builder.bracket_writer(exact=exact)
+        return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
+
+    def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
+        """The distribution over trees that the scores of a batch define, on the host."""
+        excluded = () if self.same_label_unaries else repeating_labels(self._labels)
+        return TreeDistribution(
+            scores=scores,
+            labels=self._labels,
+            root=self.root,
+            all_derivations=self.model_config.loss == "tree",
+            choices=choices,
+            excluded=excluded,
+        )
 
     @property
     def reader(self) -> SentenceReader:

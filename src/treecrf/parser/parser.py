@@ -15,7 +15,6 @@ from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import Analyzer
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.decode import BracketDistribution
-from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
@@ -33,7 +32,6 @@ from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
 from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.binarize import repeating_labels
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
 if TYPE_CHECKING:
@@ -374,13 +372,6 @@ class Parser(Components):
 
         return DeviceDecoder(model=self.model, host_decoder=decoder).decode_windows(windows, build, batching)
 
-    def _build_trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
-        return self.tree_builder.trees(sentences.words, sentences.tags, trees)
-
-    def _bracket_builder(self, exact: bool) -> Callable[[Sentences, FlatTrees], list[str]]:
-        writer = self.tree_builder.bracket_writer(exact=exact)
-        return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
-
     def _analyze(
         self,
         sentences: Sentences,
@@ -401,18 +392,6 @@ class Parser(Components):
         )
         trees = list(self._build_trees(sentences, decoded))
         return list(analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop))
-
-    def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
-        """The distribution over trees that the scores of a batch define, on the host."""
-        excluded = () if self.same_label_unaries else repeating_labels(self._labels)
-        return TreeDistribution(
-            scores=scores,
-            labels=self._labels,
-            root=self.root,
-            all_derivations=self.model_config.loss == "tree",
-            choices=choices,
-            excluded=excluded,
-        )
 
 
 def _sentence_of_text(
