@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> None:
     if len(sources) != 1 or args.keep_labels:
         raise ValueError(f"{args.corpus} takes one SOURCE folder, one OUT folder, and not --keep-labels")
     release = RELEASES[args.corpus]
-    prepared = prepare(release, Path(sources[0]), Path(out), encoding=args.encoding, on_error=_on_error(args))
-    print("\n".join([release.title, *report_release(prepared, release.expected)]))
+    trees, missing = prepare(release, Path(sources[0]), Path(out), encoding=args.encoding, on_error=_on_error(args))
+    print("\n".join([release.title, *report_release(trees, missing, release.expected)]))
 
 
 def _sources_and_output(args: argparse.Namespace) -> tuple[list[str], str]:

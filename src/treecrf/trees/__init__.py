@@ -7,7 +7,8 @@ anything that reads a model.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any
 
 from treecrf.trees.tree import Tree
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Tree"]
 
 
-# Methods of `Tree` that need other packages of this wing, which need NumPy: they are imported on the first call.
+# Methods of `Tree` that need other packages: they are imported on the first call.
 
 
 def _search(tree: Tree, pattern: "str | Pattern") -> "Iterator[Match]":
@@ -75,15 +76,41 @@ def _pretty_print(tree: Tree, *, width: int = 100, stream: IO[str] | None = None
     print(text(tree, width=width), file=stream)
 
 
+def _to_nltk(tree: Tree) -> Any:
+    """Converts the tree to an `nltk.Tree`."""
+    try:
+        nltk = import_module("nltk")
+    except ImportError as error:
+        raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
+    return tree.fold(lambda node, children: nltk.Tree(node.label, children or node.children))
+
+
+def _from_nltk(tree: Any) -> Tree:
+    """Converts an `nltk.Tree` to a tree."""
+    nodes: list[Any] = []  # parents before children
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str) or not hasattr(node, "label"):
+            raise ValueError(f"found {node!r:.80}, expected an nltk.Tree; every word needs a tag")
+        nodes.append((node, len(node) == 1 and isinstance(node[0], str)))
+        stack += [] if nodes[-1][1] else reversed(node)
+    trees: list[Tree] = []  # finished subtrees whose parent is not finished, from right to left
+    for node, is_leaf in reversed(nodes):
+        trees.append(Tree(node.label(), [node[0]] if is_leaf else [trees.pop() for _ in node]))
+    return trees[0]
+
+
 def _repr_html_(tree: Tree) -> str:
     """Draws the tree for a notebook; a wide picture scrolls."""
     return f'<div style="overflow-x: auto">{_svg(tree)}</div>'
 
 
-_METHODS = (_search, _heads, _to_dependencies, _svg, _save, _pretty_print)
+_METHODS = (_search, _heads, _to_dependencies, _svg, _save, _pretty_print, _to_nltk)
 for _method in _METHODS:
     _method.__name__ = _method.__name__.removeprefix("_")
     setattr(Tree, _method.__name__, _method)
+Tree.from_nltk = staticmethod(_from_nltk)  # type: ignore[method-assign]
 Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]  # notebooks look for this name
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from treecrf.trees.notation import (
@@ -225,9 +224,9 @@ class Tree:
 
     def height(self) -> int:
         """The number of levels, the words included, as in NLTK: 2 for a preterminal."""
-        return self._fold(lambda node, heights: 1 + max(heights, default=1))
+        return self.fold(lambda node, heights: 1 + max(heights, default=1))
 
-    def _fold(self, combine: Callable[[Tree, list[T]], T]) -> T:
+    def fold(self, combine: Callable[[Tree, list[T]], T]) -> T:
         """Combines each node and the values of its children into a value, without recursion."""
         values: list[T] = []  # values of nodes whose parent has none yet, from right to left
         for node in reversed(list(self.walk())):
@@ -349,39 +348,20 @@ class Tree:
         spans = [span._asdict() for span in self.spans()]
         return {"tree": str(self), "words": self.words, "tags": self.tags, "spans": spans}
 
-    if TYPE_CHECKING:  # bound in trees/__init__.py
+    if TYPE_CHECKING:
+        # lists become tuples
+        def __init__(self, label: str, children: list[Tree] | list[str] | tuple[Tree, ...] | tuple[str]) -> None: ...
 
+        # bound in trees/__init__.py
         def search(self, pattern: str | Pattern) -> Iterator[Match]: ...
         def heads(self, rules: HeadRules | None = None) -> list[int]: ...
         def to_dependencies(self) -> Dependencies: ...
         def svg(self, *, layout: Layout = "tidy", theme: str = "light", transparent: bool = False) -> str: ...
         def save(self, path: str | PathLike[str], *, layout: Layout = "tidy", theme: str = "light") -> None: ...
         def pretty_print(self, *, width: int = 100, stream: IO[str] | None = None) -> None: ...
-
-    def to_nltk(self) -> Any:
-        """Converts the tree to an `nltk.Tree`."""
-        try:
-            nltk = import_module("nltk")
-        except ImportError as error:
-            raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
-        return self._fold(lambda node, children: nltk.Tree(node.label, children or node.children))
-
-    @staticmethod
-    def from_nltk(tree: Any) -> Tree:
-        """Converts an `nltk.Tree` to a tree."""
-        nodes: list[Any] = []  # parents before children
-        stack = [tree]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, str) or not hasattr(node, "label"):
-                raise ValueError(f"found {node!r:.80}, expected an nltk.Tree; every word needs a tag")
-            nodes.append(node)
-            stack += [] if len(node) == 1 and isinstance(node[0], str) else reversed(node)
-        trees: list[Tree] = []  # finished subtrees whose parent is not finished, from right to left
-        for node in reversed(nodes):
-            is_leaf = len(node) == 1 and isinstance(node[0], str)
-            trees.append(Tree(node.label(), (node[0],) if is_leaf else tuple(trees.pop() for _ in node)))
-        return trees[0]
+        def to_nltk(self) -> Any: ...
+        @staticmethod
+        def from_nltk(tree: Any) -> Tree: ...
 
 
 def strip(tree: Tree, name: Callable[[str], str | None], tag_name: Callable[[str], str] = str) -> list[Tree]:

@@ -13,7 +13,6 @@ from treecrf.trees.treebank.releases import (
     RELEASES,
     SPLITS,
     CleanTrees,
-    PreparedRelease,
     ReleaseSizes,
     _format_ranges,
     _parse_ranges,
@@ -62,9 +61,9 @@ def ctb(folder: Path, articles: list[int], layout: str, encoding: str = "utf-8")
 def test_ptb_sections_are_found_in_every_layout(tmp_path: Path, layout: str) -> None:
     source = ptb(tmp_path / "in", ["0001", "0199", "0200", "0299", "2172", "2200", "2300", "2399", "2400"], layout)
     write(source / "parsed/prd/wsj/02/wsj_0200.prd", "(broken")
-    prepared = prepare(RELEASES["ptb"], source, tmp_path / "out")
+    _splits, missing = prepare(RELEASES["ptb"], source, tmp_path / "out")
     assert names(tmp_path / "out") == {"train": ["0200", "0299", "2172"], "dev": ["2200"], "test": ["2300", "2399"]}
-    assert prepared.missing == ["WSJ sections 3-20"]
+    assert missing == ["WSJ sections 3-20"]
 
 
 @pytest.mark.parametrize("encoding", ["gb18030", "utf-8"])
@@ -73,10 +72,10 @@ def test_ctb5_articles_are_split(tmp_path: Path, encoding: str) -> None:
     source = ctb(tmp_path / "in", articles, "data/bracketed/chtb_{:03}.fid", encoding)
     ctb(source, articles, "data/postagged/chtb_{:03}.pos", encoding)
     ctb(source, articles, "data/raw/chtb_{:03}.sgm", encoding)
-    prepared = prepare(RELEASES["ctb5"], source, tmp_path / "out")
+    _splits, missing = prepare(RELEASES["ctb5"], source, tmp_path / "out")
     expected = {"train": ["树1", "树270", "树440", "树1151"], "dev": ["树301", "树325"], "test": ["树271", "树300"]}
     assert names(tmp_path / "out") == expected
-    assert prepared.missing[0].startswith("CTB articles 2-269, 272-299, 302-324, 441-1150")
+    assert missing[0].startswith("CTB articles 2-269, 272-299, 302-324, 441-1150")
 
 
 def test_ctb7_articles_are_split(tmp_path: Path) -> None:
@@ -128,10 +127,10 @@ def test_gum_documents_are_split_as_listed(tmp_path: Path) -> None:
     for document in documents:
         word = "____" if document == "GUM_reddit_c" else document
         write(tmp_path / f"const/{document}.ptb", f"(ROOT\n  (NP-TTL\n    (NN {word})))\n")
-    prepared = prepare(RELEASES["gum"], tmp_path, tmp_path / "out")
+    _splits, missing = prepare(RELEASES["gum"], tmp_path, tmp_path / "out")
     assert names(tmp_path / "out") == {"train": ["GUM_bio_a"], "dev": ["GUM_news_b"], "test": ["GUM_reddit_d"]}
-    assert prepared.missing[0] == "documents GUM_vlog_e"
-    assert prepared.missing[1].startswith("the words of 1 documents from Reddit")
+    assert missing[0] == "documents GUM_vlog_e"
+    assert missing[1].startswith("the words of 1 documents from Reddit")
 
 
 def test_craft_documents_are_split_as_listed(tmp_path: Path) -> None:
@@ -139,10 +138,10 @@ def test_craft_documents_are_split_as_listed(tmp_path: Path) -> None:
         write(tmp_path / f"articles/ids/craft-ids-{split}.txt", f"{article}\n")
         text = f"( (TITLE (NP-SBJ (NN {article}))) )\n( (CAPTION (S (NP (NN it)) (VP (VBZ is)))) )\n"
         write(tmp_path / f"structural-annotation/treebank/penn/{article}.tree", text)
-    prepared = prepare(RELEASES["craft"], tmp_path, tmp_path / "out")
+    splits, missing = prepare(RELEASES["craft"], tmp_path, tmp_path / "out")
     assert names(tmp_path / "out") == {"train": ["111", "it"], "dev": ["222", "it"], "test": ["333", "it"]}
-    assert prepared.splits["train"].labels == {"NP", "S", "VP"}
-    assert not prepared.missing
+    assert splits["train"].labels == {"NP", "S", "VP"}
+    assert not missing
 
 
 def test_the_same_article_twice_is_an_error(tmp_path: Path) -> None:
@@ -169,8 +168,8 @@ def test_an_unreadable_tree_is_an_error_unless_skipped(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"wsj_0201\.mrg:1: 1 '\)' missing"):
         prepare(RELEASES["ptb"], source, tmp_path / "out")
     assert not (tmp_path / "out" / "train.mrg").exists()
-    prepared = prepare(RELEASES["ptb"], source, tmp_path / "out", on_error="skip")
-    assert prepared.splits["train"].skipped == 1
+    splits, _missing = prepare(RELEASES["ptb"], source, tmp_path / "out", on_error="skip")
+    assert splits["train"].skipped == 1
     assert names(tmp_path / "out")["train"] == ["0200", "0201"]
 
 
@@ -190,8 +189,8 @@ def test_files_without_trees_are_an_error(tmp_path: Path) -> None:
 
 
 def test_sizes_are_counted_and_compared_with_the_paper(tmp_path: Path) -> None:
-    prepared = prepare(RELEASES["ptb"], ptb(tmp_path, ["0200", "0300", "2200", "2300"]), tmp_path / "out")
-    assert count_sizes(prepared.splits) == ReleaseSizes(train=2, dev=1, test=1, labels=3, binarized_labels=3)
+    splits, _missing = prepare(RELEASES["ptb"], ptb(tmp_path, ["0200", "0300", "2200", "2300"]), tmp_path / "out")
+    assert count_sizes(splits) == ReleaseSizes(train=2, dev=1, test=1, labels=3, binarized_labels=3)
     assert RELEASES["ptb"].expected == (39_832, 1_700, 2_416, 26, 138)
     assert RELEASES["ctb5"].expected == (18_104, 352, 348, 26, 162)
     assert RELEASES["ctb7"].expected == (46_572, 2_079, 2_796, 28, 265)
@@ -219,8 +218,8 @@ def test_trees_have_one_row_and_the_trees_that_were_left_out():
 
 
 def test_a_release_stands_beside_the_paper():
-    release = PreparedRelease({"train": trees(50), "dev": trees(5), "test": trees(4)}, ["WSJ sections 24"])
-    assert report_release(release, ReleaseSizes(50, 5, 7, 2, 3)) == [
+    release = ({"train": trees(50), "dev": trees(5), "test": trees(4)}, ["WSJ sections 24"])
+    assert report_release(*release, ReleaseSizes(50, 5, 7, 2, 3)) == [
         "part   sentences  paper  tokens  labels  paper  binarized  paper",
         "train         50     50     150       2      2          3      3",
         "dev            5      5      15       2                 3",
@@ -228,5 +227,5 @@ def test_a_release_stands_beside_the_paper():
         "missing: WSJ sections 24",
         "differs: 4 sentences of test, 7 in the paper",
     ]
-    assert report_release(release, ReleaseSizes(50, 5, 4, 2, 3))[-1] == "all numbers agree with the paper"
-    assert report_release(release, None)[0] == "part   sentences  tokens  labels  binarized"
+    assert report_release(*release, ReleaseSizes(50, 5, 4, 2, 3))[-1] == "all numbers agree with the paper"
+    assert report_release(*release, None)[0] == "part   sentences  tokens  labels  binarized"

@@ -29,11 +29,7 @@ class ReleaseSizes(NamedTuple):
     binarized_labels: int
 
 
-class SplitFiles(NamedTuple):
-    """The files of each split, and descriptions of missing files."""
-
-    files: dict[str, list[Path]]
-    missing: list[str]
+SplitFiles = tuple[dict[str, list[Path]], list[str]]  # the files of each split, and descriptions of missing files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +88,13 @@ class CleanTrees:
         self.binarized_labels.update(span.label for span in spans)
 
 
-class PreparedRelease(NamedTuple):
-    """The trees that `prepare` wrote, and descriptions of missing files."""
-
-    splits: dict[str, CleanTrees]
-    missing: list[str]
-
-
 def prepare(
     release: Release, source: Path, out: Path, *, encoding: str | None = None, on_error: OnError = "raise"
-) -> PreparedRelease:
-    """Writes the cleaned trees of a release to train.mrg, dev.mrg and test.mrg in the folder `out`."""
+) -> tuple[dict[str, CleanTrees], list[str]]:
+    """Writes the cleaned trees of a release to train.mrg, dev.mrg and test.mrg in the folder `out`.
+
+    Returns the trees of each split, and descriptions of missing files.
+    """
     if not source.is_dir():
         raise ValueError(f"{source} is not a folder; expected {release.layout}")
     files, missing = release.find(source)
@@ -114,7 +106,7 @@ def prepare(
     for split in SPLITS:
         splits[split] = CleanTrees(files=files[split], dissolve=release.dissolve, encoding=encoding, on_error=on_error)
         write_trees(out / f"{split}.mrg", splits[split])
-    return PreparedRelease(splits, missing)
+    return splits, missing
 
 
 def count_sizes(splits: Mapping[str, CleanTrees]) -> ReleaseSizes:
@@ -128,11 +120,13 @@ def report_trees(trees: CleanTrees) -> list[str]:
     return [*size_table({"all": trees}, None), *report_left_out({"all": trees})]
 
 
-def report_release(release: PreparedRelease, expected: ReleaseSizes | None) -> list[str]:
+def report_release(
+    splits: Mapping[str, CleanTrees], missing: Sequence[str], expected: ReleaseSizes | None
+) -> list[str]:
     """The report on a release; `expected` is the paper's sizes."""
-    lines = [*size_table(release.splits, expected), *report_left_out(release.splits)]
-    lines += [f"missing: {part}" for part in release.missing]
-    return [*lines, *_differences(release, expected)] if expected else lines
+    lines = [*size_table(splits, expected), *report_left_out(splits)]
+    lines += [f"missing: {part}" for part in missing]
+    return [*lines, *_differences(splits, expected)] if expected else lines
 
 
 def size_table(splits: Mapping[str, CleanTrees], expected: ReleaseSizes | None) -> list[str]:
@@ -164,8 +158,8 @@ def report_left_out(splits: Mapping[str, CleanTrees]) -> list[str]:
     return lines + ([f"dropped, because no words were left: {wordless:,} trees"] if wordless else [])
 
 
-def _differences(release: PreparedRelease, expected: ReleaseSizes) -> list[str]:
-    sizes = zip(_SIZE_NAMES, count_sizes(release.splits), expected, strict=True)
+def _differences(splits: Mapping[str, CleanTrees], expected: ReleaseSizes) -> list[str]:
+    sizes = zip(_SIZE_NAMES, count_sizes(splits), expected, strict=True)
     differences = [f"differs: {ours:,} {name}, {paper:,} in the paper" for name, ours, paper in sizes if ours != paper]
     return differences or ["all numbers agree with the paper"]
 
@@ -206,7 +200,7 @@ def _find_sections(source: Path) -> SplitFiles:
         split: [articles[n] for n in sorted(articles) if n // 100 in sections] for split, sections in splits.items()
     }
     missing = set(range(2, 24)) - {number // 100 for number in articles}
-    return SplitFiles(files, [f"WSJ sections {_format_ranges(missing, range(2, 24))}"] if missing else [])
+    return files, [f"WSJ sections {_format_ranges(missing, range(2, 24))}"] if missing else []
 
 
 def _find_articles(source: Path, *, release: str, dev: str, test: str, train: str = "") -> SplitFiles:
@@ -219,7 +213,7 @@ def _find_articles(source: Path, *, release: str, dev: str, test: str, train: st
     files = {split: [articles[n] for n in sorted(articles) if n in numbers[split]] for split in SPLITS}
     expected = _parse_ranges(release) & (numbers["train"] | numbers["dev"] | numbers["test"])
     missing = expected - set(articles)
-    return SplitFiles(files, [f"CTB articles {_format_ranges(missing, expected)}"] if missing else [])
+    return files, [f"CTB articles {_format_ranges(missing, expected)}"] if missing else []
 
 
 def _find_listed(source: Path, documents: dict[str, list[str]], locate: Callable[[str], Path]) -> SplitFiles:
@@ -227,7 +221,7 @@ def _find_listed(source: Path, documents: dict[str, list[str]], locate: Callable
     paths = {split: {name: source / locate(name) for name in names} for split, names in documents.items()}
     missing = [name for names in paths.values() for name, path in names.items() if not path.is_file()]
     files = {split: [path for path in names.values() if path.is_file()] for split, names in paths.items()}
-    return SplitFiles(files, [f"documents {', '.join(missing)}"] if missing else [])
+    return files, [f"documents {', '.join(missing)}"] if missing else []
 
 
 def _find_gum(source: Path) -> SplitFiles:
@@ -243,7 +237,7 @@ def _find_gum(source: Path) -> SplitFiles:
     files = {split: [path for path in paths if path not in masked] for split, paths in files.items()}
     if masked:
         missing = [*missing, f"the words of {len(masked)} documents from Reddit, which this copy leaves blank"]
-    return SplitFiles(files, missing)
+    return files, missing
 
 
 def _is_masked(path: Path) -> bool:
