@@ -172,3 +172,10 @@ def test_scores_inside_sentences_are_numbers(value):
     scores[0, 1, 1, 3] = value
     with pytest.raises(ValueError, match=rf"sentence 0, 1: the score of span \(1, 3\) is {value}; expected a finite"):
         SpanCRF(scores, LENGTHS)
+
+
+def test_a_sentence_without_a_tree_is_named_by_its_place_in_the_batch():
+    allowed = torch.ones(2, 3, 5, 5, dtype=torch.bool)
+    allowed[1, 2] = False
+    with pytest.raises(ValueError, match="sentence 1, 2: the allowed spans form no tree; allow more spans"):
+        _ = span_crf(allowed=allowed).log_partition

@@ -33,6 +33,7 @@ def test_widths_depend_on_the_letters():
     assert width("il", 10) < width("nn", 10) < width("MW", 10)
     assert width("é", 10) == width("e", 10) and width("e\u0301", 10) == width("e", 10)
     assert width("树", 10) == 10 and width("🌳", 10) > 10
+    assert width("\U00020000", 10) == width("\U0002a6df", 10) == 10  # rare characters beyond the emoji
     assert width("NP", 10, bold=True) > width("NP", 10)
     assert width("NP", 20) == pytest.approx(2 * width("NP", 10))
 
