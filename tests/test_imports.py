@@ -23,7 +23,7 @@ EDGES: dict[str, set[str]] = {
     "trees/treebank": {"config", "files", "trees/notation", "trees/tree"},
     "trees/bootstrap": set(),
     "trees/evalb": {"trees/tree", "trees/treebank", "trees/bootstrap"},
-    "trees/search": {"trees/notation", "trees/tree", "trees/treebank"},
+    "trees/search": {"config", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/dependencies": {"config", "trees/notation", "trees/tree", "trees/search"},
     "trees/drawing": {"config", "files", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},

@@ -36,29 +36,21 @@ class Forest:
     [7, 4, 4, 4, 7, 7, 7]
     """
 
-    def __init__(self, trees: Iterable[Tree] | Tree, *, head_rules: HeadRules = COLLINS) -> None:
-        self._set_columns(flatten([trees] if isinstance(trees, Tree) else list(trees)), head_rules)
-
-    @classmethod
-    def parse(cls, text: str, *, head_rules: HeadRules = COLLINS) -> "Forest":
-        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects."""
-        columns = parse_columns(text)
-        if columns is None:
-            return cls(parse_trees(text), head_rules=head_rules)  # raises if the text has an error
-        return cls.from_columns(columns, head_rules)
-
-    @classmethod
-    def from_columns(cls, columns: FlatArrays, head_rules: HeadRules) -> "Forest":
-        forest = cls.__new__(cls)
-        forest._set_columns(columns, head_rules)
-        return forest
-
-    def _set_columns(self, columns: FlatArrays, head_rules: HeadRules) -> None:
-        *self.columns, self.labels = columns  # bytes, for the compiled matcher
+    def __init__(
+        self, trees: Iterable[Tree] | Tree, *, head_rules: HeadRules = COLLINS, columns: FlatArrays | None = None
+    ) -> None:
+        """Flattens trees, or takes the columns of trees that are flat."""
+        *self.columns, self.labels = columns or flatten([trees] if isinstance(trees, Tree) else list(trees))
         arrays: list[Int32Array] = [np.frombuffer(column, dtype=np.int32) for column in self.columns]
         self.label_ids, self.ends, self.parents, self.previous, self.last_children, self.starts = arrays
         self.head_rules = head_rules
         self.label_tables: dict[Label, bytes] = {}  # remembered results of labels in patterns
+
+    @classmethod
+    def parse(cls, text: str, *, head_rules: HeadRules = COLLINS) -> "Forest":
+        """Reads the trees of a text in brackets; much faster than by way of `Tree` objects."""
+        # `parse_trees` is lazy, and raises if the text has an error
+        return cls(parse_trees(text), head_rules=head_rules, columns=parse_columns(text))
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -79,6 +71,11 @@ class Forest:
         is_leaf: npt.NDArray[np.bool_] = self.ends == np.arange(1, len(self.ends) + 1)
         is_leaf &= self.label_ids[self.parents] != empty
         return is_leaf
+
+    @cached_property
+    def words_before(self) -> Int32Array:
+        """The number of words before each node, and of all words."""
+        return np.concatenate([[0], np.cumsum(self.is_word)]).astype(np.int32)
 
     @cached_property
     def head_column(self) -> bytes:
@@ -110,9 +107,8 @@ class Forest:
 
     def words(self, node: int) -> tuple[int, int]:
         """The span of a node: the numbers of its first word and of the word after its last one, within its tree."""
-        start, end = int(self.starts[self.tree_of(node)]), int(self.ends[node])
-        is_word = self.is_word[start:end]
-        return int(is_word[: node - start].sum()), int(is_word.sum())
+        first, start, end = self.words_before[[self.starts[self.tree_of(node)], node, self.ends[node]]].tolist()
+        return start - first, end - first
 
 
 def flatten(trees: list[Tree]) -> FlatArrays:
@@ -144,11 +140,8 @@ def read_forests(source: Source, *, batch_trees: int = 2000, head_rules: HeadRul
     reader = read_trees(source)
     texts = reader.texts()
     while batch := list(islice(texts, batch_trees)):
-        columns = parse_columns("".join(text for _, text in batch))
-        if columns is None:
-            yield Forest((tree for first, text in batch for tree in reader.parse(first, text)), head_rules=head_rules)
-        else:
-            yield Forest.from_columns(columns, head_rules)
+        trees = (tree for first, text in batch for tree in reader.parse(first, text))
+        yield Forest(trees, head_rules=head_rules, columns=parse_columns("".join(text for _, text in batch)))
 
 
 def head_positions(tree: Tree, rules: HeadRules | None = None) -> list[int]:

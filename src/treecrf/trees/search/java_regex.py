@@ -7,7 +7,6 @@ Python allows is an error: comments, `(?P<name>...)`, and a brace that is no rep
 atomic groups need Python 3.11.
 """
 
-import json
 import re
 import sys
 import unicodedata
@@ -15,10 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from treecrf import TreecrfError
+from treecrf.config import tomllib
 
-# classes of \p{...}, and the anchors and escapes that Python writes differently; \G, the end of the last match, is the
-# start of a label, which is searched once
-_TABLES: dict[str, dict[str, str]] = json.loads(Path(__file__).with_name("java_classes.json").read_text("utf-8"))
+_TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _FLAGS = re.compile(r"\(\?([imsxudU]*)(?:-([imsxudU]+))?(\)|:)")
 _PYTHON_FLAGS = str.maketrans("", "", "udU")  # Unicode case and line modes change nothing in labels
 _NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")

@@ -4,8 +4,10 @@ They are patterns with names; `Tree.search` finds what they do not. Labels may h
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from treecrf.config import tomllib
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.search.pattern import Match, search_tree
 from treecrf.trees.tree import Tree
@@ -13,20 +15,9 @@ from treecrf.trees.treebank.splitter import ROOTS
 
 Role = Literal["main", "subordinate", "relative"]
 
-_FINITE = "MD|VBD|VBP|VBZ"
-_SENTENCE = "@S|SBARQ|SINV|SQ"
-_CLAUSE = f"@S|SINV|SQ [< @VP | < {_FINITE}]"
-_IS_FINITE = (
-    f"[< {_FINITE} | < (@VP [<# {_FINITE} | < CC|CONJP < (@VP <# {_FINITE})]) "
-    # imperative ("Go!"), or subjunctive ("that he go")
-    "| < (@VP <# VB) [!>> @VP|SBAR|NP|PP | > (@SBAR < (IN !< for|For))]]"
-)
-_IS_EMBEDDED = f"[>> @SBAR | >> ({_CLAUSE})]"
-# in an SBAR after a noun, which has a wh-phrase or no complementizer, and may be coordinated
-_NOMINAL = "@NP|NML|NX"
-_IS_RELATIVE = f">+(@S) (@SBAR [< /^WH/ | !< IN|DT] [$-- __ > {_NOMINAL} | > (@SBAR $-- __ > {_NOMINAL})])"
-_T_UNIT = f"{_SENTENCE} [> _ROOT_ | [$-- {_SENTENCE} !>> @SBAR|VP]]"
-_FRAGMENT = f"@FRAG > _ROOT_ !<< ({_T_UNIT})"
+_PATTERNS: dict[str, str] = {}
+for _name, _text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    _PATTERNS[_name] = _text.format(**_PATTERNS)
 
 
 @dataclass(frozen=True)
@@ -64,12 +55,12 @@ def clauses(tree: Tree) -> list[Clause]:
     """
     tree = _with_root(tree)
     finite, embedded, relative = (
-        {match.position for match in search_tree(tree, f"{_CLAUSE} {condition}")}
-        for condition in (_IS_FINITE, _IS_EMBEDDED, _IS_RELATIVE)
+        {match.position for match in search_tree(tree, f"{_PATTERNS['clause']} {_PATTERNS[condition]}")}
+        for condition in ("is_finite", "is_embedded", "is_relative")
     )
     subjects = _subjects(tree)
     results: list[Clause] = []
-    for position, match in _distinct(tree, _CLAUSE).items():
+    for position, match in _distinct(tree, _PATTERNS["clause"]).items():
         role: Role = "main"
         if position in embedded:
             role = "relative" if position in relative else "subordinate"
@@ -92,9 +83,9 @@ def t_units(tree: Tree) -> list[Tree]:
     ['We left', 'they stayed']
     """
     tree = _with_root(tree)
-    units = _distinct(tree, _T_UNIT) | _distinct(tree, _FRAGMENT)
+    units = _distinct(tree, _PATTERNS["t_unit"]) | _distinct(tree, _PATTERNS["fragment"])
     # in the rules, a coordination stands for its first conjunct
-    coordinations = search_tree(tree, f"__ < ({_SENTENCE}=first !$-- {_SENTENCE} $++ {_SENTENCE})")
+    coordinations = search_tree(tree, _PATTERNS["coordination"])
     first_conjuncts = {match.position: match.positions["first"] for match in coordinations}
     nodes = []
     for position, match in units.items():
@@ -129,24 +120,10 @@ def _distinct(tree: Tree, pattern: str) -> dict[int, Match]:
     return matches
 
 
-# patterns with a subject, in the order in which they are tried
-_SUBJECTS = (
-    # the last noun phrase before the verb
-    f"{_CLAUSE} < (@NP=subject $++ @VP !$++ (@NP $++ @VP))",
-    # the first noun phrase after the finite verb of a question or an inversion
-    f"@SINV|SQ < (@NP=subject $-- {_FINITE} !$-- (@NP $-- {_FINITE}))",
-    "@SINV < (@NP=subject $-- @VP !$-- (@NP $-- @VP))",
-    # a clause ("That he left surprised us"), but not before an imperative
-    "@S < (@SBAR|S=subject $++ (@VP !<# VB) !$++ (@SBAR|S $++ @VP))",
-    # the wh-phrase of a question or a relative clause without a subject of its own
-    "@S|SQ !< @NP < @VP > (@SBAR|SBARQ < @WHNP=subject)",
-)
-
-
 def _subjects(tree: Tree) -> dict[int, Tree]:
     subjects: dict[int, Tree] = {}
-    for pattern in _SUBJECTS:
-        for match in search_tree(tree, pattern):
+    for name in (name for name in _PATTERNS if name.startswith("subject")):
+        for match in search_tree(tree, _PATTERNS[name]):
             subject = match["subject"]
             if isinstance(subject, Tree):
                 subjects.setdefault(match.position, subject)

@@ -5,25 +5,14 @@ A node is its position in the arrays of a forest, where parents stand before the
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
+
+from treecrf.config import tomllib
 
 NUMBERED = {"<": "<i", ">": ">i"}
 # other symbols of a relation, with the number of the child
-SYNONYMS = {
-    "<,": ("<i", 1),
-    "<-": ("<i", -1),
-    "<`": ("<i", -1),
-    ">,": (">i", 1),
-    ">-": (">i", -1),
-    ">`": (">i", -1),
-    "<<`": ("<<-", 0),
-    ">>`": (">>-", 0),
-    "$..": ("$++", 0),
-    "$,,": ("$--", 0),
-    "$.": ("$+", 0),
-    "$,": ("$-", 0),
-}
-
+SYNONYMS: dict[str, tuple[str, int]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 NodeStep = Callable[[int], int]  # from a node to another one, or to -1
 
 
