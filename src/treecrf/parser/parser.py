@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
     from treecrf.chart.crf import SpanCRF
     from treecrf.chart.tree_crf import TreeCRF
-    from treecrf.parser.tree_samples import TreeSamples
+    from treecrf.parser.tree_samples import ExpectedCount, TreeSamples
     from treecrf.text import Token
-    from treecrf.trees.search import ExpectedCount, Pattern
+    from treecrf.trees.search import Pattern
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
 T = TypeVar("T")

@@ -6,6 +6,7 @@ probability.
 `chart/sampling.py` draws bracketings as tensors.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import Sentences
 from treecrf.text import sentences
-from treecrf.trees.search import COLLINS, ExpectedCount, Forest, HeadRules, Pattern
+from treecrf.trees.search import COLLINS, Forest, HeadRules, Pattern
 from treecrf.trees.search.heads import HEAD_RULES
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -29,6 +30,44 @@ from treecrf.trees.treebank.lines import Source, read_text
 
 if TYPE_CHECKING:
     from treecrf.parser.parser import Parser
+
+_NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
+
+
+@dataclass(frozen=True)
+class ExpectedCount:
+    """The expected number of matches, estimated from sampled trees.
+
+    `mean_low` and `mean_high` are a 95 % confidence interval of the mean: they tell how precise the estimate is, and
+    get closer with more samples. `low` and `high` contain the counts of the middle 95 % of the samples: they tell how
+    sure the parser is. `probabilities` has the share of samples with each count.
+    """
+
+    mean: float
+    mean_low: float
+    mean_high: float
+    low: int
+    high: int
+    probabilities: dict[int, float]
+    samples: int
+
+    @classmethod
+    def of(cls, counts: Ints) -> "ExpectedCount":
+        """The expected count of samples with these numbers of matches.
+
+        >>> count = ExpectedCount.of(np.array([1, 1, 0, 1]))
+        >>> count.mean, count.probabilities
+        (0.75, {0: 0.25, 1: 0.75})
+        """
+        samples = len(counts)
+        mean = float(counts.mean())
+        # two more samples, one match away from the mean, so that samples that agree do not give an empty interval
+        variance = (float(((counts - mean) ** 2).sum()) + 2) / (samples + 2)
+        error = _NORMAL_QUANTILE * math.sqrt(variance / samples)
+        low, high = np.quantile(counts, [0.025, 0.975], method="inverted_cdf").tolist()
+        values, sizes = np.unique(counts, return_counts=True)
+        probabilities = dict(zip(values.tolist(), (sizes / samples).tolist(), strict=True))
+        return cls(mean, max(0.0, mean - error), mean + error, int(low), int(high), probabilities, samples)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from treecrf.trees.search.forest import Forest, head_positions, read_forests
 from treecrf.trees.search.heads import CHINESE, COLLINS, HeadRules
-from treecrf.trees.search.pattern import ExpectedCount, Match, MatchCounts, Pattern, time_limit
+from treecrf.trees.search.pattern import Match, MatchCounts, Pattern, time_limit
 from treecrf.trees.search.phrases import Clause, clauses, noun_phrases, t_units
 from treecrf.trees.search.surgery import Surgery, apply_surgeries, read_surgeries
 from treecrf.trees.search.tokens import PatternError, SurgeryError
@@ -11,7 +11,6 @@ __all__ = [
     "CHINESE",
     "COLLINS",
     "Clause",
-    "ExpectedCount",
     "Forest",
     "HeadRules",
     "Match",

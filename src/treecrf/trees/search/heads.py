@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,15 +26,6 @@ Rule = tuple[str, tuple[str, ...]]  # the direction and the categories
 Int32Array = npt.NDArray[np.int32]
 
 DIRECTIONS = ("left", "right", "leftdis", "rightdis")
-
-
-class RuleTables(NamedTuple):
-    """Head rules as arrays, for the compiled code."""
-
-    category_ids: dict[str, int]
-    ranges: dict[str | None, tuple[int, int]]  # the rows of each category's rules; None: every other category
-    rows: Int32Array  # (rules, 3): the direction and the range in `categories`
-    categories: Int32Array
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,9 @@ class HeadRules:
         return 0 if rules[-1][0].startswith("left") else len(categories) - 1
 
     @cached_property
-    def tables(self) -> RuleTables:
+    def tables(self) -> "tuple[dict[str, int], dict[str | None, tuple[int, int]], Int32Array, Int32Array]":
+        """For the compiled code: the numbers of categories, and the range of each category's rules (None: every other
+        category) in an array of rules, which have a direction and a range in an array of category numbers."""
         category_ids: dict[str, int] = {}
         ranges: dict[str | None, tuple[int, int]] = {}
         rows: list[tuple[int, int, int]] = []
@@ -75,14 +67,15 @@ class HeadRules:
             for direction, names in rules:
                 rows.append((DIRECTIONS.index(direction), len(categories), len(categories) + len(names)))
                 categories += [category_ids.setdefault(name, len(category_ids)) for name in names]
-        return RuleTables(category_ids, ranges, np.array(rows, np.int32), np.array(categories, np.int32))
+        return category_ids, ranges, np.array(rows, np.int32), np.array(categories, np.int32)
 
     def label_row(self, label: str) -> tuple[int, int, int, int]:
         """The category of a label, the range of its rules, and 1 for a conjunction plus 2 for punctuation."""
         category = basic_category(label)
-        first, last = self.tables.ranges.get(category.removeprefix("@"), self.tables.ranges[None])
+        category_ids, ranges, *_ = self.tables
+        first, last = ranges.get(category.removeprefix("@"), ranges[None])
         flags = (category in self.conjunctions) + 2 * (label in self.punctuation)
-        return self.tables.category_ids.get(category, -1), first, last, flags
+        return category_ids.get(category, -1), first, last, flags
 
     def _first_conjunct(
         self, index: int, labels: Sequence[str], categories: Sequence[str], is_preterminal: Sequence[bool]
@@ -109,7 +102,7 @@ def find_heads(label_ids: bytes, ends: bytes, labels: Sequence[str], rules: Head
     constituent_ids = np.flatnonzero(np.bincount(id_array[has_children], minlength=len(labels)))
     label_rules = np.zeros((len(labels), 4), dtype=np.int32)
     label_rules[constituent_ids] = [rules.label_row(labels[index]) for index in constituent_ids.tolist()]
-    tables = (label_rules, rules.tables.rows, rules.tables.categories)
+    tables = (label_rules, *rules.tables[2:])
     heads: bytes = compiled.matcher.find_heads(label_ids, ends, *(table.tobytes() for table in tables))
     return heads
 

@@ -11,6 +11,7 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from treecrf import TreecrfError
@@ -87,9 +88,7 @@ class _Translator:
 
     def open_scope(self) -> str:
         """Opens a group with the flags that hold from here to the end of the group around it."""
-        flags = self.scopes[-1]
-        on = "".join(flag for flag in flags if flags[flag])
-        return _flag_group(on, "".join(flag for flag in flags if not flags[flag])) if flags else ""
+        return _flag_group(self.scopes[-1]) if self.scopes[-1] else ""
 
     def close_scope(self) -> str:
         return ")" if self.scopes[-1] else ""
@@ -138,11 +137,12 @@ class _Translator:
             return "("
         self.offset = flags.end()
         on, off = flags[1].translate(_PYTHON_FLAGS), (flags[2] or "").translate(_PYTHON_FLAGS)
+        states = dict.fromkeys(on, True) | dict.fromkeys(off, False)
         if flags[3] == ":":
             self.open_group(captures=False)
-            return _flag_group(on, off)
+            return _flag_group(states)
         closing = self.close_scope()
-        self.scopes[-1] |= dict.fromkeys(on, True) | dict.fromkeys(off, False)
+        self.scopes[-1] |= states
         return closing + self.open_scope()
 
     def open_group(self, *, captures: bool) -> None:
@@ -246,7 +246,8 @@ class _Translator:
         return escaped[1:-1] if escaped.startswith("[") else escaped
 
 
-def _flag_group(on: str, off: str) -> str:
+def _flag_group(flags: dict[str, bool]) -> str:
+    on, off = ("".join(flag for flag in flags if flags[flag] == state) for state in (True, False))
     return f"(?{on}{'-' if off else ''}{off}:"
 
 
@@ -282,6 +283,5 @@ def _complement(character_class: str) -> str:
 
 
 def _ranges(codes: list[int]) -> str:
-    starts = [code for before, code in zip([-2, *codes], codes, strict=False) if code != before + 1]
-    ends = [code for code, after in zip(codes, [*codes[1:], -1], strict=False) if after != code + 1]
-    return "".join(f"\\U{start:08x}-\\U{end:08x}" for start, end in zip(starts, ends, strict=True))
+    runs = [list(run) for _, run in groupby(enumerate(codes), lambda pair: pair[1] - pair[0])]
+    return "".join(f"\\U{run[0][1]:08x}-\\U{run[-1][1]:08x}" for run in runs)

@@ -38,9 +38,8 @@ class MatchLimitError(TreecrfError, ValueError):
         )
 
 
-def find_matches(expression: Expression, forest: Forest, max_matches: int | None = None) -> Iterator[NodeMatch]:
+def find_matches(expression: Expression, forest: Forest, max_matches: int = MAX_MATCHES) -> Iterator[NodeMatch]:
     """The matches in a forest, in Tregex's order; an error at a node with more than `max_matches`."""
-    limit = MAX_MATCHES if max_matches is None else max_matches
     labels = [forest.labels[index] for index in forest.label_ids.tolist()]
     columns = (forest.ends, forest.parents, forest.previous, forest.last_children, forest.heads)
     ends, parents, previous, last_children, heads = (column.tolist() for column in columns)
@@ -48,8 +47,8 @@ def find_matches(expression: Expression, forest: Forest, max_matches: int | None
         matcher = _TreeMatcher(NodeArrays(ends, parents, previous, last_children, heads, start, end), labels)
         for node in range(start, end):
             for number, bindings in enumerate(matcher.matches(expression, node, Bindings({}, {}))):
-                if number > limit:
-                    raise MatchLimitError(forest, node, limit)
+                if number > max_matches:
+                    raise MatchLimitError(forest, node, max_matches)
                 yield node, bindings
 
 

@@ -137,12 +137,12 @@ class EditState:
             raise SurgeryError(f"this match has no node {name!r}; write the operation as: if exists {name} ...")
         return self.names[name]
 
-    def replace(self, old: EditNode, new: list[EditNode]) -> None:
-        """Puts nodes into the place of a node."""
+    def replace(self, old: EditNode, new: list[EditNode], last: EditNode | None = None) -> None:
+        """Puts nodes into the place of a node, or of the sisters from it to a last one."""
         parent = old.parent
         if parent is not None:
-            index = old.index()
-            parent.set_children([*parent.children[:index], *new, *parent.children[index + 1 :]])
+            start, end = sorted((old.index(), (last or old).index()))
+            parent.set_children([*parent.children[:start], *new, *parent.children[end + 1 :]])
             old.parent = None
         elif len(new) == 1:
             self.root = new[0]
@@ -279,11 +279,8 @@ def create_subtree(auxiliary: AuxiliaryTree, first_name: str, last_name: str, st
         raise SurgeryError(f"createSubtree: {names} are no sisters")
     tree = auxiliary.copy_into(state)
     start, end = sorted((first.index(), last.index()))
-    parent, nodes = first.parent, first.siblings()[start : end + 1]
-    if parent is None:
-        state.root = tree.root
-    else:
-        parent.set_children([*parent.children[:start], tree.root, *parent.children[end + 1 :]])
+    nodes = first.siblings()[start : end + 1]
+    state.replace(first, [tree.root], last)
     (tree.foot or tree.root).set_children(nodes)
 
 

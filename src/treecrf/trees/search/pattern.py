@@ -1,6 +1,5 @@
-"""Compiled patterns, their matches in trees and the numbers of these, and a limit on the time of a search."""
+"""Compiled patterns, their matches in trees and numbers of matches, and a limit on the time of a search."""
 
-import math
 import signal
 import sys
 import threading
@@ -22,7 +21,6 @@ from treecrf.trees.search.tokens import PatternError
 from treecrf.trees.tree import Tree
 
 Trees = Tree | Iterable[Tree] | Forest
-_NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
 
 
 class MatchCounts(NamedTuple):
@@ -31,42 +29,6 @@ class MatchCounts(NamedTuple):
     matches: int
     nodes: int
     trees: int
-
-
-@dataclass(frozen=True)
-class ExpectedCount:
-    """The expected number of matches, estimated from sampled trees.
-
-    `mean_low` and `mean_high` are a 95 % confidence interval of the mean: they tell how precise the estimate is, and
-    get closer with more samples. `low` and `high` contain the counts of the middle 95 % of the samples: they tell how
-    sure the parser is. `probabilities` has the share of samples with each count.
-    """
-
-    mean: float
-    mean_low: float
-    mean_high: float
-    low: int
-    high: int
-    probabilities: dict[int, float]
-    samples: int
-
-    @classmethod
-    def of(cls, counts: npt.NDArray[np.integer]) -> "ExpectedCount":
-        """The expected count of samples with these numbers of matches.
-
-        >>> count = ExpectedCount.of(np.array([1, 1, 0, 1]))
-        >>> count.mean, count.probabilities
-        (0.75, {0: 0.25, 1: 0.75})
-        """
-        samples = len(counts)
-        mean = float(counts.mean())
-        # two more samples, one match away from the mean, so that samples that agree do not give an empty interval
-        variance = (float(((counts - mean) ** 2).sum()) + 2) / (samples + 2)
-        error = _NORMAL_QUANTILE * math.sqrt(variance / samples)
-        low, high = np.quantile(counts, [0.025, 0.975], method="inverted_cdf").tolist()
-        values, sizes = np.unique(counts, return_counts=True)
-        probabilities = dict(zip(values.tolist(), (sizes / samples).tolist(), strict=True))
-        return cls(mean, max(0.0, mean - error), mean + error, int(low), int(high), probabilities, samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +94,10 @@ class Pattern:
     def names(self) -> tuple[str, ...]:
         return tuple(self.program.names)
 
-    def find(self, trees: Trees, *, max_matches: int | None = None) -> Iterator[Match]:
+    def find(self, trees: Trees, *, max_matches: int = naive.MAX_MATCHES) -> Iterator[Match]:
         """Yields the matches in the order of the trees, and at a node one for each way to match.
 
-        A node with more than `max_matches`, a million if not given, is a PatternError.
+        A node with more than `max_matches`, or fewer if the pattern names many nodes, is a PatternError.
         """
         forest = _to_forest(trees)
         if compiled.matcher:

@@ -17,12 +17,12 @@ from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
 from treecrf.trees.search.labels import Label, group_text, label_test, matching_labels
 from treecrf.trees.search.naive import MAX_MATCHES, Bindings, MatchLimitError, NodeMatch
-from treecrf.trees.search.relations import HEAD_RELATIONS, RELATIONS
+from treecrf.trees.search.relations import RELATIONS
 from treecrf.trees.search.syntax import Coordination, Expression, NodePattern
 
 _Value = TypeVar("_Value")
 _OPCODES = {symbol: number for number, symbol in enumerate(RELATIONS)}
-_HEAD_OPCODES = {_OPCODES[symbol] for symbol in HEAD_RELATIONS}
+_HEAD_OPCODES = {number for symbol, number in _OPCODES.items() if symbol.endswith("#")}
 _MAX_VALUES = 1 << 22  # numbers in the matches of one node
 _ROWS = 1024  # matches that are objects at a time
 
@@ -40,15 +40,8 @@ class GoalKind(IntEnum):
     MARK = 7  # notes that an OPTIONAL chain has matched
 
 
-class LabelMode(IntEnum):
-    """Tests of a label by a goal, numbered as in the compiled matcher."""
-
-    TABLE = 0  # a table of label ids
-    ROOT = 1
-    NOT_ROOT = 2
-    REFERENCE = 3
-    LINK = 4
-    BASIC_LINK = 5
+# tests of a label by a goal, numbered as in the compiled matcher; TABLE is a table of label ids
+LabelMode = IntEnum("LabelMode", "TABLE ROOT NOT_ROOT REFERENCE LINK BASIC_LINK", start=0)
 
 
 class Goal(NamedTuple):
@@ -160,11 +153,9 @@ def _number(numbers: dict[_Value, int], value: _Value) -> int:
     return numbers.setdefault(value, len(numbers))
 
 
-def find_matches(program: Program, forest: Forest, max_matches: int | None = None) -> Iterator[NodeMatch]:
+def find_matches(program: Program, forest: Forest, max_matches: int = MAX_MATCHES) -> Iterator[NodeMatch]:
     """The matches that `naive.find_matches` defines; an error at a node with more than `max_matches`."""
-    limit = max_matches
-    if limit is None:
-        limit = min(MAX_MATCHES, _MAX_VALUES // (1 + len(program.names) + len(program.variables)))
+    limit = min(max_matches, _MAX_VALUES // (1 + len(program.names) + len(program.variables)))
     texts: dict[str, int] = {}
     for rows, next_node in _search(program, forest, texts, limit + 1):
         is_full = len(rows) > 0 and rows[-1, 0] == next_node

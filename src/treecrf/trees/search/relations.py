@@ -189,4 +189,3 @@ RELATIONS: dict[str, Candidates] = {
     ".+": lambda arrays, step: _path_across(arrays, step, arrays.following),
     ",+": lambda arrays, step: _path_across(arrays, step, arrays.preceding),
 }
-HEAD_RELATIONS = frozenset(("<#", ">#", "<<#", ">>#"))

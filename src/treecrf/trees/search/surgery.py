@@ -27,7 +27,7 @@ _LOCATION = re.compile(r"(\$\+|\$-)|>(-?[1-9][0-9]*)")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _AUXILIARY_LABEL = re.compile(r"((?:\\.|[^=@\\])*)(@?)(?:=((?:\\.|[^@\\])+?))?(@?)")
 _NEW_LABEL = re.compile(r"/((?:\\.|[^/\\])*)/(?:((?:\\.|[^/\\])*)/)?")
-_ESCAPED = re.compile(r"\\(.)")
+_unescape: Callable[[str], str] = partial(re.compile(r"\\(.)").sub, r"\1")
 
 
 class Surgery:
@@ -51,10 +51,7 @@ class Surgery:
             raise SurgeryError(f"no operation for the pattern {self.pattern.text!r}")
 
     def apply(self, tree: Tree, growth: Growth | None = None) -> Tree | None:
-        """Returns the changed tree, or None if the operations deleted it; the argument is unchanged.
-
-        Several surgeries of one tree may share a `growth`, which limits what they add.
-        """
+        """Returns the changed tree, or None if the operations deleted it; surgeries may share the limit of `growth`."""
         growth = growth or Growth()
         for _ in range(MAX_CHANGES):
             match = self.pattern.first(tree)
@@ -266,7 +263,3 @@ _VERBS: dict[str, Callable[[_OperationParser], Operation]] = {
     "adjoinF": lambda parser: partial(ops.adjoin, parser.tree(needs_foot=True), parser.name(), keeps="foot"),
     "coindex": lambda parser: partial(ops.coindex, parser.one_or_more_names()),
 }
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text)
