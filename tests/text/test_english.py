@@ -127,6 +127,8 @@ def test_code_words_are_one_token(text, expected):
     [
         ("Nothing is true. -- name", "Nothing is true . | -- name"),
         ("It rained. -- and so we left early.", "It rained. -- and so we left early ."),
+        ("It ends at 5:30p.m. on Monday.", "It ends at 5:30p.m. on Monday ."),
+        ("He said --well, nothing-- and left.", "He said -- well , nothing -- and left ."),
         ("I agree (really.).", "I agree ( really . ) ."),
         ("He said (really.) that it rained.", "He said ( really . ) that it rained ."),
         ("They moved (from the U.S.) last year.", "They moved ( from the U.S. ) last year ."),

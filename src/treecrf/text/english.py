@@ -22,6 +22,7 @@ _TREEBANK_WORDS: dict[str, str] = PENN_ESCAPES | read_words("en")["quotation_mar
 MAX_WORD = 24  # characters before a stop that decide about it
 SPACE, NEXT_WORD = patterns("shared")["space"], patterns("shared")["next_word"]
 CONTINUING = tuple(",;:.!?%)]}/")  # no sentence starts with these characters
+_TIMES = ("a.m", "p.m")  # also after a number without a space
 _CLOSING_MARKS = "\"”’»')]}"
 
 
@@ -143,7 +144,7 @@ def _period_ends(text: str, word: str, before: str, position: int) -> bool:
         return False
     if word in _WORDS["before_numbers"]:
         return len(next_word) > 1 or word in ("No", "no")
-    if word.lower() in ("a.m", "p.m"):
+    if word.lower().endswith(_TIMES):
         is_zone = next_word.isupper() and 1 < len(next_word) < 5
         return not is_zone and next_word not in _WORDS["time_words"]
     if word.isupper() and len(word) > 1 and next_word.isupper() and len(next_word) > 1 and "." not in word:
@@ -154,7 +155,7 @@ def _period_ends(text: str, word: str, before: str, position: int) -> bool:
 
 
 def _is_abbreviation(word: str) -> bool:
-    if word in _ABBREVIATIONS:
+    if word in _ABBREVIATIONS or word.lower().endswith(_TIMES):
         return True
     if len(word) == 1:
         return word.isalpha()

@@ -12,7 +12,7 @@ from treecrf.text.language_guess import guess_other_language
 from treecrf.text.word_lists import patterns, read_words
 
 _KINDS = patterns("layout")
-_SPEAKER, _TIMED_SPEAKER, _LETTER_ITEM, _BLOCK_TAG = map(re.compile, read_words("layout")["structure"].values())
+_SPEAKER, _TIMED_SPEAKER, _ITEM, _BLOCK_TAG = map(re.compile, read_words("layout")["structure"].values())
 _LINE = re.compile(r"[^\n]*\n?")
 _MAX_SENTENCE = 100  # words
 _MIN_SIGNS = 6  # words of a sentence whose signs are counted
@@ -78,7 +78,7 @@ def _ends_in_block(block: Sequence[re.Match[str]]) -> Iterator[int]:
 def separate_lines(lines: Sequence[str]) -> list[bool]:
     """Whether each line of a block but the last ends there, instead of going on in the next line."""
     kinds = [line_kind(line) for line in lines]
-    is_start = [speaker or item for speaker, item in zip(_speakers(lines), _letter_items(lines), strict=True)]
+    is_start = [speaker or item for speaker, item in zip(_speakers(lines), _list_items(lines), strict=True)]
     is_ragged = _is_ragged(lines)
     return [
         kinds[number] is not None
@@ -96,11 +96,15 @@ def _speakers(lines: Sequence[str]) -> list[bool]:
     return is_speaker if is_chat else [False] * len(lines)
 
 
-def _letter_items(lines: Sequence[str]) -> list[bool]:
-    """Whether lines are items of a list by letters, such as `a)`; the letter before or after it has an item too."""
-    letters = [match[1] if (match := _LETTER_ITEM.match(line)) else "" for line in lines]
-    codes = {ord(letter) for letter in letters if letter}
-    return [bool(letter) and bool({ord(letter) - 1, ord(letter) + 1} & codes) for letter in letters]
+def _list_items(lines: Sequence[str]) -> list[bool]:
+    """Whether lines are items of a list, such as `a)`, `2)` or `-`; there is a neighbor, as `b)`, or another `-`."""
+    marks = ["".join(match.groups("")) if (match := _ITEM.match(line)) else "" for line in lines]
+    numbers = [int(mark) if mark.isdecimal() else ord(mark) if mark else -1 for mark in marks]
+    counts = Counter(numbers)
+    return [
+        counts[number] > 1 if mark in ("-", "+") else number > 0 and bool(counts[number - 1] + counts[number + 1])
+        for mark, number in zip(marks, numbers, strict=True)
+    ]
 
 
 def _is_ragged(lines: Sequence[str]) -> bool:
