@@ -56,8 +56,7 @@ class HeadRules:
 
     @cached_property
     def tables(self) -> "tuple[dict[str, int], dict[str | None, tuple[int, int]], Int32Array, Int32Array]":
-        """For the compiled code: the numbers of categories, and the range of each category's rules (None: every other
-        category) in an array of rules, which have a direction and a range in an array of category numbers."""
+        """Numbers of categories, ranges of rules by category (None: others), rules as rows, and their categories."""
         category_ids: dict[str, int] = {}
         ranges: dict[str | None, tuple[int, int]] = {}
         rows: list[tuple[int, int, int]] = []
