@@ -7,6 +7,8 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
+import numpy as np
+
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
@@ -389,6 +391,8 @@ class Parser(Components):
             brackets=brackets,
             beta=self.calibration,
             tree_calibration=self.tree_calibration,
+            grammar=None if self.expected_f1 is None else self.expected_f1.grammar,
+            tags=None if decoded.tags is None else np.split(decoded.tags, np.cumsum(scores.lengths)[:-1]),
         )
         trees = list(self._build_trees(sentences, decoded))
         return list(analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop))

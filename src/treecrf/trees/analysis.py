@@ -26,13 +26,14 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable readings of a sentence, given by its most probable tree.
+    """One of the most probable readings of a sentence, given by one of its trees.
 
     A reading differs from every better one in an attachment or in the label of a phrase of two or more words, not only
     in constituents over one word or in unary chains of which one contains the other (`S VP` and `VP`). `probability` is
-    the sum over all trees of the reading. `log_prob` and `calibrated` are the log-probability and the calibrated
-    probability of the tree alone. `constituents` follow `tree.spans()`, in their order. `differences` describe the
-    changes from the first alternative.
+    the sum over all trees of the reading. Over single words, the tree has the constituents that the grammar supports
+    best, or without a grammar the most probable ones. `log_prob` and `calibrated` are the log-probability and the
+    calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in their order. `differences`
+    describe the changes from the first alternative.
     """
 
     tree: Tree

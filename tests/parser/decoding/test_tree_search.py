@@ -1,14 +1,22 @@
 """The most probable readings against the enumeration of all trees."""
 
 import math
+from collections.abc import Sequence
+from itertools import product
 
+import numpy as np
 import pytest
 
 from parser.decoding.analyses import analyze, constrain, few_derivations, few_scores, readings, satisfies
+from parser.decoding.label_grammars import COUNTS, TAGS, make_label_grammar, productions_log_prob
+from parser.decoding.label_grammars import LABELS as GRAMMAR_LABELS
 from parser.decoding.random_scores import LABELS, REPEATED, derivations, random_scores, tree_probabilities
 from treecrf.parser.decoding.constraints import Constraints
-from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
+from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.tree_distribution import TreeDistribution
+from treecrf.parser.decoding.tree_search import find_readings, fit_words
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, from_spans, repeating_labels, unary_chain
 
 CHAINS = ("S", "VP", "S VP", "(S)")
 
@@ -96,3 +104,32 @@ def test_excluded_labels_are_in_no_alternative_and_count_for_its_reading() -> No
 def is_repeating(tree: Tree) -> bool:
     nodes = [node for node in tree.walk() if len(node.child_trees) == 1]
     return any(node.label == node.child_trees[0].label for node in nodes)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_grammar_chooses_the_constituents_over_single_words(seed: int) -> None:
+    scores = random_scores([3], labels=len(GRAMMAR_LABELS), tags=len(TAGS), seed=seed, scale=2.0)
+    distribution = TreeDistribution(scores=scores, labels=LabelSet(GRAMMAR_LABELS), root="TOP", choices=10)
+    grammar = make_label_grammar(Grammar(COUNTS), 0.02)
+    tags = np.array([0, 1, 2])
+    leaves = [Tree(TAGS[tag], (f"w{word}",)) for word, tag in enumerate(tags)]
+    found = find_readings(distribution, 0, 5).readings
+    for reading, fitted in zip(found, fit_words(found, distribution, 0, grammar, tags), strict=True):
+        phrases = [(position, label) for position, label in reading.tree if position[1] - position[0] > 1]
+        assert [item for item in sorted(fitted.tree) if item[0][1] - item[0][0] > 1] == phrases
+        assert fitted.log_prob == reading.log_prob
+
+        def value(words: Sequence[int | None], phrases: list = phrases) -> float:
+            """The log-odds of the labels of words, and the log-probability of the tree's productions."""
+            chosen = [((word, word + 1), label) for word, label in enumerate(words) if label is not None]
+            spans = [Span(*position, GRAMMAR_LABELS[label]) for position, label in [*phrases, *chosen]]
+            odds = 0.0
+            for (start, end), label in chosen:
+                cells = distribution.cells(0, np.array([start]), np.array([end]))
+                odds += distribution.potentials(cells)[0, label] - distribution.free[0, start, end]
+            return odds + productions_log_prob(Grammar(COUNTS), from_spans(spans, leaves))
+
+        of_word = {position[0]: label for position, label in fitted.tree if position[1] - position[0] == 1}
+        choices = [None, *(number for number, label in enumerate(GRAMMAR_LABELS) if unary_chain(label))]
+        best = max(map(value, product(choices, repeat=3)))
+        assert value([of_word.get(word) for word in range(3)]) == pytest.approx(best, abs=1e-3)

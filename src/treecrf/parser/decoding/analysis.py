@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treecrf.arrays import Ints
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.label_grammar import LabelGrammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
-from treecrf.parser.decoding.tree_search import Readings, find_readings
+from treecrf.parser.decoding.tree_search import Readings, find_readings, fit_words
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference
@@ -26,6 +28,8 @@ class Analyzer:
     brackets: BracketDistribution
     beta: BetaCalibration
     tree_calibration: TreeCalibration
+    grammar: LabelGrammar | None = None
+    tags: Sequence[Ints] | None = None  # ids of the words' tags, which a grammar needs
 
     def analyze(
         self, trees: Sequence[Tree], *, k: int, marginals: bool = False, should_stop: Callable[[], bool] | None = None
@@ -38,7 +42,7 @@ class Analyzer:
         log_probs = self.trees.log_probs(trees).tolist()
         rows = self.brackets.rows() if marginals else iter([None] * len(trees))
         for sentence, (tree, log_prob, row) in enumerate(zip(trees, log_probs, rows, strict=True)):
-            found = find_readings(self.trees, sentence, k, should_stop=should_stop) if k else Readings([], True)
+            found = self._find_readings(sentence, k, should_stop)
             yield Analysis(
                 tree=tree,
                 log_prob=log_prob,
@@ -49,6 +53,16 @@ class Analyzer:
                 alternatives_exact=found.is_exact,
                 marginals=row,
             )
+
+    def _find_readings(self, sentence: int, k: int, should_stop: Callable[[], bool] | None) -> Readings:
+        if not k:
+            return Readings([], True)
+        found = find_readings(self.trees, sentence, k, should_stop=should_stop)
+        if self.grammar is None or self.tags is None or len(self.tags[sentence]) == 1:
+            return found
+        return found._replace(
+            readings=fit_words(found.readings, self.trees, sentence, self.grammar, self.tags[sentence])
+        )
 
     def _alternatives(self, sentence: int, found: Readings, leaves: Sequence[Tree]) -> Iterator[Alternative]:
         strings = self.trees.labels.strings

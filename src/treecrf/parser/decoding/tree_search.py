@@ -19,14 +19,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Mask
+from treecrf.arrays import Ints, Mask
 from treecrf.parser.decoding.constraints import Position
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 
 _TREES_PER_READING = 20  # trees that are enumerated for each reading, at most
 _OVERLAPS = 6  # better readings with the same phrases whose common trees are subtracted
-_NO_LABEL = -1
+_WORD_CHOICES = 4  # labels of a single word that a grammar chooses from
+_REQUIRED = 1e6  # utility of the phrases of a reading
 
 Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
 _Span = tuple[int, int, bool]  # start, end, and whether the span is a right child
@@ -48,7 +50,7 @@ class Readings(NamedTuple):
 
 class _Option(NamedTuple):
     value: float
-    label: int  # or _NO_LABEL
+    label: int  # or NO_LABEL
     split: int
 
 
@@ -109,7 +111,7 @@ class _Enumeration:
                     bound = negative_bound + ranked[rank].value - ranked[rank + 1].value
                     heapq.heappush(queue, _Partial(bound, next(numbers), chosen, pending, rank + 1))
                 _, label, split = ranked[rank]
-                if label != _NO_LABEL:
+                if label != NO_LABEL:
                     chosen = _Chosen(((start, end), label), chosen)
                 pending, rank = pending.rest, 0
                 for child in ((split, end, True), (start, split, False)):
@@ -133,7 +135,7 @@ class _Enumeration:
         splits = self._left[start, 1:width] + self._right[end, width - 1 : 0 : -1]
         labels, values = self._labels[start, end].tolist(), self._values[start, end].tolist()
         if not is_right:
-            labels, values = [*labels, _NO_LABEL], [*values, float(self._free[start, end])]
+            labels, values = [*labels, NO_LABEL], [*values, float(self._free[start, end])]
         sums = np.add.outer(np.array(values), splits).ravel()
         order = np.argsort(-sums, kind="stable")
         order = order[sums[order] > -np.inf]
@@ -169,6 +171,52 @@ def find_readings(
             break
     readings = [Reading((*tree, *enumeration.word_constituents()), log_prob) for tree, log_prob in found.items()]
     return Readings(sorted(readings, key=lambda reading: -reading.log_prob), is_exact)
+
+
+def fit_words(
+    readings: Sequence[Reading], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar, tags: Ints
+) -> list[Reading]:
+    """The same readings with the constituents over single words that the grammar supports best.
+
+    The labels of spans are independent of each other in the model, so the most probable ones often do not fit together.
+    A constituent over a word has the log-odds of its label, and its tree the log-probability of its productions. `tags`
+    are the ids of the words' tags.
+    """
+    length, choices = len(tags), min(_WORD_CHOICES, distribution.best_labels[0].shape[-1])
+    size, words = length + 1, np.arange(length)
+    values, labels = (chart[sentence, words, words + 1, :choices] for chart in distribution.best_labels)
+    odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
+    word_cells = words * size + words + 1
+    rows: list[tuple[int, list[int], list[float]]] = []
+    for number, reading in enumerate(readings):
+        first = number * size**2
+        for cell, word_labels, word_odds in zip(word_cells.tolist(), labels.tolist(), odds.tolist(), strict=True):
+            rows.append((first + cell, word_labels, word_odds))
+        for (start, end), label in reading.tree:
+            if end - start > 1:
+                no_labels = [NO_LABEL] * (choices - 1)
+                rows.append((first + start * size + end, [label, *no_labels], [_REQUIRED, *[0.0] * (choices - 1)]))
+    cells, all_labels, utility = zip(*sorted(rows), strict=True)
+    has_whole = [any(position == (0, length) for position, _ in reading.tree) for reading in readings]
+    trees = grammar.best_trees(
+        CandidateSpans(
+            lengths=np.full(len(readings), length),
+            tags=np.tile(tags, len(readings)),
+            size=size,
+            cells=np.array(cells),
+            labels=np.array(all_labels),
+            utility=np.array(utility, np.float32),
+            sentence_labels=np.where(has_whole, NO_LABEL, grammar.empty_label),
+        )
+    )
+    columns = (column.reshape(len(readings), -1).tolist() for column in (trees.starts, trees.ends, trees.labels))
+    counts = distribution.labels.counts
+    return [
+        reading._replace(
+            tree=tuple(((start, end), label) for start, end, label in zip(*spans, strict=True) if counts[label] > 0)
+        )
+        for reading, *spans in zip(readings, *columns, strict=True)
+    ]
 
 
 def _related_labels(distribution: TreeDistribution) -> Mask:
