@@ -7,8 +7,8 @@ tests of `src/treecrf/a/b.py` are `tests/a/test_b.py`, or the tests of its packa
 examples in its docstrings. They run once without a mutant: if they fail or time out, the mutants of the module are left
 out, otherwise a mutant has three times as long and 10 s more.
 
-Errors, log messages, assertions, annotations, f-strings and sizes of caches are not changed, nor are `__init__.py`, C,
-and modules with Triton kernels, which tests run in Triton's interpreter if there is no GPU.
+Errors, log messages, assertions, annotations, f-strings and powers of two (sizes of caches) are not changed, nor are
+`__init__.py`, C, and modules with Triton kernels, which tests run in Triton's interpreter if there is no GPU.
 """
 
 import argparse
@@ -108,6 +108,8 @@ def is_skipped(node: ast.AST) -> bool:
         return any(isinstance(child, ast.Import) and child.names[0].name == "triton" for child in node.body)
     if isinstance(node, ast.If):
         return ast.unparse(node.test) == "TYPE_CHECKING"
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.LShift)  # the size of a cache or buffer
     return isinstance(node, SKIPPED_NODES) or getattr(node, "arg", None) == "strict"  # an assertion
 
 
