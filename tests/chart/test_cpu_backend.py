@@ -104,6 +104,18 @@ def test_sharing_a_long_sentence_among_threads_changes_no_bit(lengths, three_thr
     assert_equal(results, compiled_results(scores, lengths))
 
 
+def test_sums_over_labels_are_the_same_on_several_threads(monkeypatch):
+    scores, lengths = random_scores(3, 12, 12, 9).numpy(), np.array([11, 4, 1])
+    is_constituent = np.arange(9) % 2 == 0
+    sums = cpu_backend.label_sums(scores, lengths, is_constituent)
+    arguments = scores, sums, sums[:, :2], lengths, is_constituent
+    weights = cpu_backend.label_weights(*arguments)
+    monkeypatch.setattr(cpu_backend, "num_threads", lambda: 3)
+    monkeypatch.setattr(cpu_backend, "LABEL_WORK", 1)
+    assert np.array_equal(cpu_backend.label_sums(scores, lengths, is_constituent), sums)
+    assert np.array_equal(cpu_backend.label_weights(*arguments), weights)
+
+
 def test_scores_may_have_any_strides():
     scores, lengths = random_scores(23, 4, 46).permute(1, 2, 0)[:, ::2], torch.tensor([22, 9, 1, 17])
     assert not scores.is_contiguous()

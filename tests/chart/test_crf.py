@@ -3,12 +3,14 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from chart.charts import charts, clean
+from chart.charts import charts, clean, random_tree
 from treecrf.chart import naive, torch_backend
-from treecrf.chart.crf import SpanCRF
+from treecrf.chart.crf import SpanCRF, margin_loss
 
 close = torch.testing.assert_close
+LABELS = 3
 
 
 @given(charts(max_words=7))
@@ -192,7 +194,7 @@ def test_scores_of_splits_condition_all_quantities(lengths, is_constrained):
     if is_constrained:
         split_scores = split_scores.masked_fill(torch.rand(split_scores.shape, generator=generator) < 0.2, -torch.inf)
         split_scores[:, 0] = 0.0  # left-branching splits stay allowed
-    is_split = torch_backend.split_mask(torch.tensor(lengths), size)
+    is_split = torch_backend.splits(torch_backend.span_mask(torch.tensor(lengths), size))
     crf = SpanCRF(scores, lengths, split_scores=split_scores.where(is_split, torch.nan))
     other = SpanCRF(scores.flip(0), lengths, split_scores=torch.randn(split_scores.shape, generator=generator).double())
     samples = crf.sample(3000, generator=generator)
@@ -236,3 +238,53 @@ def test_derivatives_with_scores_of_splits_equal_finite_differences(quantity):
 def test_the_splits_of_a_distribution_without_scores_of_splits_have_marginals():
     crf = SpanCRF(torch.randn(2, 6, 6).double(), [5, 4])
     close(crf.split_marginals.sum(2).triu(2), crf.marginals.triu(2))
+
+
+def best_augmented_score(scores, gold, length, margin):
+    """The best cost-augmented score, by enumeration of all trees with the best label of each span."""
+    is_gold_label = torch.nn.functional.one_hot(gold.clamp(min=0), LABELS).bool() & (gold >= 0)[..., None]
+    augmented = torch.where(is_gold_label, scores, scores + margin).amax(-1)
+    return naive.tree_scores(augmented, length)[1].max()
+
+
+@given(st.integers(1, 6), st.integers(0, 10_000), st.sampled_from([0.0, 1.0, 2.5]))
+@settings(max_examples=30)
+def test_margin_loss_is_the_worst_violation_over_all_labeled_trees(length, seed, margin):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(1, length + 1, length + 1, LABELS, generator=generator, dtype=torch.float64)
+    labels = torch.randint(LABELS, (length + 1, length + 1), generator=generator)
+    gold = torch.where(random_tree(length, length + 1, generator), labels, -1)
+    best = best_augmented_score(scores[0], gold, length, margin)
+    is_gold = gold >= 0
+    gold_score = scores[0].gather(-1, gold.clamp(min=0)[..., None])[..., 0][is_gold].sum()
+    loss = margin_loss(scores, torch.tensor([length]), gold[None], margin=margin)
+    torch.testing.assert_close(loss[0], (best - gold_score).clamp(min=0), atol=1e-5, rtol=1e-6)
+
+
+def test_gradient_raises_the_gold_tree_and_lowers_the_best_other_tree():
+    scores = torch.zeros(1, 3, 3, LABELS, requires_grad=True)
+    gold = torch.tensor([[[-1, 0, 1], [-1, -1, 2], [-1, -1, -1]]])
+    loss = margin_loss(scores, torch.tensor([2]), gold)
+    loss.sum().backward()
+    assert scores.grad is not None
+    assert loss.item() == 3.0
+    assert scores.grad[0, 0, 1, 0] == scores.grad[0, 0, 2, 1] == scores.grad[0, 1, 2, 2] == -1.0
+    assert scores.grad.sum().item() == 0.0
+
+
+def test_sample_frequencies_match_the_probabilities():
+    generator = torch.Generator().manual_seed(4)
+    lengths = torch.tensor([5, 3, 1])
+    crf = SpanCRF(torch.randn(3, 6, 6, generator=generator), lengths)
+    trees = crf.sample(20_000, generator=generator)
+    close(trees.float().mean(0), crf.marginals, atol=0.015, rtol=0)
+    for b, length in enumerate(lengths.tolist()):
+        all_trees, totals = naive.tree_scores(crf.scores[b], length)
+        frequency = torch.stack([(trees[:, b] == tree).all(-1).all(-1).float().mean() for tree in all_trees])
+        close(frequency, totals.softmax(0), atol=0.015, rtol=0)
+
+
+def test_equal_generators_give_equal_samples():
+    crf = SpanCRF(torch.randn(2, 9, 9), [8, 6])
+    first, second = (crf.sample(3, generator=torch.Generator().manual_seed(7)) for _ in range(2))
+    assert torch.equal(first, second)

@@ -8,18 +8,9 @@ import torch
 from torch import Tensor
 from torch.distributions import register_kl
 
-from treecrf.chart import dispatch, torch_backend
-from treecrf.chart.distribution import (
-    TreeDistribution,
-    check_chart,
-    check_lengths,
-    check_tensor,
-    check_values,
-    first_invalid_tree,
-    position,
-)
+from treecrf.chart import dispatch, distribution, torch_backend
+from treecrf.chart.distribution import TreeDistribution
 from treecrf.chart.kbest import best_trees
-from treecrf.chart.sampling import sample_trees
 
 
 class SpanCRF(TreeDistribution):
@@ -54,29 +45,25 @@ class SpanCRF(TreeDistribution):
         split_scores: Tensor | None = None,
         validate: bool = True,
     ) -> None:
-        check_chart("scores", scores)
-        self.lengths = check_lengths(lengths, scores)
+        distribution.check_chart("scores", scores)
+        self.lengths = distribution.check_lengths(lengths, scores)
         if allowed is not None:
-            check_tensor("allowed", allowed, scores.shape, torch.bool)
+            distribution.check_tensor("allowed", allowed, scores.shape, torch.bool)
         if split_scores is not None:
-            check_tensor("split_scores", split_scores, (*scores.shape, scores.shape[-1]))
-            is_split = torch_backend.split_mask(self.lengths, scores.shape[-1])
+            distribution.check_tensor("split_scores", split_scores, (*scores.shape, scores.shape[-1]))
+            is_split = torch_backend.splits(torch_backend.span_mask(self.lengths, scores.shape[-1]))
             if validate and not (is_split <= (split_scores < torch.inf)).all():
                 raise ValueError("split_scores have NaN or inf inside a sentence; expected numbers, or -inf")
         self.scores = scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)
         self.split_scores = split_scores
         self._validate = validate
-        has_infinities = validate and check_values(scores, self.lengths)
+        has_infinities = validate and distribution.check_values(scores, self.lengths)
         self._is_constrained = validate and (has_infinities or allowed is not None or split_scores is not None)
         super().__init__(scores.shape[-1])
 
     @property
     def _chart_scores(self) -> Tensor:
         return self.scores
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return torch.promote_types(self.scores.dtype, torch.float32)
 
     @cached_property
     def _inside(self) -> tuple[Tensor, Tensor]:
@@ -85,13 +72,6 @@ class SpanCRF(TreeDistribution):
         chart, log_z = torch_backend.inside(*self._flat(self.scores, self.lengths, self.split_scores))
         self._check_feasible(log_z)
         return dispatch.unflatten(log_z, self.lengths), dispatch.unflatten(chart, self.lengths)
-
-    def _flat(self, *tensors: Tensor) -> list[Tensor]:
-        return [dispatch.flatten(tensor, self.lengths) for tensor in tensors]
-
-    @property
-    def _flat_split_scores(self) -> Tensor | None:
-        return None if self.split_scores is None else dispatch.flatten(self.split_scores, self.lengths)
 
     @property
     def marginals(self) -> Tensor:
@@ -161,8 +141,8 @@ class SpanCRF(TreeDistribution):
         return total.to(self._dtype)
 
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
-        scores, lengths = self._flat(self.scores, self.lengths)
-        trees = sample_trees(scores, lengths, count, generator, self._flat_split_scores)
+        scores, lengths, split_scores = self._flat(self.scores, self.lengths, self.split_scores)
+        trees = torch_backend.sample(scores, lengths, split_scores, count, generator)
         return trees.view(count, *self.batch_shape, *self.event_shape)
 
     def kbest(self, k: int) -> tuple[Tensor, Tensor]:
@@ -171,9 +151,8 @@ class SpanCRF(TreeDistribution):
         If a sentence has fewer than k trees, the remaining ones have a score of -inf and no spans.
         """
         _ = self._inside
-        with torch.no_grad():
-            scores, lengths = self._flat(self.scores, self.lengths)
-            ranked = best_trees(scores[..., None], lengths, k, split_scores=self._flat_split_scores)
+        scores, lengths, split_scores = self._flat(self.scores, self.lengths, self.split_scores)
+        ranked = best_trees(scores[..., None], lengths, k, split_scores=split_scores)
         trees = (ranked.choices >= 0).view(k, *self.batch_shape, *self.event_shape)
         has_tree = trees.flatten(-2).any(-1)
         return self._sum_scores(trees).masked_fill(~has_tree, -torch.inf).to(self._dtype), trees
@@ -184,13 +163,28 @@ class SpanCRF(TreeDistribution):
                 f"trees are {tuple(trees.shape)} of {trees.dtype}; expected torch.bool of the shape of scores, "
                 f"{tuple(self.scores.shape)}, with any leading dimensions"
             )
-        if self._validate and (index := first_invalid_tree(trees, self.lengths)) is not None:
+        if self._validate and (index := distribution.first_invalid_tree(trees, self.lengths)) is not None:
             sentence = index % self.lengths.numel()
             count, length = int(trees.flatten(0, -3)[index].sum()), int(self.lengths.flatten()[sentence])
             raise ValueError(
-                f"sentence {position(sentence, self.batch_shape)}: {count} spans that are not a binary tree over "
-                f"{length} words; expected {2 * length - 1} spans that do not cross"
+                f"sentence {distribution.position(sentence, self.batch_shape)}: {count} spans that are not a binary "
+                f"tree over {length} words; expected {2 * length - 1} spans that do not cross"
             )
 
 
 register_kl(SpanCRF, SpanCRF)(SpanCRF.kl)
+
+
+def margin_loss(scores: Tensor, lengths: Tensor, gold: Tensor, *, margin: float = 1.0) -> Tensor:
+    """The structured hinge loss with Hamming cost: the best cost-augmented score minus the gold tree's score, (b,).
+
+    `scores` is (b, n + 1, n + 1, labels); `gold` is (b, n + 1, n + 1): the label of each gold span, -1 elsewhere. Each
+    labeled span that is not gold costs `margin`. The maximum over labels is taken before the cubic loop.
+    """
+    is_gold = gold >= 0
+    gold_scores = scores.gather(-1, gold.clamp(min=0)[..., None])[..., 0]
+    is_gold_label = torch.nn.functional.one_hot(gold.clamp(min=0), scores.shape[-1]).bool() & is_gold[..., None]
+    augmented = torch.where(is_gold_label, scores, scores + margin).amax(-1)
+    best_tree = SpanCRF(augmented.detach().float(), lengths, validate=False).argmax
+    violation = torch.where(best_tree, augmented, 0.0) - torch.where(is_gold, gold_scores, 0.0)
+    return violation.sum((-1, -2)).clamp(min=0)

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -25,7 +25,6 @@ class TreeDistribution(Distribution):
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
-    has_rsample = False
     _tensors: ClassVar[Sequence[str]]  # attributes that begin with the dimensions of the batch, besides `lengths`
     _settings: ClassVar[Sequence[str]] = ("_validate", "_is_constrained")  # attributes that do not depend on the batch
     _unit: ClassVar[str]  # that which constraints allow
@@ -43,9 +42,13 @@ class TreeDistribution(Distribution):
         """Scores of spans (..., n + 1, n + 1), or with additional scores of right children (..., 2, n + 1, n + 1)."""
 
     @property
-    @abstractmethod
     def _dtype(self) -> torch.dtype:
         """The type of results, at least float32."""
+        dtypes = [tensor.dtype for name in self._tensors if (tensor := getattr(self, name)) is not None]
+        return reduce(torch.promote_types, dtypes, torch.float32)
+
+    def _flat(self, *tensors: Tensor | None) -> list[Any]:
+        return [None if tensor is None else dispatch.flatten(tensor, self.lengths) for tensor in tensors]
 
     @property
     @abstractmethod
@@ -196,10 +199,9 @@ def check_tensor(
         )
 
 
-def check_chart(name: str, scores: object) -> None:
+def check_chart(name: str, scores: Tensor) -> None:
     """Checks that scores are charts by fencepost."""
     check_tensor(name, scores)
-    assert isinstance(scores, Tensor)
     shape = tuple(scores.shape)
     if len(shape) < 2 or shape[-1] != shape[-2] or shape[-1] < 2 or not scores.numel():
         raise ValueError(

@@ -23,13 +23,10 @@ class RankedTrees(NamedTuple):
     choices: Tensor  # (k, b, n + 1, n + 1): the choice of each span, and -1 elsewhere
 
 
-class _Choices(NamedTuple):
-    """The best choices of each span in descending order, and their numbers, (b, n + 1, n + 1, choices)."""
-
-    values: Tensor
-    ids: Tensor
+Choices = tuple[Tensor, Tensor]  # the best choices of each span: values in descending order, and numbers
 
 
+@torch.no_grad()
 def best_trees(
     values: Tensor,
     lengths: Tensor,
@@ -57,22 +54,22 @@ def best_trees(
     return RankedTrees(*(torch.cat(parts, 1) for parts in zip(*(chunk.trees() for chunk in chunks), strict=True)))
 
 
-def _best_choices(values: Tensor, lengths: Tensor, k: int) -> _Choices:
+def _best_choices(values: Tensor, lengths: Tensor, k: int) -> Choices:
     best, ids = values.double().topk(min(k, values.shape[-1]), -1)
-    return _Choices(best.masked_fill(~span_mask(lengths, values.shape[1])[..., None], -torch.inf), ids)
+    return best.masked_fill(~span_mask(lengths, values.shape[1])[..., None], -torch.inf), ids
 
 
 class _Ranking:
     """The k best trees of every span of a batch; charts are (b, n + 1, n + 1, k) by fencepost."""
 
     def __init__(
-        self, left: _Choices, right: _Choices, lengths: Tensor, k: int, split_scores: Tensor | None = None
+        self, left: Choices, right: Choices, lengths: Tensor, k: int, split_scores: Tensor | None = None
     ) -> None:
         self.lengths, self.k, self._split_scores = lengths, k, split_scores
-        self._left_ids, self._right_ids = left.ids, right.ids
-        size, device = left.values.shape[1], left.values.device
-        shape = (*left.values.shape[:3], k)
-        self._left, self._right = (left.values.new_full(shape, -torch.inf) for _ in range(2))
+        (left_values, self._left_ids), (right_values, self._right_ids) = left, right
+        size, device = left_values.shape[1], left_values.device
+        shape = (*left_values.shape[:3], k)
+        self._left, self._right = (left_values.new_full(shape, -torch.inf) for _ in range(2))
         # choice and rank of the split, for a left child or the whole sentence, and for a right child
         self._left_choice, self._right_choice = (torch.zeros(shape, dtype=torch.int64, device=device) for _ in range(2))
         self._splits = torch.zeros(*shape, 3, dtype=torch.int64, device=device)  # the split, and the ranks of its sides
@@ -82,16 +79,14 @@ class _Ranking:
             starts = torch.arange(size - width, device=device)
             ends = starts + width
             if width == 1:
-                best = left.values.new_full((len(lengths), len(starts), k), -torch.inf)
+                best = left_values.new_full((len(lengths), len(starts), k), -torch.inf)
                 best[..., 0] = 0.0
             else:
                 best = self._rank_splits(starts, width, first, second)
-            for choices, chart, choice in (
-                (left, self._left, self._left_choice),
-                (right, self._right, self._right_choice),
-            ):
+            charts = (left_values, self._left, self._left_choice), (right_values, self._right, self._right_choice)
+            for values, chart, choice in charts:
                 # the k best sums of a choice and a pair of trees, and their numbers: choice * k + rank
-                sums = choices.values[:, starts, ends, :, None] + best[..., None, :]
+                sums = values[:, starts, ends, :, None] + best[..., None, :]
                 chart[:, starts, ends], choice[:, starts, ends] = sums.flatten(-2).topk(k, -1)
 
     def _rank_splits(self, starts: Tensor, width: int, first: Tensor, second: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Inside, outside and CKY in PyTorch operations, for any device; computes all spans of one width at a time.
+"""Inside, outside, CKY and samples in PyTorch operations, for any device; computes all spans of one width at a time.
 
 For spans (i, j) of width w = j - i, with beta(i, j) the log-sum over the trees of a span:
 
@@ -52,11 +52,6 @@ def right_children(trees: Tensor) -> Tensor:
 def splits(trees: Tensor) -> Tensor:
     """The splits of binary trees, (..., i, k, j): the spans (i, j), (i, k) and (k, j) are in one tree."""
     return trees[..., :, None, :] & trees[..., :, :, None] & trees[..., None, :, :]
-
-
-def split_mask(lengths: Tensor, size: int) -> Tensor:
-    """The mask of the cells (..., i, k, j) that are splits of a span of their sentence."""
-    return splits(span_mask(lengths, size))
 
 
 def logsumexp(terms: Tensor, dim: int = 1) -> Tensor:
@@ -166,6 +161,47 @@ def cky(scores: Tensor, lengths: Tensor, split_scores: Tensor | None = None) -> 
         flat.scatter_(1, left, True)
         flat.scatter_(1, right, True)
     return by_fencepost(marks)
+
+
+@torch.no_grad()
+def sample(
+    scores: Tensor, lengths: Tensor, split_scores: Tensor | None, count: int, generator: torch.Generator | None
+) -> Tensor:
+    """`count` random trees of each sentence, (count, b, n + 1, n + 1).
+
+    Each step splits one pending span (i, j) of every tree at k, with probability proportional to
+    exp(beta(i, k) + beta(k, j)). Scores may have additional scores of right children, and splits have scores too.
+    """
+    batch, size = len(scores), scores.shape[-1]
+    beta = by_fencepost(inside(scores, lengths, split_scores)[0])
+    right_beta = beta + separate_right_scores(scores)[1]
+    trees = torch.zeros(count * batch, size, size, dtype=torch.bool, device=scores.device)
+    tree = torch.arange(count * batch, device=scores.device)
+    sentence = tree % batch
+    # a stack of pending spans per tree; single words leave it at once, so it never holds more than n spans
+    starts, ends = (torch.zeros(count * batch, size, dtype=torch.int64, device=scores.device) for _ in range(2))
+    ends[:, 0] = lengths[sentence]
+    depth = torch.ones_like(tree)
+    fence = torch.arange(size, device=scores.device)
+    for _ in range(2 * size - 3):
+        top = (depth - 1).clamp(min=0)
+        start, end = starts[tree, top], ends[tree, top]
+        is_pending = depth > 0
+        trees[tree[is_pending], start[is_pending], end[is_pending]] = True
+        is_split = (fence > start[:, None]) & (fence < end[:, None])
+        logits = beta[sentence, start] + right_beta[sentence, :, end]
+        if split_scores is not None:
+            logits = logits + split_scores[sentence, start, :, end]
+        is_branching = is_pending & (end - start > 1)
+        weights = torch.where(is_branching[:, None], logits.where(is_split, -torch.inf), 0.0).softmax(1)
+        split = torch.multinomial(weights, 1, generator=generator)[:, 0]
+        # the right child replaces the span, the left child goes on top of it
+        starts[tree, top] = torch.where(is_branching, split, start)
+        above = (top + 1).clamp(max=size - 1)
+        starts[tree, above] = torch.where(is_branching, start, starts[tree, above])
+        ends[tree, above] = torch.where(is_branching, split, ends[tree, above])
+        depth = depth + torch.where(is_branching, 1, -1) * is_pending
+    return trees.view(count, batch, size, size)
 
 
 def label_sums(scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:

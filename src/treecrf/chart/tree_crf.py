@@ -21,19 +21,10 @@ import torch
 from torch import Tensor
 from torch.distributions import register_kl
 
-from treecrf.chart import dispatch
-from treecrf.chart.distribution import (
-    TreeDistribution,
-    check_chart,
-    check_lengths,
-    check_tensor,
-    check_values,
-    first_invalid_tree,
-    position,
-)
+from treecrf.chart import dispatch, distribution, torch_backend
+from treecrf.chart.distribution import TreeDistribution
 from treecrf.chart.kbest import best_trees
 from treecrf.chart.labels import LabelChart, LabelWeights, exp_difference
-from treecrf.chart.sampling import sample_trees
 from treecrf.chart.torch_backend import right_children, span_mask
 
 
@@ -70,21 +61,17 @@ class TreeCRF(TreeDistribution):
         allowed: Tensor | None = None,
         validate: bool = True,
     ) -> None:
-        check_chart("span_scores", span_scores)
-        self.lengths = check_lengths(lengths, span_scores)
+        distribution.check_chart("span_scores", span_scores)
+        self.lengths = distribution.check_lengths(lengths, span_scores)
         self.is_constituent = torch.as_tensor(is_constituent, device=span_scores.device)
-        check_tensor("is_constituent", self.is_constituent, self.is_constituent.shape[:1], torch.bool)
-        check_tensor("label_scores", label_scores, (*span_scores.shape, len(self.is_constituent)))
+        distribution.check_tensor("is_constituent", self.is_constituent, self.is_constituent.shape[:1], torch.bool)
+        distribution.check_tensor("label_scores", label_scores, (*span_scores.shape, len(self.is_constituent)))
         if allowed is not None:
-            check_tensor("allowed", allowed, label_scores.shape, torch.bool)
+            distribution.check_tensor("allowed", allowed, label_scores.shape, torch.bool)
         self.span_scores, self.label_scores, self.allowed = span_scores, label_scores, allowed
         self.normalize_labels = normalize_labels
         self._validate = self._is_constrained = validate
         super().__init__(span_scores.shape[-1])
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return torch.promote_types(torch.promote_types(self.span_scores.dtype, self.label_scores.dtype), torch.float32)
 
     @cached_property
     def _labels(self) -> Tensor:
@@ -101,8 +88,8 @@ class TreeCRF(TreeDistribution):
         arguments = self._labels, self.lengths, self.is_constituent
         scores, sums = LabelChart.apply(offsets, *arguments, adds_labels)
         if self._validate:
-            check_values(sums, self.lengths)
-            self._is_constrained = check_values(scores, self.lengths)
+            distribution.check_values(sums, self.lengths)
+            self._is_constrained = distribution.check_values(scores, self.lengths)
         return scores, sums
 
     @property
@@ -183,7 +170,7 @@ class TreeCRF(TreeDistribution):
         free = free.detach()
         either = torch.maximum(values.double(), free)
         spans = dispatch.cky(torch.stack((either, _right_scores(values, either)), -3), self.lengths)
-        return torch.where(spans & ((values > free) | _long_right_children(spans)), labels, -1)
+        return torch.where(spans & ((values > free) | right_children(spans).triu(2)), labels, -1)
 
     def cross_entropy(self, other: "TreeCRF") -> Tensor:
         """The cross-entropy of `other` relative to this distribution, in nats, shaped like the batch."""
@@ -195,13 +182,11 @@ class TreeCRF(TreeDistribution):
 
     @torch.no_grad()
     def _sample(self, count: int, generator: torch.Generator | None) -> Tensor:
-        scores, lengths, labels = (
-            dispatch.flatten(tensor, self.lengths) for tensor in (self._chart_scores, self.lengths, self._labels)
-        )
-        spans = sample_trees(scores, lengths, count, generator)
+        scores, lengths, labels = self._flat(self._chart_scores, self.lengths, self._labels)
+        spans = torch_backend.sample(scores, lengths, None, count, generator)
         sample, sentence, start, end = spans.nonzero(as_tuple=True)
         values = labels[sentence, start, end]
-        needs_constituent = _long_right_children(spans)[sample, sentence, start, end]
+        needs_constituent = right_children(spans).triu(2)[sample, sentence, start, end]
         values = values.masked_fill(needs_constituent[:, None] & ~self.is_constituent, -torch.inf)
         ids = torch.multinomial(values.softmax(-1), 1, generator=generator)[:, 0]
         trees = torch.full(spans.shape, -1, device=spans.device)
@@ -218,8 +203,8 @@ class TreeCRF(TreeDistribution):
         labeled = self.potentials.detach().masked_fill(~self.is_constituent, -torch.inf)
         values = torch.cat((labeled, self._free.detach()[..., None]), -1)
         is_right_choice = torch.arange(labels + 1, device=values.device) < labels  # the last choice is no constituent
-        flat = dispatch.flatten(values, self.lengths), self.lengths.reshape(-1)
-        ranked = best_trees(*flat, k, is_right_choice=is_right_choice)
+        values, lengths = self._flat(values, self.lengths)
+        ranked = best_trees(values, lengths, k, is_right_choice=is_right_choice)
         scores = ranked.scores.view(k, *self.batch_shape) - self._inside[0].detach()
         trees = ranked.choices.masked_fill(ranked.choices == labels, -1).view(k, *self.batch_shape, *self.event_shape)
         return scores.to(self._dtype), trees
@@ -236,9 +221,13 @@ class TreeCRF(TreeDistribution):
         is_label = (trees >= 0) & (trees < len(self.is_constituent))
         if not ((trees == -1) | is_label & self.is_constituent[trees.where(is_label, 0)]).all():
             raise ValueError("trees have numbers that are not labels of constituents; expected these, or -1")
-        index = first_invalid_tree(derivation(trees >= 0, self.lengths), self.lengths)
+        index = distribution.first_invalid_tree(derivation(trees >= 0, self.lengths), self.lengths)
         if index is not None or ((trees >= 0) & ~span_mask(self.lengths, self.event_shape[0])).any():
-            sentence = "" if index is None else f"sentence {position(index % self.lengths.numel(), self.batch_shape)}: "
+            sentence = (
+                ""
+                if index is None
+                else f"sentence {distribution.position(index % self.lengths.numel(), self.batch_shape)}: "
+            )
             raise ValueError(f"{sentence}constituents that cross or are outside of the sentence; expected a tree")
 
 
@@ -267,8 +256,3 @@ def _right_scores(constituents: Tensor, either: Tensor) -> Tensor:
     """The additional scores of right children: the share of constituents in the scores of longer spans."""
     is_long = torch.ones_like(either, dtype=torch.bool).triu(2) & (either > -torch.inf)
     return torch.where(is_long, constituents - either.where(is_long, 0.0), 0.0)
-
-
-def _long_right_children(spans: Tensor) -> Tensor:
-    """The right children of two or more words, which are constituents."""
-    return right_children(spans).triu(2)

@@ -339,7 +339,7 @@ def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
 def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
     """The marginals, shaped like scores, for beta by width and start."""
     marginals = _marginals(scores)
-    work = (chart, chart, _outer(scores), marginals)
+    work = (chart, chart, _chart(scores), marginals)
     _launch_widths(inside_outside_kernel, scores, lengths, work, (False, True, _exp_dtype(scores)), descending=True)
     return marginals
 
@@ -350,7 +350,7 @@ def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
         chart, log_z = inside(scores, lengths)
         return chart, log_z, outside(scores, lengths, chart)
     chart, log_z, marginals = _chart(scores), scores.new_empty(len(scores), dtype=torch.float64), _marginals(scores)
-    work = (chart, log_z, _outer(scores), marginals)
+    work = (chart, log_z, _chart(scores), marginals)
     _launch_widths(inside_outside_kernel, scores, lengths, work, (True, True, _exp_dtype(scores)))
     return chart, log_z, marginals
 

@@ -3,7 +3,7 @@
 A sample is a derivation, see `decoding/tree_distribution.py`: a bracketing by its probability, a label for each span by
 its probability given the span, and a tag for each word by its probability. So each tree occurs with its exact
 probability.
-`chart/sampling.py` draws bracketings as tensors.
+`chart/torch_backend.py` draws bracketings as tensors.
 """
 
 import math

@@ -190,6 +190,15 @@ def chart_calls(charts: Any, random: Random) -> Iterator[Call]:
         arrays = [scores, lengths, np.argsort(-lengths), np.zeros((batch, 2), np.int64), chart]
         arguments = [batch, size, score_charts, int(dtype == np.float64), *arrays, np.zeros((6, 2, plane)), out]
         yield Call(name, arguments, [out], sizes=2)
+    labels = int(random.integers(1, 20))
+    label_scores = random.normal(0, 3, (batch, size, size, labels)).astype(dtype)
+    label_scores[random.random(label_scores.shape) < 0.05] = -np.inf
+    is_constituent, sums = random.random(labels) < 0.6, np.zeros((batch, 3, size, size))
+    factors, weights = random.normal(0, 1, (batch, 2, size, size)), np.zeros_like(label_scores)
+    for name, outs in (("label_sums", [sums]), ("label_weights", [sums, factors, weights])):
+        buffers = np.zeros((3, labels, 8))
+        arrays = [label_scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, *outs]
+        yield Call(name, [batch, size, labels, int(dtype == np.float64), *arrays], outs[-1:], sizes=2)
 
 
 def write_random_brackets(writer: Any, random: Random, is_hostile: bool) -> None:

@@ -16,8 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from treecrf.chart.crf import SpanCRF
-from treecrf.chart.margin import margin_loss
+from treecrf.chart.crf import SpanCRF, margin_loss
 from treecrf.chart.torch_backend import logsumexp
 from treecrf.network.data.batch import IGNORED
 from treecrf.network.data.extensions import BUILT_IN, load_extension
