@@ -1,3 +1,4 @@
+import csv
 import io
 import json
 from pathlib import Path
@@ -87,6 +88,26 @@ def test_json_has_spans_names_and_variables(search, file):
         },
         "variables": {"x": "N"},
     }
+
+
+def test_words_in_context_mark_the_match(search, file, monkeypatch):
+    _, output, _ = search("VP|NN", file, "--show", "kwic")
+    lines = output.splitlines()
+    assert lines[0] == f"{file}:1\t{'the':>40} [cat] saw Kim and me"
+    assert lines[1] == f"{file}:1\t{'the cat':>40} [saw Kim and me]"
+    assert lines[-1] == f"{file}:2\t{'':>40} [dog]"
+    monkeypatch.setattr("treecrf.corpus.terminal.has_colors", lambda stream: True)
+    _, output, _ = search("VBD", file, "--show", "kwic")
+    assert output == f"{file}:1\t{'the cat':>40} \x1b[1;31m[saw]\x1b[0m Kim and me\n"
+
+
+def test_csv_has_a_header_and_a_row_for_each_match(search, file):
+    _, output, _ = search("NP < CC", file, "--show", "csv")
+    header, row = csv.DictReader(io.StringIO(output)).fieldnames, list(csv.DictReader(io.StringIO(output)))
+    assert header == ["file", "tree", "label", "start", "end", "before", "words", "after", "node"] and len(row) == 1
+    assert (row[0]["label"], row[0]["start"], row[0]["end"]) == ("NP", "3", "6")
+    assert (row[0]["before"], row[0]["words"], row[0]["after"]) == ("the cat saw", "Kim and me", "")
+    assert row[0]["node"] == "(NP (NP (NN Kim)) (CC and) (NP (NN me)))"
 
 
 def test_counts_have_one_line_per_file(search, file, monkeypatch, tmp_path):

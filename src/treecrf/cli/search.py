@@ -1,6 +1,7 @@
 """`treecrf search`: searches trees with a Tregex pattern, or changes them with Tsurgeon's operations."""
 
 import argparse
+import csv
 import json
 import sys
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treecrf.corpus.inputs import find_inputs
-from treecrf.corpus.terminal import print_message
+from treecrf.corpus.terminal import paint, print_message
 from treecrf.trees import search as tregex
 from treecrf.trees.search.surgery import Surgery
 from treecrf.trees.tree import Tree
@@ -18,6 +19,8 @@ from treecrf.trees.treebank import read_trees
 
 _STDIN = "-"
 _BATCH = 2000  # trees in memory
+_CONTEXT = 40  # characters on each side of a match
+_CSV_FIELDS = ("file", "tree", "label", "start", "end", "before", "words", "after", "node")
 _HEADS = {"collins": tregex.COLLINS, "chinese": tregex.CHINESE}
 
 
@@ -26,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("pattern", nargs="?", metavar="PATTERN", help="a Tregex pattern")
     add("files", nargs="*", metavar="FILE", help="files, folders or patterns of trees (default: -)")
-    show_help = "print the match in brackets (default) or its words, its whole tree, JSON, or only counts"
-    add("--show", choices=["brackets", "words", "trees", "json", "counts"], help=show_help)
+    show_help = "print the match in brackets (default), its words, alone or in context, its tree, CSV, JSON, or counts"
+    add("--show", choices=["brackets", "words", "kwic", "trees", "csv", "json", "counts"], help=show_help)
     add("--nodes", action="store_true", help="print each matching node once")
     add("--heads", choices=_HEADS, default="collins", help="rules for <#, >#, <<# and >># (default: %(default)s)")
     add("--max-seconds", type=float, metavar="S", help="end with an error after S seconds (default: no limit)")
@@ -58,6 +61,8 @@ def _search(args: argparse.Namespace) -> None:
     elif args.show == "counts":
         _print_counts(pattern, files, args)
     else:
+        if args.show == "csv":
+            _print_csv(_CSV_FIELDS)
         for file in files:
             _print_matches(pattern, file, args)
 
@@ -112,7 +117,7 @@ def _print_matches(pattern: tregex.Pattern, file: str, args: argparse.Namespace)
         last_position = -1
         for match in pattern.find(forest):
             if not args.nodes or match.position != last_position:
-                print(_match_line(file, first_number + match.tree_number, match, args.show))
+                _print_match(file, first_number + match.tree_number, match, args.show)
             last_position = match.position
         first_number += len(forest)
 
@@ -126,10 +131,35 @@ def _print_counts(pattern: tregex.Pattern, files: Iterable[str], args: argparse.
         print(file, *counts, sep="\t")
 
 
-def _match_line(file: str, number: int, match: tregex.Match, show: str | None) -> str:
-    if show != "json":
+def _print_match(file: str, number: int, match: tregex.Match, show: str | None) -> None:
+    if show == "json":
+        print(_json_line(file, number, match))
+    elif show == "csv":
+        before, words, after = _in_context(match)
+        node = match.node
+        _print_csv(
+            (file, number, node if isinstance(node, str) else node.label, *match.span, before, words, after, node)
+        )
+    elif show == "kwic":
+        before, words, after = _in_context(match)
+        marked = paint(f"[{words}]", "red", sys.stdout)
+        print(f"{file}:{number}\t{before[-_CONTEXT:]:>{_CONTEXT}} {marked} {after[:_CONTEXT]}".rstrip())
+    else:
         text = " ".join(_words(match.node)) if show == "words" else match.tree if show == "trees" else match.node
-        return f"{file}:{number}\t{text}"
+        print(f"{paint(f'{file}:{number}', 'blue', sys.stdout)}\t{text}")
+
+
+def _in_context(match: tregex.Match) -> tuple[str, str, str]:
+    """The words before the match, in it and after it."""
+    words, (start, end) = match.tree.words, match.span
+    return " ".join(words[:start]), " ".join(words[start:end]), " ".join(words[end:])
+
+
+def _print_csv(fields: Iterable[object]) -> None:
+    csv.writer(sys.stdout, lineterminator="\n").writerow(fields)
+
+
+def _json_line(file: str, number: int, match: tregex.Match) -> str:
     record: dict[str, Any] = {"file": file, "tree": number, **_json_node(match, match.position)}
     record["names"] = {name: _json_node(match, position) for name, position in match.positions.items()}
     if match.variables:
