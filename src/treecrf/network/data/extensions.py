@@ -4,6 +4,7 @@ A recipe and a model's folder have the name alone. The code belongs to a package
 that a folder contains is imported.
 """
 
+from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -24,9 +25,11 @@ def check_name(setting: str, name: str) -> None:
         packages = " and ".join(sorted({entry.dist.name for entry in found if entry.dist}))
         raise ValueError(f"{setting} is {name!r:.80}, which {packages} have; uninstall all but one of them")
     if not found:
+        near = get_close_matches(str(name)[:80], BUILT_IN[setting], n=1)
+        suggestion = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(
             f"{setting} is {name!r:.80}; expected one of {', '.join(map(repr, BUILT_IN[setting]))}, or a name that an "
-            f"installed package has in the entry points {GROUPS[setting]}"
+            f"installed package has in the entry points {GROUPS[setting]}{suggestion}"
         )
 
 
