@@ -95,3 +95,14 @@ def test_a_manifest_is_saved_every_few_seconds_or_at_once(
         file.unlink(missing_ok=True)
     manifest.save(now=True)
     assert file.exists()
+
+
+@pytest.mark.parametrize("count", [5, 7])
+def test_a_message_shows_five_changes(make_manifest: Callable[..., Manifest], tmp_path: Path, count: int) -> None:
+    manifest = make_manifest()
+    manifest.save(now=True)
+    more = {f"{tmp_path}/more{number}.txt": next(iter(manifest.inputs.values())) for number in range(count)}
+    with pytest.raises(ValueError, match="was not an input") as raised:
+        Manifest.read(tmp_path, manifest.settings, {**manifest.inputs, **more})
+    assert str(raised.value).count("was not an input") == 5
+    assert (", and 2 more" in str(raised.value)) == (count == 7)
