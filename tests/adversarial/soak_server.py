@@ -176,17 +176,14 @@ def main() -> None:
         time.sleep(20)
         end, _ = resident_megabytes(server.process.pid)
         status = server.stop()
-        tracebacks = sum("Traceback" in line for line in server.log)
+        tracebacks = [line for line in server.log if "Traceback" in line]
     for kind, seconds in sorted(soak.latencies.items()):
         p50, p99 = statistics.quantiles(seconds, n=100)[49], statistics.quantiles(seconds, n=100)[98]
         print(f"{kind:8} {len(seconds):8,} answers, p50 {p50:.3f} s, p99 {p99:.3f} s, slowest {max(seconds):.3f} s")
     lost = sum(number for name, number in soak.results.items() if name.startswith("lost"))
     print(f"right {soak.results['right']:,}, wrong {soak.results['wrong']:,}, lost {lost:,}")
-    print(
-        f"memory {base:.0f} MB before, {end:.0f} MB after; exit status {status}, {tracebacks} tracebacks",
-        *soak.wrong[:5],
-        sep="\n",
-    )
+    print(f"memory {base:.0f} MB before, {end:.0f} MB after; exit status {status}, {len(tracebacks)} tracebacks")
+    print(*soak.wrong[:5], *tracebacks[:5], sep="\n")
     sys.exit(bool(soak.results["wrong"] or lost or status or tracebacks or end > base + MAX_GROWTH))
 
 

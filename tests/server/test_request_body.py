@@ -1,13 +1,16 @@
+import asyncio
+import gc
 import gzip
 import json
 
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treecrf.server.errors import ApiError
-from treecrf.server.request_body import parse_json
+from treecrf.server.request_body import await_connected, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -118,3 +121,23 @@ def test_arbitrary_bytes_are_json_or_status_400(data: bytes) -> None:
         parse_json(data)
     except ApiError as error:
         assert error.status_code == 400
+
+
+def test_an_error_after_the_client_has_left_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail_when_canceled() -> None:
+        try:
+            await asyncio.sleep(1000)
+        except asyncio.CancelledError:
+            raise ApiError(422, "too late") from None
+
+    async def disconnect() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def run() -> None:
+        with pytest.raises(ApiError, match="499"):
+            await await_connected(Request({"type": "http"}, disconnect), fail_when_canceled())
+        await asyncio.sleep(0)
+        gc.collect()
+
+    asyncio.run(run())
+    assert not caplog.records

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -47,8 +48,8 @@ def test_the_search_of_a_client_that_has_left_is_stopped(monkeypatch: pytest.Mon
             await asyncio.sleep(0.01)
         search.cancel()
         await asyncio.wait({search})
-        await process._process.wait()
-        assert not process.is_running
+        await process.wait()
+        assert process.returncode == -signal.SIGKILL
         assert b"sentences" in await pool.search("client", "NN", [TREE])
 
     run_with_pool(test)

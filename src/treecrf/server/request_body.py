@@ -46,6 +46,7 @@ async def await_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
         return task.result()
     finally:
         task.cancel()
+        task.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody waits for its error
         disconnect.cancel()
 
 

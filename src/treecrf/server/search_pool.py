@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from treecrf.files import real_path
 from treecrf.server import limits
 from treecrf.server.errors import ApiError
 from treecrf.server.fair_queue import FairThreads
-from treecrf.server.tregex import LENGTH_BYTES, READY
+from treecrf.server.tregex import LENGTH_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -32,53 +33,46 @@ def import_path() -> list[str]:
     return [str(_PACKAGES), *(folder for folder in sys.path if real_path(folder) != real_path(os.curdir))]
 
 
-class _SearchProcess:
-    """A process that runs `tregex.main`, isolated from the current folder and from Python's environment variables."""
+async def _start_process() -> Process:
+    """Starts `tregex.main`, isolated from the current folder and Python's variables, and waits until it is ready."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-c", _PROGRAM, *import_path()),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=_PACKAGES.anchor,
+        start_new_session=True,  # Ctrl-C is for the server, which ends its processes
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
+    )
+    try:
+        await _read_block(process)
+    except BaseException:
+        await _end(process)
+        raise
+    return process
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
 
-    @staticmethod
-    async def start() -> "_SearchProcess":
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-c", _PROGRAM, *import_path()),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            cwd=_PACKAGES.anchor,
-            start_new_session=True,  # Ctrl-C is for the server, which ends its processes
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
-        )
-        search_process = _SearchProcess(process)
-        try:
-            if await search_process._read() != READY:
-                raise OSError("a search process did not start")
-        except BaseException:
-            await search_process.end()
-            raise
-        return search_process
+async def _read_block(process: Process) -> bytes:
+    assert process.stdout is not None
+    length = await process.stdout.readexactly(LENGTH_BYTES)
+    return await process.stdout.readexactly(int.from_bytes(length, "big"))
 
-    async def search(self, request: bytes) -> bytes:
-        assert self._process.stdin is not None
-        self._process.stdin.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
-        await self._process.stdin.drain()
-        return await self._read()
 
-    async def _read(self) -> bytes:
-        assert self._process.stdout is not None
-        length = await self._process.stdout.readexactly(LENGTH_BYTES)
-        return await self._process.stdout.readexactly(int.from_bytes(length, "big"))
+async def _send(process: Process, request: bytes) -> bytes:
+    """The answer of a process."""
+    assert process.stdin is not None
+    process.stdin.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
+    await process.stdin.drain()
+    return await _read_block(process)
 
-    @property
-    def is_running(self) -> bool:
-        return self._process.returncode is None
 
-    def kill(self) -> None:
-        if self.is_running:
-            self._process.kill()
+def _kill(process: Process) -> None:
+    if process.returncode is None:
+        process.kill()
 
-    async def end(self) -> None:
-        self.kill()
-        await self._process.wait()
+
+async def _end(process: Process) -> None:
+    _kill(process)
+    await process.wait()
 
 
 class SearchPool:
@@ -86,32 +80,32 @@ class SearchPool:
 
     def __init__(self) -> None:
         self._places = FairThreads(limits.SEARCH_PROCESSES)
-        self._ready: asyncio.Queue[_SearchProcess] = asyncio.Queue()
-        self._processes: set[_SearchProcess] = set()
+        self._ready: asyncio.Queue[Process] = asyncio.Queue()
+        self._processes: set[Process] = set()
         self._starts: set[asyncio.Task[None]] = set()
         self._turns: dict[str, tuple[asyncio.Lock, list[None]]] = {}  # by client: its turn, an element per search
 
     def start(self) -> None:
         """Starts a process, unless one is ready or starting."""
         if self._ready.empty() and not self._starts:
-            task = asyncio.ensure_future(self._start_process())
+            task = asyncio.ensure_future(self._add_process())
             self._starts.add(task)
             task.add_done_callback(self._starts.discard)
 
-    async def _start_process(self) -> None:
+    async def _add_process(self) -> None:
         try:
-            process = await _SearchProcess.start()
+            process = await _start_process()
         except (OSError, EOFError):
             log.exception("a search process cannot start")
         else:
-            self._processes = {process, *(other for other in self._processes if other.is_running)}
+            self._processes = {process, *(other for other in self._processes if other.returncode is None)}
             self._ready.put_nowait(process)
 
     async def close(self) -> None:
         for task in self._starts:
             task.cancel()
         await asyncio.gather(*self._starts, return_exceptions=True)
-        await asyncio.gather(*(process.end() for process in self._processes))
+        await asyncio.gather(*(_end(process) for process in self._processes))
 
     @asynccontextmanager
     async def turn(self, client: str) -> AsyncIterator[None]:
@@ -146,31 +140,31 @@ class SearchPool:
     async def _run(self, request: bytes) -> bytes:
         process = await self._take()
         try:
-            answer = await asyncio.wait_for(process.search(request), limits.SEARCH_SECONDS)
+            answer = await asyncio.wait_for(_send(process, request), limits.SEARCH_SECONDS)
         except asyncio.TimeoutError:
-            process.kill()
+            _kill(process)
             raise ApiError(
                 422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
             ) from None
         except (EOFError, ConnectionError):
             raise ApiError(422, "pattern: the search failed; expected a simpler pattern") from None
         except BaseException:
-            process.kill()
+            _kill(process)
             raise
         if self._ready.qsize() < limits.SEARCH_PROCESSES:
             self._ready.put_nowait(process)
         else:
-            process.kill()
+            _kill(process)
         return answer
 
-    async def _take(self) -> _SearchProcess:
+    async def _take(self) -> Process:
         """A process that is ready. Its clock has not started, however long it took to start."""
         self.start()
         try:
             while True:
                 process = await asyncio.wait_for(self._ready.get(), limits.SEARCH_START_SECONDS)
                 self.start()
-                if process.is_running:
+                if process.returncode is None:
                     return process
         except asyncio.TimeoutError:
             raise ApiError(503, "no search process is ready; try again in 1 s", _RETRY) from None
