@@ -8,7 +8,7 @@ SECOND = Tree.parse("(S (NP (P I)) (VP (V saw) (NP (D the) (N man)) (PP (I with)
 
 def analysis(tree: Tree, *alternatives: Tree) -> Analysis:
     constituents = tuple(Constituent(*span, 0.5, 0.25) for span in tree.spans())
-    ranked = tuple(Alternative(other, -1.0, 0.3, (), ()) for other in alternatives)
+    ranked = tuple(Alternative(other, -1.0, 0.3, 0.4, (), ()) for other in alternatives)
     return Analysis(tree, -1.0, 0.3, 0.1, constituents, ranked, True)
 
 
