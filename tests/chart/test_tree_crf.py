@@ -87,6 +87,19 @@ def test_all_quantities_equal_sums_over_all_trees(lengths, normalize_labels, bac
         close((best * marginals).sum(), expected.max())
 
 
+def test_five_words_have_the_probabilities_of_all_their_trees():
+    generator = torch.Generator().manual_seed(0)
+    spans, labels = (torch.randn(1, *shape, generator=generator, dtype=torch.float64) for shape in ((6, 6), (6, 6, 2)))
+    crf = TreeCRF(spans, labels, [5], is_constituent=[True, False])
+    trees = naive.labeled_trees(5, 6, [0])
+    free = crf.potentials[0, ..., 1]
+    scores = torch.stack([derivation_score(tree, crf.potentials[0], free, 5) for tree in trees])
+    close(crf.log_prob(trees[:, None])[:, 0], scores.log_softmax(0))
+    close(crf.entropy[0], -(scores.softmax(0) * scores.log_softmax(0)).sum())
+    close(crf.marginals[0, ..., 0], torch.einsum("t,tij->ij", scores.softmax(0), (trees == 0).double()))
+    assert torch.equal(crf.kbest(20)[1][:, 0], trees[scores.argsort(descending=True)[:20]])
+
+
 @pytest.mark.parametrize("options", [{}, {"normalize_labels": True}, {"normalize_labels": False}], ids=str)
 def test_a_potential_is_the_span_score_plus_the_label_score(options):
     spans, labels = torch.randn(1, 3, 3), torch.randn(1, 3, 3, LABELS)
