@@ -26,8 +26,7 @@ import torch
 
 from supar_baseline import supar_speed
 from treecrf.cli import main as treecrf
-from treecrf.corpus.inputs import InputFile, read_lines
-from treecrf.corpus.parse_files import split_words
+from treecrf.corpus.inputs import InputFile, read_lines, split_words
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import PartTimer, time_runs
 from treecrf.parser.pipeline import DEFAULT_BATCHING

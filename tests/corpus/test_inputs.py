@@ -16,9 +16,12 @@ from treecrf.corpus.inputs import (
     join_paragraphs,
     line_batches,
     read_lines,
+    split_words,
     total_size,
     with_prompt,
+    word_offsets,
 )
+from treecrf.text import sentences
 
 
 @pytest.fixture
@@ -234,3 +237,17 @@ def test_records_and_lines_are_told_apart_by_the_name(tmp_path: Path) -> None:
     (record,) = read(tmp_path / "in.jsonl", data, limit=50)
     (line,) = read(tmp_path / "in.txt", data, limit=50)
     assert (record.text, record.id_text, line.text) == ("a cat", "7", data.decode().strip())
+
+
+@pytest.mark.parametrize("text", ["a b", " a b", "a  b ", "a\tb", "a\rb\f", "a\vb"])
+def test_words_are_separated_by_ascii_white_space(text: str):
+    assert split_words(text) == [["a", "b"]] and split_words("a\u00a0b") == [["a\u00a0b"]]
+    assert split_words(" ") == split_words("\t") == []
+    (words,) = split_words(text)
+    assert [text[start:end] for start, end in word_offsets(words, Line(text, "", 9))] == words
+
+
+def test_offsets_of_tokens_and_of_listed_words():
+    (tokens,) = sentences("We  sang.", language="en")
+    assert word_offsets(tokens, Line("We  sang.", "", 9)) == [(0, 2), (4, 8), (8, 9)]
+    assert word_offsets(["New York", "("], Line("New York (", "", 11, words=["New York", "("])) == [(0, 8), (9, 10)]

@@ -13,15 +13,8 @@ from treecrf.corpus import parse_files as module
 from treecrf.corpus.inputs import InputFile, Line, LineBatch
 from treecrf.corpus.options import ParseOptions
 from treecrf.corpus.outputs import Sink
-from treecrf.corpus.parse_files import (
-    LineParser,
-    LineSplitter,
-    parse_files,
-    split_words,
-    word_offsets,
-)
+from treecrf.corpus.parse_files import LineParser, LineSplitter, parse_files
 from treecrf.parser import Parser
-from treecrf.text import sentences
 from treecrf.trees.tree import Tree
 
 TREES = toy_trees(30, seed=3)
@@ -209,20 +202,6 @@ def test_a_bad_line_is_an_error_or_empty(warnings: list[str]):
 def test_another_language_is_warned_about_once(warnings: list[str]):
     split(warnings, line("我们喜欢北京。"), line("你们呢？"))
     assert len(warnings) == 1 and "looks Chinese" in warnings[0]
-
-
-@pytest.mark.parametrize("text", ["a b", " a b", "a  b ", "a\tb", "a\rb\f", "a\vb"])
-def test_words_are_separated_by_ascii_white_space(text: str):
-    assert split_words(text) == [["a", "b"]] and split_words("a\u00a0b") == [["a\u00a0b"]]
-    assert split_words(" ") == split_words("\t") == []
-    (words,) = split_words(text)
-    assert [text[start:end] for start, end in word_offsets(words, line(text))] == words
-
-
-def test_offsets_of_tokens_and_of_listed_words():
-    (tokens,) = sentences("We  sang.", language="en")
-    assert word_offsets(tokens, line("We  sang.")) == [(0, 2), (4, 8), (8, 9)]
-    assert word_offsets(["New York", "("], Line("New York (", "", 11, words=["New York", "("])) == [(0, 8), (9, 10)]
 
 
 @pytest.fixture

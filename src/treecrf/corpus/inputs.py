@@ -7,12 +7,14 @@ A path that is named itself is never skipped. A path that is skipped inside a fo
 
 import glob
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from treecrf.files import real_path
 from treecrf.text import paragraphs
@@ -21,13 +23,15 @@ from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, sour
 
 if TYPE_CHECKING:
     from treecrf.parser.decoding.constraints import Constraints
-    from treecrf.parser.pipeline import Tags
+    from treecrf.parser.pipeline import Tags, Words
+    from treecrf.text import Token
 
 STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _TREE_SUFFIX = ".mrg"
+_WORD = re.compile(r"[^ \t\r\f\v]+")
 _SHOWN_PATHS = 5
 _BATCH_BYTES = 1 << 22  # input that is parsed at a time
 _SAMPLE_BYTES = 1 << 20
@@ -316,6 +320,13 @@ class LineBatch(NamedTuple):
     first: int  # number of the first line, from 1
     ends_block: bool  # whether a block of the output ends here
 
+    def conditions(self, sentences: "Sequence[Sequence[Words]]") -> dict[str, Any]:
+        """The tags and the constraints of the sentences of each line, as far as lines have them."""
+        lines = [line for line, in_line in zip(self.lines, sentences, strict=True) for _ in in_line]
+        columns: dict[str, list[Any]] = {"tags": [line.tags for line in lines]}
+        columns["constraints"] = [line.constraints for line in lines]
+        return {name: column for name, column in columns.items() if any(column)}
+
 
 def line_batches(lines: Iterator[Line], *, first: int, block_lines: int, max_lines: int) -> Iterator[LineBatch]:
     """Cuts lines into batches of at most `max_lines` lines; a batch ends with each block of `block_lines` lines.
@@ -359,3 +370,28 @@ def join_paragraphs(lines: Iterator[Line], *, limit: int) -> Generator[Line, Non
         problem = f"a paragraph of {length:,} bytes; the limit is {limit:,}, and --max-line-bytes raises it"
         yield Line(paragraph.text, "", size) if length <= limit else Line("", problem, size)
     yield from (line for line in unassigned if line.problem)
+
+
+def words_of(sentence: "Words") -> list[str]:
+    """The words of a sentence of words or tokens."""
+    return [token if isinstance(token, str) else token.tree_word for token in sentence]
+
+
+def split_words(text: str) -> "list[Words]":
+    """Splits a line into the words of one sentence, at spaces, tabs and other ASCII white space."""
+    text = text.strip(" ")
+    if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
+        words = _WORD.findall(text)
+    else:
+        words = text.split(" ") if text else []
+    return [words] if words else []
+
+
+def word_offsets(words: "Words", line: Line) -> list[tuple[int, int]]:
+    """The start and the end of each word in its line, in characters."""
+    if isinstance(words[0], tuple):
+        return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
+    if not line.words:
+        return [match.span() for match in _WORD.finditer(line.text)]
+    ends = list(accumulate(len(word) + 1 for word in line.words))
+    return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]

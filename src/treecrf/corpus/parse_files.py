@@ -4,16 +4,15 @@ import csv
 import gc
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property, partial
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treecrf.corpus.inputs import (
     InputFile,
@@ -27,8 +26,11 @@ from treecrf.corpus.inputs import (
     join_paragraphs,
     line_batches,
     read_lines,
+    split_words,
     total_size,
     with_prompt,
+    word_offsets,
+    words_of,
 )
 from treecrf.corpus.options import SUFFIXES, TABLES, ParseOptions, names_output_file
 from treecrf.corpus.outputs import STDOUT, Finisher, OutputFile, Sink, open_sink, output_paths, partial_size
@@ -41,12 +43,10 @@ from treecrf.trees.analysis import ParsedSentence
 
 if TYPE_CHECKING:
     from treecrf.corpus.output_record import OutputRecord
-    from treecrf.text import Token
 
 _REPORT_CHARS = 200
 _CPU_BLOCK_LINES = 256  # few, so that the progress moves and an interruption loses little
 Job = tuple[list[InputFile], Path | None]  # the output is None for standard output
-_WORD = re.compile(r"[^ \t\r\f\v]+")
 ReportProgress = Callable[[int, int], object]  # gets the numbers of sentences and input bytes of a batch
 
 
@@ -110,31 +110,6 @@ class LineSplitter:
         for sentence in line_sentences if self._language_check.is_active else ():
             if message := self._language_check.message(words_of(sentence)):
                 self._warn(message)
-
-
-def words_of(sentence: Words) -> list[str]:
-    """The words of a sentence of words or tokens."""
-    return [token if isinstance(token, str) else token.tree_word for token in sentence]
-
-
-def split_words(text: str) -> list[Words]:
-    """Splits a line into the words of one sentence, at spaces, tabs and other ASCII white space."""
-    text = text.strip(" ")
-    if "  " in text or "\t" in text or "\r" in text or "\f" in text or "\v" in text:
-        words = _WORD.findall(text)
-    else:
-        words = text.split(" ") if text else []
-    return [words] if words else []
-
-
-def word_offsets(words: Words, line: Line) -> list[tuple[int, int]]:
-    """The start and the end of each word in its line, in characters."""
-    if isinstance(words[0], tuple):
-        return [(token.start, token.end) for token in cast("Sequence[Token]", words)]
-    if not line.words:
-        return [match.span() for match in _WORD.finditer(line.text)]
-    ends = list(accumulate(len(word) + 1 for word in line.words))
-    return [(end - 1 - len(word), end - 1) for word, end in zip(line.words, ends, strict=True)]
 
 
 class ParsedBatch(NamedTuple):
@@ -259,7 +234,7 @@ class LineParser:
     def _format_brackets(self, batches: Iterable[LineBatch], name: str) -> Iterator[ParsedBatch]:
         split_batches = ((batch, self.splitter.split(batch, name)) for batch in batches)
         windows = (
-            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), _conditions(batch, sentences))
+            ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), batch.conditions(sentences))
             for batch, sentences in split_batches
         )
         parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=not self.options.no_mbr)
@@ -273,7 +248,7 @@ class LineParser:
         is_optional = self.options.format in ("conllu", *TABLES)  # lines without sentences have no output
         sentences = self.splitter.split(batch, name)
         sentence_lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
-        conditions = _conditions(batch, sentences)
+        conditions = batch.conditions(sentences)
         trees = self._parse_sentences(list(chain.from_iterable(sentences)), sentence_lines, conditions)
         output = [
             self._formatter.line(list(islice(trees, len(in_line))), name, number, line)
@@ -293,16 +268,6 @@ class LineParser:
             ParsedSentence(analysis.tree, word_spans, analysis)
             for analysis, word_spans in zip(analyses, offsets, strict=True)
         )
-
-
-def _conditions(batch: LineBatch, sentences: Sequence[Sequence[Words]]) -> dict[str, Any]:
-    """The tags and the constraints of a batch's sentences, as far as lines have them."""
-    lines = [line for line, in_line in zip(batch.lines, sentences, strict=True) for _ in in_line]
-    columns: dict[str, list[Any]] = {
-        "tags": [line.tags for line in lines],
-        "constraints": [line.constraints for line in lines],
-    }
-    return {name: column for name, column in columns.items() if any(column)}
 
 
 def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:
