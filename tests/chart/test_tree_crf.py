@@ -102,7 +102,7 @@ def test_five_words_have_the_probabilities_of_all_their_trees():
 
 @pytest.mark.parametrize("options", [{}, {"normalize_labels": True}, {"normalize_labels": False}], ids=str)
 def test_a_potential_is_the_span_score_plus_the_label_score(options):
-    spans, labels = torch.randn(1, 3, 3), torch.randn(1, 3, 3, LABELS)
+    spans, labels = torch.randn(1, 3, 3).double(), torch.randn(1, 3, 3, LABELS).double()
     potentials = TreeCRF(spans, labels, [2], is_constituent=IS_CONSTITUENT, **options).potentials
     label_score = labels[0, 0, 2].log_softmax(-1) if options.get("normalize_labels", True) else labels[0, 0, 2]
     close(potentials[0, 0, 2], (spans[0, 0, 2] + label_score).double())
