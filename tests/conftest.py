@@ -1,4 +1,4 @@
-"""What holds for all tests.
+"""Settings of all tests.
 
 Triton kernels run in its interpreter where there is no GPU; the choice must stand before Triton is imported.
 """

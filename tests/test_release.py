@@ -1,4 +1,4 @@
-"""What a release needs: its version and changelog, the workflows, and the Docker image."""
+"""Parts of a release: its version and changelog, the workflows, and the Docker image."""
 
 import re
 import subprocess

@@ -92,7 +92,7 @@ def test_a_changed_file_is_refused(folder: Path, name: str, place: float) -> Non
 
 
 class Bomb:
-    """What a pickle runs when it is read."""
+    """A pickle that runs a command when it is read."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return exec, ("raise SystemExit('code from the folder was run')",)

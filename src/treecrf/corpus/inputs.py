@@ -46,7 +46,7 @@ class Line(NamedTuple):
     size: int  # bytes
     words: Sequence[str] = ()  # if a record lists its words
     id_json: str = ""  # a record's id as a member of a JSON object: `"id": 7`
-    tags: "Tags | None" = None  # of its words
+    tags: "Tags | None" = None  # tags of the words
     constraints: "Constraints | None" = None
 
     @property

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
 T = TypeVar("T")
 K = TypeVar("K")
-_NAMES_ELSEWHERE = {  # of the parsers of SuPar, NLTK, Stanza, spaCy and benepar
+_NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and benepar
     **dict.fromkeys(("predict", "raw_parse", "parse_one", "process", "annotate"), "parse() or parse_many()"),
     **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process"), "parse_many()"),
     **dict.fromkeys(("train", "fit"), "treecrf.training.fit(), or the command treecrf train"),

@@ -174,7 +174,7 @@ def paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
 
 
 def _join(lines: list[str], first: int) -> Iterator[Paragraph]:
-    """Joins lines from number `first` on, but not those of tables, chat and lists."""
+    """Joins lines from number `first` on, but not lines of tables, chat and lists."""
     start = 0
     for number, is_separate in enumerate([*separate_lines(lines), True][: len(lines)]):
         if is_separate:

@@ -96,7 +96,7 @@ class TrainConfig:
     teachers: tuple[str, ...] = ()  # folders of parsers whose probabilities are soft targets beside the gold trees
     distillation_weight: float = 0.5  # weight of the soft targets: 0 uses only the gold trees, 1 only the teachers
     precision: Literal["fp32", "tf32", "bf16"] = "tf32"
-    rounded_epochs: int = 0  # last epochs, by `epochs`, whose products are rounded as those of the precision int8
+    rounded_epochs: int = 0  # last epochs, by `epochs`, whose products are rounded as the precision int8 does
     cuda_graphs: bool | None = None  # on a GPU; default: only for models without a transformer
 
     mbr: bool = True  # MBR decoding of dev and test

@@ -39,7 +39,7 @@ class Corpus:
     """Training sentences with their binarized gold trees as label ids."""
 
     words: list[list[str]]
-    tags: list[list[str]]  # of full trees
+    tags: list[list[str]]  # tags of full trees
     gold: list[GoldTree]
     lengths: list[int]
 

@@ -189,7 +189,7 @@ def derivations(tree: Tree, labels: LabelSet) -> Forest:
 def _forest(allowed: Allowed, counts: Ints, given: Mapping[tuple[int, int], int], share: float) -> Forest:
     """Returns the forest of trees; `counts` are the constituents of each label, `given` the brackets of each span."""
     spans: list[tuple[int, int]] = [(start, end) for start, end in np.argwhere(np.triu(allowed.spans, 1)).tolist()]
-    cost = -1e6 * math.log1p(-share) if share < 1 else math.inf  # of a constituent without a bracket
+    cost = -1e6 * math.log1p(-share) if share < 1 else math.inf  # cost of a constituent without a bracket
     restricted = spans if share else [span for span in spans if span in allowed.labels]
     rows: dict[bytes, int] = {}  # by the bytes of their costs
     numbers = []

@@ -39,7 +39,7 @@ class TreebankPart:
 
     trees: list[Tree]
     files: list[tuple[str, int]]  # each file with its number of trees
-    partial: list[PartialTree] = field(default_factory=list)  # of the last files
+    partial: list[PartialTree] = field(default_factory=list)  # trees of the last files
 
     @staticmethod
     def read(paths: Sequence[str], setting: str) -> "TreebankPart":

@@ -2,7 +2,7 @@
 
 Weights have 8 bits and one scale per output. Each input row is rounded to integers from 0 to `levels` on its own, so
 the result of a sentence does not depend on the rest of its batch. All instruction sets give the same numbers. Rows with
-8 bits need one product of bytes per weight. Rows with 14 bits need two, and trees are almost always those of float32.
+8 bits need one product of bytes per weight. Rows with 14 bits need two, and trees almost always equal float32's trees.
 `reference.py` has the same layers in float32.
 """
 

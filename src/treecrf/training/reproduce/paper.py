@@ -14,7 +14,7 @@ from treecrf.trees.evalb.bootstrap import Comparison
 from treecrf.trees.treebank.releases import RELEASES
 
 MAIN = "two-stage"
-DEFAULT_TABLES = ("dev", "remarks", "test", "speed")  # of the paper; the others are ours
+DEFAULT_TABLES = ("dev", "remarks", "test", "speed")  # tables of the paper; the others are ours
 
 
 class PublishedScore(NamedTuple):
