@@ -168,7 +168,7 @@ class TreeDistribution(Distribution):
 
 
 def first_invalid_tree(charts: Tensor, lengths: Tensor) -> int | None:
-    """The number of the first chart, (..., *batch, n + 1, n + 1), whose spans are not exactly the spans of a binary tree.
+    """The number of the first chart, (..., *batch, n + 1, n + 1), whose spans are not exactly one binary tree.
 
     The 2n - 1 spans of a binary tree are all in one tree, which CKY finds.
     """
