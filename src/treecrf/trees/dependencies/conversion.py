@@ -349,7 +349,8 @@ def is_free_relative(parent: Unit, head: Unit, clause: Unit) -> bool:
         return False
     word = first_word(clause.first_item).text
     if word.endswith("ever") and word != "however":
-        return parent.label != "S" or clause is not parent.items[0]
+        has_subject = any(item.label in NOMINALS and item.is_before(head) for item in parent.items)
+        return parent.label != "S" or clause is not parent.items[0] or not has_subject
     if parent.label in ("PP", "WHPP"):
         is_question = first_word(parent).text in WORDS["question_prepositions"]
         return word in ("what", "where", "who", "which") and not is_question

@@ -52,7 +52,8 @@ def _nominal_relation(head: Unit, item: Unit) -> str:
         if is_possessive(item) and not is_after:
             return "nmod:poss"
         if is_after:
-            return "nmod:unmarked" if is_temporal(item) else "appos"
+            is_rate = len(item.leaves()) == 2 and first_word(item).text in ("a", "an")  # $ 30 a barrel
+            return "nmod:unmarked" if is_temporal(item) or (is_rate and _is_amount(head)) else "appos"
         return "nmod:desc" if head.label == "NNP" and label in ("NN", "NP") else "compound"
     if label in ("PP", "WHPP"):
         return "acl" if is_clausal(item) else "nmod"
@@ -61,6 +62,10 @@ def _nominal_relation(head: Unit, item: Unit) -> str:
     if label == "SBAR":
         return "acl:relcl" if _is_relative(item) else "acl"
     return _parenthetical_relation(item) if label == "PRN" else "dep"
+
+
+def _is_amount(phrase: Unit) -> bool:
+    return any(item.label in ("CD", "QP", "$") for item in phrase.items)
 
 
 def _number_relation(head: Unit, item: Unit) -> str:
@@ -126,7 +131,8 @@ def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if label == "S":
         return _inner_clause_relation(parent, head, item)
     if label in ("ADJP", "VP"):
-        return "xcomp" if parent.label == "VP" and not is_before else "advcl"
+        is_comparative = is_before and first_word(item).text == "the"  # the fatter you get
+        return "xcomp" if is_comparative or (parent.label == "VP" and not is_before) else "advcl"
     return RELATIONS["clauses"].get(label, "dep")
 
 
@@ -190,6 +196,8 @@ def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if parent.label in CLAUSES:
         return "obl:unmarked" if is_temporal(item) else "vocative"
     if is_temporal(item) and first_word(head).text not in WORDS["verbs_of_time"]:
+        return "obl:unmarked"
+    if _is_amount(item) and first_word(head).text in WORDS["verbs_of_change"]:  # rose 5 %
         return "obl:unmarked"
     return _object_relation(parent, head, item)
 

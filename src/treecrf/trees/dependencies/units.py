@@ -13,6 +13,9 @@ NOUN_TAGS = frozenset(("NN", "NNS", "NNP", "NNPS", "ADD", "NML", "NX", "NAC"))
 _APOSTROPHES = str.maketrans("’‘ʼ", "'''")
 
 
+_COMPARATIVES = {"RBR": "ADVP", "JJR": "ADJP"}
+
+
 class Unit:
     """A constituent, or a word with its tag as the label.
 
@@ -106,7 +109,9 @@ def build_units(tree: Tree) -> Unit:
             text = unescape_brackets(node.words[0]).lower().translate(_APOSTROPHES)
             finished.append(Unit(basic_category(node.label), [], head=word, text=text or "_"))
         else:
-            finished.append(Unit(basic_category(node.label), [finished.pop() for _ in node.child_trees]))
+            children = [finished.pop() for _ in node.child_trees]
+            label = _COMPARATIVES.get(children[-1].label) if node.label == "X" else None  # the more you eat
+            finished.append(Unit(label or basic_category(node.label), children))
     return finished[0]
 
 
