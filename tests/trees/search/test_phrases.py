@@ -105,3 +105,20 @@ def test_t_units(text, units):
 
 def test_a_preterminal_has_no_phrases():
     assert clauses(Tree.parse("(NN x)")) == t_units(Tree.parse("(NN x)")) == noun_phrases(Tree.parse("(NN x)")) == []
+
+
+def test_coordinated_imperatives_are_finite_and_all_verbs_are_listed() -> None:
+    text = "(S (VP (VP (VB Open) (NP (NN file))) (CC and) (VP (VB read) (NP (PRP it)))) (. .))"
+    (clause,) = clauses(Tree.parse(text))
+    assert clause.is_finite and [verb.words for verb in clause.verbs] == [["Open"], ["read"]]
+    text = "(S (NP (PRP He)) (VP (VBD came) (, ,) (VBD saw) (CC and) (VBD left)) (. .))"
+    (clause,) = clauses(Tree.parse(text))
+    assert [str(verb) for verb in clause.verbs] == ["(VBD came)", "(VBD saw)", "(VBD left)"]
+    (clause,) = clauses(Tree.parse("(S (NP (PRP He)) (VP (MD will) (, ,) (ADVP (RB so)) (, ,) (VP (VB go))))"))
+    assert [str(verb) for verb in clause.verbs] == ["(VB go)"]
+
+
+def test_a_subject_ends_before_the_comma_after_an_apposition() -> None:
+    text = "(S (NP (NP (NNP Kim)) (, ,) (NP (DT a) (NN cook)) (, ,)) (VP (VBD left)))"
+    (clause,) = clauses(Tree.parse(text))
+    assert clause.subject is not None and clause.subject.words == ["Kim", ",", "a", "cook"]

@@ -22,10 +22,10 @@ for _name, _text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause over `words[start:end]`, with its subject and its main verb if it has them.
+    """A clause over `words[start:end]`, with its subject and its main verbs, several if they are coordinated.
 
     The role of a clause is "relative" if it modifies a noun, "subordinate" if it is inside of another clause or of an
-    SBAR, and "main" otherwise. The subject of "who left" is the wh-phrase. The verb is a preterminal.
+    SBAR, and "main" otherwise. The subject of "who left" is the wh-phrase. Verbs are preterminals.
     """
 
     node: Tree
@@ -34,7 +34,12 @@ class Clause:
     role: Role
     is_finite: bool
     subject: Tree | None
-    verb: Tree | None
+    verbs: tuple[Tree, ...]
+
+    @property
+    def verb(self) -> Tree | None:
+        """The first main verb."""
+        return next(iter(self.verbs), None)
 
 
 def clauses(tree: Tree) -> list[Clause]:
@@ -67,7 +72,7 @@ def clauses(tree: Tree) -> list[Clause]:
         node = match.node
         assert isinstance(node, Tree)
         start, end = match.span
-        results.append(Clause(node, start, end, role, position in finite, subjects.get(position), _main_verb(node)))
+        results.append(Clause(node, start, end, role, position in finite, subjects.get(position), _main_verbs(node)))
     return results
 
 
@@ -126,23 +131,20 @@ def _subjects(tree: Tree) -> dict[int, Tree]:
         for match in search_tree(tree, _PATTERNS[name]):
             subject = match["subject"]
             if isinstance(subject, Tree):
-                subjects.setdefault(match.position, subject)
+                is_comma_last = len(subject.children) > 1 and subject.child_trees[-1].label == ","
+                subjects.setdefault(match.position, Tree(subject.label, subject[:-1]) if is_comma_last else subject)
     return subjects
 
 
-def _main_verb(clause: Tree) -> Tree | None:
-    """The verb of the innermost verb phrase; of coordinated verbs and verb phrases, the first one."""
-    verb: Tree | None = None
-    node: Tree | None = clause
-    while node is not None:
-        phrase = None
-        for child in node.child_trees:
-            if child.label in ("CC", "CONJP"):
-                break
-            if child.is_leaf and child.label.startswith(("VB", "MD")):
-                verb = child
-            elif basic_category(child.label) == "VP":
-                phrase = child
-                break
-        node = phrase
-    return verb
+def _main_verbs(phrase: Tree) -> tuple[Tree, ...]:
+    """The verbs of the innermost verb phrases; after a coordinator, more verbs and verb phrases are conjuncts."""
+    verbs: list[tuple[Tree, ...]] = [()]
+    is_coordination = any(child.label in ("CC", "CONJP") for child in phrase.child_trees)
+    for child in phrase.child_trees:
+        if is_coordination and child.label in ("CC", "CONJP", ",") and verbs[-1]:
+            verbs.append(())
+        elif child.is_leaf and child.label.startswith(("VB", "MD")):
+            verbs[-1] = (child,)
+        elif basic_category(child.label) == "VP" and (inner := _main_verbs(child)):
+            verbs[-1] = inner
+    return tuple(verb for conjunct in verbs for verb in conjunct)
