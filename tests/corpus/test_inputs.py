@@ -239,7 +239,7 @@ def test_records_and_lines_are_told_apart_by_the_name(tmp_path: Path) -> None:
     assert (record.text, record.id_text, line.text) == ("a cat", "7", data.decode().strip())
 
 
-@pytest.mark.parametrize("text", ["a b", " a b", "a  b ", "a\tb", "a\rb\f", "a\vb"])
+@pytest.mark.parametrize("text", ["a b", " a b", "a  b ", "a\tb", "a\rb", "a\fb", "a\vb"])
 def test_words_are_separated_by_ascii_white_space(text: str):
     assert split_words(text) == [["a", "b"]] and split_words("a\u00a0b") == [["a\u00a0b"]]
     assert split_words(" ") == split_words("\t") == []

@@ -3,6 +3,7 @@
 import errno
 import gzip
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,9 +128,18 @@ def test_a_folder_is_no_output_and_parquet_needs_a_file(tmp_path: Path) -> None:
         open_sink(tmp_path / "a.gz", None, parquet, resume=False),
     ):
         pass
-    with open_sink(Path("/dev/null"), None, KIND, resume=True) as sink:
+
+
+def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # not a device: a broken `open_sink` would replace it by a file
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with open_sink(pipe, None, KIND, resume=True) as sink:
         sink.write(["a"])
         assert sink.lines_written == 0
+        assert os.read(reader, 10) == b"a\n"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_labels_on_a_terminal_are_blue() -> None:

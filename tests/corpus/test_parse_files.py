@@ -199,6 +199,17 @@ def test_a_bad_line_is_an_error_or_empty(warnings: list[str]):
         split(warnings, line("a " * 1001), tokens=True, format="json", probs=True)
 
 
+def test_a_line_needs_as_many_tags_as_words(warnings: list[str]):
+    tagged = Line("a b", "", 4, words=["a", "b"], tags=["DT", None])
+    assert split(warnings, tagged, tokens=True) == [[["a", "b"]]]
+    with pytest.raises(ValueError, match="5: 2 words and 1 tags; expected a tag for each word"):
+        split(warnings, tagged._replace(tags=["DT"]), tokens=True)
+
+
+def test_a_sentence_may_have_as_many_words_as_the_limit(warnings: list[str]):
+    assert split(warnings, line("a b"), tokens=True, max_words=2) == [[["a", "b"]]]
+
+
 def test_another_language_is_warned_about_once(warnings: list[str]):
     split(warnings, line("我们喜欢北京。"), line("你们呢？"))
     assert len(warnings) == 1 and "looks Chinese" in warnings[0]

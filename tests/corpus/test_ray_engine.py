@@ -174,3 +174,30 @@ def test_a_run_is_not_overwritten(model: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path), "--model", str(model)])
     assert "already has a run; continue it with --resume" in str(ended.value.code)
+
+
+@pytest.mark.parametrize(
+    ("device", "resources", "need"),
+    [
+        ([], {"CPU": 3.0}, "4 cores"),
+        (["--device", "cpu"], {"CPU": 3.0, "GPU": 1.0}, "4 cores"),
+        (["--device", "cuda"], {"CPU": 8.0}, "4 cores and a GPU"),
+        (["--device", "cuda"], {"CPU": 3.0, "GPU": 1.0}, "4 cores and a GPU"),
+    ],
+)
+def test_a_cluster_without_room_for_a_worker_is_an_error(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    device: list[str],
+    resources: dict[str, float],
+    need: str,
+) -> None:
+    nodes = [{"Alive": True, "Resources": resources}, {"Alive": False, "Resources": {"CPU": 8.0, "GPU": 1.0}}]
+    for name, value in (("init", None), ("shutdown", None), ("nodes", nodes)):
+        monkeypatch.setattr(f"ray.{name}", lambda value=value, **_: value)
+    (tmp_path / "in.txt").write_text("the cat\n")
+    options = ["--model", str(model), "--cpus-per-worker", "4", *device]
+    with pytest.raises(SystemExit) as ended:
+        main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out"), *options])
+    assert f"no machine of the cluster has {need} for a worker" in str(ended.value.code)

@@ -8,9 +8,12 @@ from strategies import any_text
 from treecrf.trees.notation import (
     PENN_ESCAPES,
     LabelParts,
+    end_of_first,
     escape_brackets,
     escape_for_treebanks,
+    find_error,
     penn_brackets,
+    read_labels,
     split_label,
     unescape_brackets,
 )
@@ -65,3 +68,48 @@ def test_other_words_are_kept() -> None:
 
 def test_letters_equal_to_others_only_without_case_are_no_error() -> None:
     assert unescape_brackets("-l\u017fb-") == "["  # the long s is an s without case
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("(S (NP ", ("S", "NP")),
+        ("( (S", ("", "S")),
+        (" (S", ("S",)),
+        ("", ()),
+        ("x (S", None),
+        ("(S NN", None),  # a word
+        ("(S (NP the cat", None),
+    ],
+)
+def test_labels_of_nested_constituents_are_read_where_there_is_nothing_else(text, labels):
+    assert read_labels(text) == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "offset"),
+    [
+        ("(S (NN cat) (NP the (NN cat)))", "word 'the' beside a constituent; expected one or the other", 12),
+        ("(S (NN cat)) )", "')' without its '('", 13),
+        ("cat", "expected '(', found 'cat'", 0),
+        ("(S (NN cat) sang)", "word 'sang' after a constituent; expected '(' or ')'", 12),
+        ("(S (NN))", "'NN' is empty; expected a word or constituents in it", 3),
+        ("(S ())", "a constituent is empty; expected a word or constituents in it", 3),
+        ("(S (NN the cat))", "'NN' contains 2 words; expected one", 3),
+        ("(S (NN cat)", "1 ')' missing at the end", 11),
+        ("(S (NN", "2 ')' missing at the end", 6),
+    ],
+)
+def test_errors_in_brackets_have_a_reason_and_a_place(text, reason, offset):
+    error = find_error(text)
+    assert (error.reason, error.offset) == (reason, offset)
+
+
+def test_errors_in_brackets_name_the_line_and_the_column() -> None:
+    error = find_error("(S\n (NN cat)\n sang)")
+    assert error.line == 3 and str(error).endswith("(line 3, column 2)")
+
+
+@pytest.mark.parametrize(("text", "end"), [("(a (b c)) (d e)", 9), (" (a b)", 6), ("(a (b", 5), ("", 0)])
+def test_the_first_tree_ends_with_its_last_bracket(text: str, end: int) -> None:
+    assert end_of_first(text) == end

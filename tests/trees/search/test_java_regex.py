@@ -40,6 +40,8 @@ from treecrf.trees.search.labels import basic_category
         (r"^a{1}{3}$", ["a"], ["aaa"]),  # the second repetition is of the empty string
         (r"^(a)\1$|\2", ["aa"], ["a"]),  # a group that does not exist matches nothing
         (r"^(a)\11$", ["aa1"], ["aa"]),  # with one group, this is \1 and a 1
+        ("^" + "(a)" * 9 + r"(b)\11$", ["a" * 9 + "ba1"], ["a" * 9 + "ba"]),  # with ten groups too
+        ("^" + "(a)" * 9 + r"(b)\10$", ["a" * 9 + "bb"], ["a" * 9 + "ba0"]),
         (r"^*\bNP$*", ["x-NP"], ["xNP"]),
         (r"^(?i)(?s)np$", ["NP"], ["VP"]),
         (r"(?x)^N P$ # comment", ["NP"], ["N P"]),

@@ -3,7 +3,7 @@ from hypothesis import given
 
 import strategies
 from treecrf.trees.search import Surgery, SurgeryError
-from treecrf.trees.search.operations import EditNode, to_edit_nodes, to_tree
+from treecrf.trees.search.operations import EditNode, EditState, Growth, to_edit_nodes, to_tree
 from treecrf.trees.tree import Tree
 
 
@@ -131,3 +131,11 @@ def test_a_copy_is_equal_and_independent():
 def test_nodes_that_are_no_tree_are_an_error(root, message):
     with pytest.raises(SurgeryError, match=message):
         to_tree(root)
+
+
+@pytest.mark.parametrize(("label", "nodes"), [("", 1), ("b", 0)])
+def test_a_tree_grows_up_to_its_limits(label, nodes):
+    state = EditState(EditNode("S", []), {}, {}, Growth(nodes=2, characters=3))
+    assert state.add("abc", nodes=2) == "abc"
+    with pytest.raises(SurgeryError, match="the operations add more than"):
+        state.add(label, nodes=nodes)

@@ -2,7 +2,15 @@ import pytest
 
 from treecrf.trees.search import Pattern, PatternError
 from treecrf.trees.search.labels import Label
-from treecrf.trees.search.syntax import Coordination, NodePattern, Relation, parse_pattern
+from treecrf.trees.search.syntax import (
+    MAX_GROUP,
+    MAX_GROUPS,
+    MAX_NODES,
+    Coordination,
+    NodePattern,
+    Relation,
+    parse_pattern,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +121,19 @@ def test_references_and_links_name_nodes_before_them():
     assert reference.label == Label("reference", "a") and reference.name is None
     link = parse_pattern("NP=a < @~a=b").child
     assert link.label == Label("link", "a", is_basic=True) and link.name == "b"
+
+
+@pytest.mark.parametrize(
+    ("limit", "pattern", "message"),
+    [
+        (MAX_NODES, lambda nodes: "NP" + " < NN" * (nodes - 1), f"describes more than {MAX_NODES} nodes"),
+        (MAX_GROUPS, lambda groups: "/N/" + "#0%v" * groups, f"sets variables more than {MAX_GROUPS} times"),
+        (MAX_GROUP, lambda group: f"NP#{group}%v", "group"),
+        (2**31 - 1, lambda child: f"NP <{child} NN", "child"),
+        (2**31 - 1, lambda child: f"NP <-{child} NN", "child"),
+    ],
+)
+def test_a_pattern_may_reach_its_limits_but_not_pass_them(limit, pattern, message):
+    parse_pattern(pattern(limit))
+    with pytest.raises(PatternError, match=message):
+        parse_pattern(pattern(limit + 1))

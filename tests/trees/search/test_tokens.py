@@ -45,7 +45,10 @@ def test_errors_can_be_pickled():
 
 @pytest.mark.parametrize(
     ("text", "column"),
-    [("NP < (NN", 8), ("NP & VP", 3), ("S < =n", 5), ("NP < /a(b/", 7), ("名詞 < (", 6), ("S <\nNP <0 NN", 8)],
+    [
+        *[("NP < (NN", 8), ("NP & VP", 3), ("S < =n", 5), ("NP < /a(b/", 7), ("名詞 < (", 6), ("S <\nNP <0 NN", 8)],
+        ("\nNP & VP", 4),
+    ],
 )
 def test_an_error_has_a_caret_under_the_place(text, column):
     with pytest.raises(PatternError) as raised:
