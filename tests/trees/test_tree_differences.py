@@ -16,14 +16,74 @@ def differences(first: str, other: str) -> list[str]:
 
 def test_a_phrase_that_is_attached_higher_is_named_once() -> None:
     higher = SAW.replace(MAN, MAN.removeprefix("(NP ").removesuffix(")"))
-    assert differences(SAW, higher) == ['"with the telescope" attaches to VP instead of NP']
-    assert differences(higher, SAW) == ['"with the telescope" attaches to NP instead of VP']
+    assert differences(SAW, higher) == ['"with the telescope" modifies "saw" instead of "the man"']
+    assert differences(higher, SAW) == ['"with the telescope" modifies "the man" instead of "saw"']
+
+
+def test_a_verb_is_named_by_its_word_under_adjoined_phrases_and_beside_traces() -> None:
+    adjoined = f"(TOP (S (NP (PRP I)) (VP (VP (VBD saw) {MAN.removeprefix('(NP ').replace(' (PP', ') (PP', 1)} (. .)))"
+    assert differences(SAW, adjoined) == ['"with the telescope" modifies "saw" instead of "the man"']
+    traced = adjoined.replace("(NP (PRP I))", "(NP (-NONE- *)) (NP (PRP I))")
+    assert differences(SAW, traced) == ['"with the telescope" modifies "saw" instead of "the man"']
+
+
+@pytest.mark.parametrize("verb_tag", ["VV", "VVFIN", "V"])
+def test_a_verb_with_a_tag_of_another_treebank_is_named(verb_tag: str) -> None:
+    first = SAW.replace("VBD", verb_tag).replace("(S ", "(IP ")
+    other = first.replace(MAN, MAN.removeprefix("(NP ").removesuffix(")"))
+    assert differences(first, other) == ['"with the telescope" modifies "saw" instead of "the man"']
+
+
+def test_an_argument_attaches_to_a_word() -> None:
+    low = "(TOP (VP (VB tell) (NP (PRP him)) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP like) (NP (NNS cats)))))))"
+    high = "(TOP (VP (VB tell) (NP (PRP him)) (SBAR (IN that) (S (NP (PRP I)) (VP (VBP like)))) (NP (NNS cats))))"
+    assert differences(low, high) == ['"cats" attaches to "tell" instead of "like"']
+
+
+def test_a_conjunct_attaches_to_a_label() -> None:
+    low = "(TOP (VP (V go) (PP (P in) (NP (NP (N a)) (PP (P on) (N b))))))"
+    high = "(TOP (VP (V go) (PP (PP (P in) (NP (N a))) (PP (P on) (N b)))))"
+    assert differences(low, high) == ['"on b" attaches to PP instead of NP']
+
+
+@pytest.mark.parametrize(
+    ("phrase", "clause", "description"),
+    [
+        ("(NP (PRP$ her) (NN duck))", "(S (NP (PRP her)) (VP (VB duck)))", '"her" subject, "duck" verb'),
+        ("(NP (PRP$ her) (NN duck))", "(S (PRP$ her) (NP (NN duck)))", '"her" subject, "duck" predicate'),
+        ("(NP (DT no) (NN fun))", "(S (DT no) (VP (VB fun)))", '"fun" verb'),
+        ("(NP (VBG flying) (NNS planes))", "(S (VP (VBG flying) (NNS planes)))", '"flying" verb'),
+        (
+            "(NP (DT that) (NN gas) (MD can) (VB go))",
+            "(S (NP (DT that) (NN gas)) (VP (MD can) (VP (VB go))))",
+            '"that gas" subject, "go" verb',
+        ),
+    ],
+)
+def test_a_clause_is_described_by_its_subject_and_verb(phrase: str, clause: str, description: str) -> None:
+    words = " ".join(Tree.parse(phrase).words)
+    first = f"(TOP (S (NP (PRP I)) (VP (VBD saw) {phrase})))"
+    found = differences(first, first.replace(phrase, clause))
+    assert found[0] == f'"{words}" is a clause: {description}'
+    assert differences(first.replace(phrase, clause), first)[0].endswith(f"is NP instead of {_chain(clause)}")
+
+
+def _chain(clause: str) -> str:
+    return "S over VP" if clause.startswith("(S (VP") else "S"
+
+
+def test_parts_that_a_clause_names_are_not_named_again() -> None:
+    first = "(TOP (S (NP (PRP I)) (VP (VBD saw) (NP (PRP$ her) (NN duck)))))"
+    other = "(TOP (S (NP (PRP I)) (VP (VBD saw) (S (NP (PRP her)) (VP (VB duck))))))"
+    assert differences(first, other) == ['"her duck" is a clause: "her" subject, "duck" verb']
+    unmarked = first.replace("(NP (PRP$ her) (NN duck))", "(PRP$ her) (NN duck)")
+    assert differences(unmarked, other) == ['"her duck" is a clause: "her" subject, "duck" verb']
 
 
 def test_equal_labels_are_told_apart_by_their_words() -> None:
     low = "(X (NP (NP (N a)) (PP (P in) (NP (NP (N b)) (PP (P of) (NP (N c)))))))"
     high = "(X (NP (NP (NP (N a)) (PP (P in) (NP (N b)))) (PP (P of) (NP (N c)))))"
-    assert differences(low, high) == ['"of c" attaches to NP "a in b" instead of NP "b"']
+    assert differences(low, high) == ['"of c" modifies "a in b" instead of "b"']
 
 
 def test_a_phrase_that_loses_its_end_keeps_its_other_phrases() -> None:
