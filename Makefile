@@ -38,7 +38,8 @@ bench: $(DEVELOPMENT)
 docs: $(DEVELOPMENT)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
-# the tests of the C code and random calls with sanitizers, 100,000 of them for search, on a copy of the package
+# the tests of the C code and 100,000 random calls of each module with sanitizers, on a copy of the package
+C_MODULES := chart network/runtime parser/decoding trees/search trees/treebank
 SANITIZERS := -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 SANITIZED := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONPATH=build/sanitize/src
@@ -51,8 +52,8 @@ sanitize: $(DEVELOPMENT)
 		src/treecrf/network/runtime/kernels_*.c -lm
 	printf '%s\n' avx512vnni avxvnni avx2 neon-i8mm neon | \
 		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SET sh -c 'build/compare_kernels scalar SET 3500 || [ $$? -eq 3 ]'
-	$(SANITIZED) sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/network/runtime/random_calls.py 2500 SEED build/sanitize/src'
-	$(SANITIZED):tests sh -c 'seq 4 | xargs -P 2 -I SEED $(BIN)/python tests/trees/search/random_calls.py 25000 SEED'
+	for MODULE in $(C_MODULES); do $(SANITIZED):tests sh -c \
+		"seq 2 | xargs -P 2 -I SEED $(BIN)/python tests/$$MODULE/random_calls.py 50000 SEED" || exit 1; done
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
 		tests/parser/decoding/test_label_grammar.py tests/parser/decoding/test_expected_f1.py tests/network/runtime tests/trees/search
 

@@ -1,5 +1,6 @@
 import math
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chart.charts import charts, clean
+from compiled_calls import run_calls
 from treecrf.chart import cpu_backend, cpu_tensors, naive, torch_backend
 
 pytestmark = pytest.mark.skipif(not cpu_backend.available, reason="treecrf was installed without a C compiler")
@@ -209,3 +211,41 @@ def test_a_length_outside_of_the_chart_is_an_error_with_the_sentence(length):
 def test_an_empty_batch_has_empty_results():
     log_z, marginals, trees = compiled_results(torch.zeros(0, 6, 6), torch.zeros(0, dtype=torch.int64))
     assert (log_z.shape, marginals.shape, trees.shape) == ((0,), (0, 6, 6), (0, 6, 6))
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 5), (2, 2, 4, 5), (1, 4, 4), (4, 4)])
+def test_scores_of_another_shape_are_an_error(shape):
+    for function in (cpu_backend.inside, cpu_backend.cky):
+        with pytest.raises(ValueError, match=r"have shape .*; expected"):
+            function(np.zeros(shape), np.array([3, 3]))
+
+
+def test_a_chart_of_other_scores_is_an_error():
+    lengths = np.array([3])
+    chart, _ = cpu_backend.inside(np.zeros((1, 4, 4)), lengths)
+    with pytest.raises(ValueError, match="planes of the inside chart have shape"):
+        cpu_backend.outside(np.zeros((1, 2, 4, 4)), lengths, chart)
+
+
+def test_labels_of_another_shape_are_an_error():
+    scores, lengths, is_constituent = np.zeros((1, 4, 4, 2)), np.array([3]), np.array([True, False])
+    sums, factors = np.zeros((1, 3, 4, 4)), np.zeros((1, 2, 4, 4))
+    with pytest.raises(ValueError, match="marks of constituents have shape"):
+        cpu_backend.label_sums(scores, lengths, is_constituent[:1])
+    with pytest.raises(ValueError, match="factors have shape"):
+        cpu_backend.label_weights(scores, sums, sums, lengths, is_constituent)
+    with pytest.raises(ValueError, match="sums have shape"):
+        cpu_backend.label_weights(scores, factors, factors, lengths, is_constituent)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.int32, object])
+def test_scores_of_any_type_are_converted(dtype):
+    scores, lengths = np.arange(16).reshape(1, 4, 4), np.array([3], np.int32)
+    _, expected = cpu_backend.inside(scores.astype(np.float64), lengths)
+    _, log_z = cpu_backend.inside(scores.astype(dtype), lengths)
+    np.testing.assert_allclose(log_z, expected)
+
+
+def test_random_calls_are_computed_or_refused():
+    random_calls = import_module("chart.random_calls")  # imports the compiled code
+    assert 30 < run_calls(random_calls.run_case, 400, seed=5).refused < 200

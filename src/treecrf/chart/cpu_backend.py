@@ -5,6 +5,7 @@ are then of a span anywhere, and of a span as a right child. `lengths` is (b,). 
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,9 @@ def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
 
 def outside(scores: Reals, lengths: Ints, chart: Doubles) -> Reals:
     """The marginals, shaped like scores; zero outside of the sentence and if the sentence has no allowed tree."""
-    marginals = np.empty(scores.shape, dtype=np.result_type(scores, np.float32))
+    planes = 2 + 2 * _score_charts(scores), _cpu_backend.plane_length(scores.shape[-1] - 1)
+    chart = _checked("planes of the inside chart", chart, np.float64, len(scores), *planes)
+    marginals = np.empty(scores.shape, dtype=_float_type(scores))
     _run(_cpu_backend.outside, scores, lengths, chart, marginals, thread_work=SUM_WORK)
     return marginals
 
@@ -56,7 +59,9 @@ def label_sums(scores: Reals, lengths: Ints, is_constituent: Mask) -> Doubles:
 
 def label_weights(scores: Reals, sums: Doubles, factors: Doubles, lengths: Ints, is_constituent: Mask) -> Reals:
     """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences."""
-    weights = np.empty(scores.shape, dtype=scores.dtype)
+    weights = np.empty(scores.shape, dtype=_float_type(scores))
+    sums = _checked("sums", sums, np.float64, len(scores), 3, *scores.shape[1:3])
+    factors = _checked("factors", factors, np.float64, len(scores), 2, *scores.shape[1:3])
     _run_labels(_cpu_backend.label_weights, scores, lengths, is_constituent, sums, factors, weights)
     return weights
 
@@ -66,9 +71,11 @@ def _run_labels(
 ) -> None:
     """Runs a kernel for label scores (b, n + 1, n + 1, labels), in float32 or float64, on several threads."""
     batch, size, _, labels = scores.shape
+    scores = _checked("label scores", scores, _float_type(scores), batch, size, size, labels)
+    lengths = _checked("lengths", lengths, np.int64, batch)
+    is_constituent = _checked("marks of constituents", is_constituent, np.bool_, labels)
     threads = max(1, min(num_threads(), scores.size // LABEL_WORK))
     inputs = (scores, lengths, np.zeros(1, np.int64), is_constituent, np.empty((threads, labels, _LANES)), *arrays)
-    inputs = tuple(np.ascontiguousarray(array) for array in inputs)
     addresses = [array.ctypes.data for array in inputs]
     run_on_threads(kernel, threads, batch, size, labels, scores.dtype == np.float64, *addresses)
 
@@ -77,13 +84,25 @@ def _score_charts(scores: Reals) -> int:
     return scores.shape[1] if scores.ndim == 4 else 1
 
 
+def _float_type(scores: Reals) -> type[np.float32 | np.float64]:
+    return np.float32 if np.result_type(scores, np.float32) == np.float32 else np.float64
+
+
+def _checked(name: str, array: AnyArray, dtype: type[np.generic], *shape: int) -> Any:
+    """The array as the kernels need it: they get its address, and cannot check its shape."""
+    if array.shape != shape:
+        raise ValueError(f"the {name} have shape {array.shape}; expected {shape}")
+    return np.ascontiguousarray(array, dtype=dtype)
+
+
 def _run(
     kernel: Callable[..., None], scores: Reals, lengths: Ints, chart: Doubles | None, out: AnyArray, *, thread_work: int
 ) -> None:
     """Runs a kernel on several threads, which divide the sentences, and the spans of long sentences, among them."""
     batch, size = len(scores), scores.shape[-1]
-    scores = np.ascontiguousarray(scores, dtype=np.result_type(scores, np.float32))
-    lengths = np.ascontiguousarray(lengths, dtype=np.int64)
+    charts = (_score_charts(scores),) if scores.ndim == 4 else ()
+    scores = _checked("scores", scores, _float_type(scores), batch, *charts, size, size)
+    lengths = _checked("lengths", lengths, np.int64, batch)
     order = np.argsort(-lengths, kind="stable")
     threads = max(1, min(num_threads(), int((lengths**3).sum()) // thread_work))
     counters = np.zeros((batch, 2), dtype=np.int64)

@@ -1,8 +1,10 @@
 """A small grammar over labels and tags."""
 
+import numpy as np
+
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import LabelGrammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.well_formed import count_productions
@@ -33,3 +35,26 @@ def with_grammar(grammar: Grammar | None, threshold: float = 0.3) -> ExpectedF1:
     utility = ExpectedF1.for_labels(LabelSet(LABELS), threshold)
     label_grammar_ = None if grammar is None else make_label_grammar(grammar, 0.05)
     return ExpectedF1.for_labels(LabelSet(LABELS), threshold, label_grammar_) if grammar else utility
+
+
+def random_candidates(generator: np.random.Generator, length: int) -> CandidateSpans:
+    cells = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
+    spans = [cell for cell in cells if cell == (0, length) or generator.random() < 0.6]
+    chosen = [generator.choice([0, 1, 3, 4], 2, replace=False) for _ in spans]
+    has_free_root = generator.random() < 0.5
+    if has_free_root:
+        place = spans.index((0, length))
+        del spans[place], chosen[place]
+    labels = np.array(chosen, np.int64).reshape(-1, 2)
+    labels[generator.random(labels.shape) < 0.2] = NO_LABEL
+    if not has_free_root:
+        labels[spans.index((0, length)), 0] = 1
+    return CandidateSpans(
+        lengths=np.array([length]),
+        tags=generator.integers(0, 3, length),
+        size=length + 1,
+        cells=np.array([start * (length + 1) + end for start, end in spans], np.int64),
+        labels=labels,
+        utility=generator.normal(0, 0.5, labels.shape).astype(np.float32),
+        sentence_labels=np.array([2 if has_free_root else NO_LABEL]),
+    )

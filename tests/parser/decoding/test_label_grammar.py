@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import combinations
 from threading import Event
 
 import numpy as np
 import pytest
 
+from compiled_calls import run_calls
 from parser.decoding.label_grammars import (
     COUNTS,
     LABELS,
@@ -15,6 +17,7 @@ from parser.decoding.label_grammars import (
     TAGS,
     make_label_grammar,
     productions_log_prob,
+    random_candidates,
     with_grammar,
 )
 from parser.decoding.random_scores import random_scores, select_sentence
@@ -32,29 +35,6 @@ from treecrf.trees.treebank.binarize import LabelSet, from_spans
 @pytest.fixture(scope="module")
 def grammar() -> Grammar:
     return Grammar(COUNTS)
-
-
-def random_candidates(generator: np.random.Generator, length: int) -> CandidateSpans:
-    cells = [(start, end) for start in range(length) for end in range(start + 1, length + 1)]
-    spans = [cell for cell in cells if cell == (0, length) or generator.random() < 0.6]
-    chosen = [generator.choice([0, 1, 3, 4], 2, replace=False) for _ in spans]
-    has_free_root = generator.random() < 0.5
-    if has_free_root:
-        place = spans.index((0, length))
-        del spans[place], chosen[place]
-    labels = np.array(chosen, np.int64).reshape(-1, 2)
-    labels[generator.random(labels.shape) < 0.2] = NO_LABEL
-    if not has_free_root:
-        labels[spans.index((0, length)), 0] = 1
-    return CandidateSpans(
-        lengths=np.array([length]),
-        tags=generator.integers(0, 3, length),
-        size=length + 1,
-        cells=np.array([start * (length + 1) + end for start, end in spans], np.int64),
-        labels=labels,
-        utility=generator.normal(0, 0.5, labels.shape).astype(np.float32),
-        sentence_labels=np.array([2 if has_free_root else NO_LABEL]),
-    )
 
 
 def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
@@ -159,3 +139,26 @@ def test_impossible_candidates_are_errors(grammar: Grammar) -> None:
     candidates = random_candidates(np.random.default_rng(2), 3)
     with pytest.raises(ValueError, match="cell 0 is 9, which is out of range"):  # from the third word to the second
         make_label_grammar(grammar, 1.0).best_trees(candidates._replace(cells=candidates.cells * 0 + 9))
+
+
+def test_a_sentence_with_two_labels_is_an_error(grammar: Grammar) -> None:
+    if not label_grammar.available:
+        pytest.skip("the compiled search is not built")
+    candidates = CandidateSpans(
+        lengths=np.array([1]),
+        tags=np.array([0]),
+        size=2,
+        cells=np.array([1]),
+        labels=np.array([[1]]),
+        utility=np.ones((1, 1), np.float32),
+        sentence_labels=np.array([2]),
+    )
+    with pytest.raises(ValueError, match="label of the sentence 0 is 1"):
+        make_label_grammar(grammar, 1.0).best_trees(candidates)
+
+
+def test_random_calls_are_computed_or_refused() -> None:
+    if not label_grammar.available:
+        pytest.skip("the compiled search is not built")
+    random_calls = import_module("parser.decoding.random_calls")  # imports the compiled code
+    assert 50 < run_calls(random_calls.run_case, 400, seed=5).refused < 200

@@ -7,19 +7,19 @@ have other numbers, a program that is no program, text that is no tree, or objec
 with an error or computed. `make sanitize` runs the script with modules that report every access outside of an array.
 """
 
-import sys
 from collections.abc import Callable
 from random import Random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
+from compiled_calls import Runner, main
 from treecrf.trees.search import COLLINS, Forest, Pattern, compiled, forest, heads, naive, program, time_limit
 from treecrf.trees.tree import Tree
 from trees.search.random_patterns import compile_random_pattern
 from trees.search.random_trees import random_trees
 
-REFUSED = (ValueError, MemoryError, OverflowError, TypeError, AttributeError, IndexError)
 NUMBERS = (-(2**31), -2, -1, 0, 1, 2, 3, 5, 8, 13, 100, 1024, 1025, 2**31 - 1, 2**40)
 TEXTS = ("(", ")", "(A ", " ", "a", "\\u{20}", "\n", "\0", "é", "\ud800")
 SIZES = (0, 1, 3, 4, 8, 56, 4096)
@@ -122,31 +122,26 @@ def hostile_call(random: Random, recorder: Recorder) -> None:
         function(*arguments)
 
 
-def run_calls(calls: int, seed: int) -> int:
-    """Runs random calls; returns how many were refused."""
-    random, refused = Random(seed), 0
-    recorder = Recorder(compiled.matcher)
-    compiled.matcher = recorder  # type: ignore[assignment]
+def run_hostile_call(random: Random, recorder: Recorder) -> None:
     try:
-        for call in range(calls):
-            if call % 10 == 0:
-                recorder.calls = recorder.calls[-40:]
-                trees = random_trees(random)
-                check_trees(trees)
-                check_search(compile_random_pattern(random), Forest(trees))
-                continue
-            try:
-                with time_limit(2):
-                    hostile_call(random, recorder)
-            except REFUSED:
-                refused += 1
-            except TimeoutError:
-                pass
-    finally:
-        compiled.matcher = recorder.matcher
-    return refused
+        with time_limit(2):
+            hostile_call(random, recorder)
+    except TimeoutError:
+        pass  # a program may ask for more than two seconds
+
+
+def run_case(runner: Runner) -> None:
+    """A valid call of each function, and then hostile calls."""
+    random, recorder = Random(int(runner.random.integers(2**32))), Recorder(compiled.matcher)
+    with mock.patch.object(compiled, "matcher", recorder):
+        for _ in range(4):
+            trees = random_trees(random)
+            check_trees(trees)
+            check_search(compile_random_pattern(random), Forest(trees))
+        runner.calls += len(recorder.calls)
+        for _ in range(36):
+            runner.attempt(lambda: run_hostile_call(random, recorder), AttributeError, IndexError)
 
 
 if __name__ == "__main__":
-    count, first_seed = int(sys.argv[1]), int(sys.argv[2])
-    print(f"{count} random calls of search, {run_calls(count, first_seed)} of them refused")
+    main("search", run_case)

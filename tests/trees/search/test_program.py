@@ -3,6 +3,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from compiled_calls import run_calls
 from treecrf.trees.search import Forest, Pattern, compiled, naive
 from treecrf.trees.search.program import Goal, GoalKind, LabelMode, count_matches, find_matches
 from treecrf.trees.tree import Tree
@@ -46,7 +47,7 @@ def test_compiled_matcher_refuses_a_goal_that_continues_with_itself_or_a_later_o
 
 @needs_c
 def test_random_calls_of_the_compiled_code_are_computed_or_refused():
-    assert 100 < random_calls.run_calls(400, seed=5) < 300
+    assert 50 < run_calls(random_calls.run_case, 400, seed=5).refused < 300
 
 
 def kinds(pattern: str) -> list[GoalKind]:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treecrf.trees.treebank.bracket_writer
+from compiled_calls import run_calls
 from strategies import any_text, deep_tree, trees, wide_tree
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans, to_spans
@@ -129,3 +131,10 @@ def test_batches_are_joined_in_their_order(has_tags: bool) -> None:
     joined = FlatTrees.concatenate([first, second])
     assert [column.tolist() for column in joined[:3]] == [[10, 11, 20, 21], [10, 12, 20, 22], [10, 13, 20, 23]]
     assert (joined.tags.tolist() if has_tags else joined.tags) == ([10, 20] if has_tags else None)
+
+
+def test_random_calls_are_computed_or_refused() -> None:
+    if not treecrf.trees.treebank.bracket_writer.available:
+        return
+    random_calls = import_module("trees.treebank.random_calls")  # imports the compiled code
+    assert 100 < run_calls(random_calls.run_case, 400, seed=5).refused < 300

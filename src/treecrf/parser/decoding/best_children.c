@@ -331,6 +331,10 @@ static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, 
         if (cell < 0 || start >= cell % job->size || cell % job->size > n || start >= n)
             return refuse(error, "cell", k, job->cells[k]);
         if (k > first && job->cells[k] <= job->cells[k - 1]) return refuse(error, "cell order", k, job->cells[k]);
+        int has_two_roots = cell == n && job->sentence_labels[sentence] != NO_LABEL; /* if the span has a label, too */
+        for (int64_t choice = k * job->choices; has_two_roots && choice < (k + 1) * job->choices; choice++)
+            if (job->span_labels[choice] != NO_LABEL)
+                return refuse(error, "label of the sentence", choice, job->span_labels[choice]);
     }
     return 1;
 }
