@@ -86,3 +86,15 @@ def test_without_triton_a_gpu_runs_the_operations_of_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "treecrf.chart.triton_backend", None)
     monkeypatch.delattr("treecrf.chart.triton_backend", raising=False)
     assert dispatch.select_backend(SimpleNamespace(is_cuda=True)) is torch_backend
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_vmap_of_results_equals_a_loop(dim):
+    scores, lengths = torch.randn(3, 2, 5, 5), torch.tensor([4, 3])
+    log_z, inner = dispatch.LogPartition.apply(scores, lengths.expand(3, 2))
+    marginals = dispatch.Marginals.apply(scores, lengths.expand(3, 2), inner)
+    log_partition = torch.func.vmap(dispatch.LogPartition.apply, in_dims=(dim, None))
+    outside = torch.func.vmap(dispatch.Marginals.apply, in_dims=(dim, None, 0))
+    close(log_partition(scores.movedim(0, dim), lengths)[0], log_z)
+    close(outside(scores.movedim(0, dim), lengths, inner), marginals)
+    close(marginals[1], SpanCRF(scores[1], lengths).marginals)
