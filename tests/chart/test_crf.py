@@ -288,3 +288,15 @@ def test_equal_generators_give_equal_samples():
     crf = SpanCRF(torch.randn(2, 9, 9), [8, 6])
     first, second = (crf.sample(3, generator=torch.Generator().manual_seed(7)) for _ in range(2))
     assert torch.equal(first, second)
+
+
+def test_batches_may_have_two_dimensions():
+    scores, split_scores = torch.randn(2, 3, 5, 5), torch.randn(2, 3, 5, 5, 5)
+    lengths = torch.tensor([[4, 3, 2], [1, 4, 3]])
+    crf = SpanCRF(scores, lengths, split_scores=split_scores)
+    flat = SpanCRF(scores.flatten(0, 1), lengths.flatten(), split_scores=split_scores.flatten(0, 1))
+    for name in ("log_partition", "entropy", "marginals", "argmax", "split_marginals"):
+        close(getattr(crf, name).flatten(0, 1), getattr(flat, name))
+    close(crf.log_prob(crf.argmax).flatten(), flat.log_prob(flat.argmax))
+    close(crf.cross_entropy(crf), crf.entropy)
+    assert crf.event_shape == (5, 5) and crf.sample(7).shape == (7, 2, 3, 5, 5)

@@ -183,6 +183,7 @@ def test_a_run_is_not_overwritten(model: Path, tmp_path: Path) -> None:
         (["--device", "cpu"], {"CPU": 3.0, "GPU": 1.0}, "4 cores"),
         (["--device", "cuda"], {"CPU": 8.0}, "4 cores and a GPU"),
         (["--device", "cuda"], {"CPU": 3.0, "GPU": 1.0}, "4 cores and a GPU"),
+        (["--device", "cuda", "--cpus-per-worker", "1"], {"GPU": 1.0}, "1 cores and a GPU"),
     ],
 )
 def test_a_cluster_without_room_for_a_worker_is_an_error(
