@@ -12,19 +12,10 @@ import httpx
 import pytest
 
 from server_process import TIMEOUT, ServerProcess, start_server, wait_until
-from small import random_parser
-from toygrammar import toy_trees
 
 SLOW = r"/^(\w|\w\w)+!$/"
 SLOW_TEXT = "a" * 40
 PLAIN = {"content-type": "text/plain"}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "small"
-    random_parser(toy_trees(30, seed=3), tag_head=True).save(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

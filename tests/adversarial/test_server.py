@@ -19,8 +19,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server_process import TIMEOUT, ServerProcess, read_all, start_checked_server, start_server, wait_until
-from small import random_parser
-from toygrammar import toy_trees
 
 EXAMPLES = 3000 if os.environ.get("TREECRF_SOAK") else 60
 HOST = b"Host: localhost\r\n"
@@ -28,13 +26,6 @@ JSON_HEAD = HOST + b"Content-Type: application/json\r\n"
 TWO_WORDS = {"tokens": ["a", "cat"]}
 SHORT_BODY = b'{"tokens":["a","cat"]}'  # 22 bytes, in hexadecimal 16
 LARGE = {"inputs": [{"tokens": ["very"] * 300}] * 20, "k": 20}
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("models") / "small"
-    random_parser(toy_trees(30, seed=3), tag_head=True).save(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -493,9 +493,9 @@ def test_the_words_of_trees_are_parsed(parser: Parser, tmp_path: Path) -> None:
 
 
 def test_given_tags_are_in_the_trees(parser: Parser, tmp_path: Path) -> None:
-    words, tags = ["the", "and/or", "cat"], ["X", "Y", None]
+    words, tags = ["the", "and/or", "cat", "/", "a/"], ["X", "Y", None, None, None]
     tree = parser.parse(words, tags=tags)
-    path = write(tmp_path / "in.txt", "the/X and/or/Y cat")
+    path = write(tmp_path / "in.txt", "the/X and/or/Y cat / a/")
     assert not parse(path, "--tags", "-o", tmp_path / "out.mrg")
     assert list(read_trees(tmp_path / "out.mrg")) == [tree] and tree.tags[:2] == ["X", "Y"]
     path = write(tmp_path / "in.jsonl", json.dumps({"tokens": words, "tags": tags}), json.dumps({"tokens": ["a"]}))

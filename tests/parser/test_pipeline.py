@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import islice, repeat
 from typing import Any, cast
 
+import pandas
 import pytest
 import torch
 from hypothesis import given, settings
@@ -188,5 +189,5 @@ def test_the_trees_before_a_wrong_sentence_come_first(parser: Parser) -> None:
 
 
 def test_missing_and_empty_cells_of_a_column_have_no_tree(parser: Parser) -> None:
-    trees = list(parser.parse_column([["the", "cat"], "", None, math.nan, [], ["cats"]]))
-    assert [tree and tree.words for tree in trees] == [["the", "cat"], None, None, None, None, ["cats"]]
+    trees = list(parser.parse_column([["the", "cat"], "", None, math.nan, pandas.NA, [], ["cats"]]))
+    assert [tree and tree.words for tree in trees] == [["the", "cat"], None, None, None, None, None, ["cats"]]

@@ -11,7 +11,7 @@ from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import render as rendering
 from treecrf.trees.drawing import use_fonts
 from treecrf.trees.drawing.colors import THEMES
-from treecrf.trees.drawing.tree_files import DrawableTree, has_trees, read_drawable_trees, select_trees
+from treecrf.trees.drawing.tree_files import DrawableTree, begins_with_trees, read_drawable_trees, select_trees
 from treecrf.trees.treebank.lines import read_lines
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
 
 
 def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
-    if not args.model and has_trees(args.input):
+    if not args.model and begins_with_trees(args.input):
         yield from read_drawable_trees(args.input)
         return
     from treecrf.parser import Parser

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from treecrf.corpus.inputs import total_size
-    from treecrf.corpus.measures.files import TableWriter, has_trees
+    from treecrf.corpus.inputs import has_trees, total_size
+    from treecrf.corpus.measures.files import TableWriter
     from treecrf.corpus.terminal import ProgressBar
     from treecrf.files import open_atomic
     from treecrf.parser import Parser
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> None:
     if args.samples < 2:
         raise ValueError(f"--samples is {args.samples}; an interval needs 2 or more")
     files = _find_files(args.files or [_STDIO], args.output)
-    texts = [file for file in files if not has_trees(file)]
+    texts = [file for file in files if not has_trees(file.path)]
     parser = Parser.load(args.model, args.device, precision=args.precision) if texts else None
     is_file = args.output != _STDIO
     with (

@@ -30,7 +30,7 @@ STDIN = "-"
 _JSON_SUFFIXES = (".jsonl", ".ndjson")
 _PARQUET_SUFFIXES = (".parquet", ".pq")
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
-_TREE_SUFFIX = ".mrg"
+_TREE_SUFFIXES = (".mrg", ".ptb", ".psd", ".fid", ".brackets")
 _WORD = re.compile(r"[^ \t\r\f\v]+")
 _SHOWN_PATHS = 5
 _BATCH_BYTES = 1 << 22  # input that is parsed at a time
@@ -86,8 +86,8 @@ def delimiter(path: str | Path) -> str | None:
 
 
 def has_trees(path: str | Path) -> bool:
-    """Whether a file has trees, judged by its name."""
-    return Path(path).name.removesuffix(".gz").endswith(_TREE_SUFFIX)
+    """Whether a file has trees in brackets, judged by its name."""
+    return Path(path).name.removesuffix(".gz").endswith(_TREE_SUFFIXES)
 
 
 def has_line_records(path: str | Path) -> bool:
@@ -281,10 +281,11 @@ def read_stream(stream: Any, path: str, *, limit: int, fields: RecordFields, num
 
 
 def _split_tags(line: Line) -> Line:
-    """Splits a line of `word/TAG` at spaces and last slashes; a word without a tag gets the model's tag."""
-    pairs = [text.rpartition("/") for text in line.text.split()]
-    words = [word or tag for word, _, tag in pairs]
-    return line._replace(text=" ".join(words), words=words, tags=[tag if word else None for word, _, tag in pairs])
+    """Splits a line of `word/TAG` at white space and last slashes; a word without a tag gets the model's tag."""
+    texts = _WORD.findall(line.text)
+    pairs = [(word, tag) if word and tag else (text, None) for text in texts for word, _, tag in [text.rpartition("/")]]
+    words = [word for word, _ in pairs]
+    return line._replace(text=" ".join(words), words=words, tags=[tag for _, tag in pairs])
 
 
 def _decode_line(raw: bytes, stream: Any, number: int, limit: int) -> Line:

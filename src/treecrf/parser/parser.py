@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from treecrf.parser.pipeline import (
     Tags,
     Words,
     decode_windows,
+    has_words,
     warn_about_document,
     warn_about_text,
 )
@@ -132,8 +133,8 @@ class Parser(Components):
     def parse_column(self, sentences: Iterable[str | Words | None], *, mbr: bool = True) -> Iterator[Tree | None]:
         """Parses the column of a table like `parse_many`; the tree of an empty or missing cell is None."""
         for_trees, for_cells = tee(sentences)
-        trees = self.parse_many(filter(_has_words, for_trees), mbr=mbr)
-        return (next(trees) if _has_words(cell) else None for cell in for_cells)
+        trees = self.parse_many(filter(has_words, for_trees), mbr=mbr)
+        return (next(trees) if has_words(cell) else None for cell in for_cells)
 
     def parse_text(self, text: str, *, mbr: bool = True) -> Iterator[ParsedSentence]:
         """Splits a document into sentences and parses each; yields their trees with their places in the document.
@@ -409,11 +410,6 @@ def _load_again(folder: Path, precision: Precision, config: ParserConfig) -> Par
     parser = Parser.load(folder, "cpu", precision=None if precision == "float32" else precision)
     parser.config = config
     return parser
-
-
-def _has_words(cell: Any) -> TypeGuard[str | Words]:
-    """Whether the cell of a table has words; NaN is a missing cell of pandas."""
-    return bool(cell.strip() if isinstance(cell, str) else cell is not None and cell == cell and len(cell))
 
 
 def _one(value: Any) -> list[Any] | None:

@@ -1,10 +1,11 @@
 """The parsing pipeline: windows of sentences to batches, batches to trees, and trees back into input order."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
 
 from treecrf.network.data.batch import Batch, Scores
 from treecrf.network.data.bucketing import Budget, sorted_batches
@@ -182,6 +183,13 @@ class SentenceReader:
                     f"sentence {number} has {len(sentence)} words and {len(sentence_tags)} tags; "
                     "expected a tag for each word"
                 )
+
+
+def has_words(cell: Any) -> TypeGuard[str | Words]:
+    """Whether the cell of a table has words; a missing cell is None, NaN or the NA of pandas."""
+    if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and math.isnan(cell)):
+        return False
+    return bool(cell.strip()) if isinstance(cell, str) else len(cell) > 0
 
 
 def warn_about_text(text: str, language: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from treecrf.corpus.inputs import InputFile
+from treecrf.corpus.inputs import InputFile, has_trees
 from treecrf.corpus.measures import text as text_measures
 from treecrf.corpus.measures.structures import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_scores import WORD_MEASURES, measure_words
@@ -18,13 +18,7 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.lines import read_text
 
-_TREE_SUFFIXES = (".mrg", ".ptb", ".psd", ".fid", ".brackets")
 _LANGUAGE_WORDS = 200  # at the beginning of a text, whose language is checked
-
-
-def has_trees(file: InputFile) -> bool:
-    """Whether a file has trees in brackets, by its name."""
-    return file.path.removesuffix(".gz").endswith(_TREE_SUFFIXES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +50,9 @@ class TableWriter:
         bounds = [f"{name}_{bound}" for name in WORD_MEASURES for bound in ("low", "high")]
         self._write_row(["file", "sentence", "number", "word", "tag", *WORD_MEASURES, *bounds])
         for file in files:
-            sentences: Iterable[TreeSamples | Tree] = read_trees(file.path) if has_trees(file) else self._sample(file)
+            sentences: Iterable[TreeSamples | Tree] = (
+                read_trees(file.path) if has_trees(file.path) else self._sample(file)
+            )
             for number, sentence in enumerate(sentences, 1):
                 for row in measure_words(sentence):
                     values = (_format(row.values[name]) for name in WORD_MEASURES)
@@ -65,7 +61,7 @@ class TableWriter:
                     self._write_row([file.name, *cells])
 
     def _measure_file(self, file: InputFile, factors: text_measures.ErrorFactors) -> dict[str, text_measures.Measure]:
-        if has_trees(file):
+        if has_trees(file.path):
             measures = text_measures.measure_trees(read_trees(file.path), seed=self.seed)
         else:
             assert self.parser is not None, "text needs a parser"

@@ -20,7 +20,7 @@ class DrawableTree(NamedTuple):
     probabilities: Sequence[float] | None = None
 
 
-def has_trees(source: str) -> bool:
+def begins_with_trees(source: str) -> bool:
     """Whether an input begins like a tree or JSON, and not like raw text. Standard input can still be read after it."""
     with open_stream(source) as stream:
         is_piped_gzip = source == "-" and isinstance(getattr(stream, "raw", None), gzip.GzipFile)
