@@ -38,22 +38,30 @@ bench: $(DEVELOPMENT)
 docs: $(DEVELOPMENT)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
-# the tests of the C code and 100,000 random calls of each module with sanitizers, on a copy of the package
+# the tests of the C code, and of each module 100,000 random calls and 100,000 calls guided by coverage, with sanitizers,
+# on copies of the package; the guided calls need clang and its libraries (apt install clang)
 C_MODULES := chart network/runtime parser/decoding trees/search trees/treebank
 SANITIZERS := -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 SANITIZED := ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" PYTHONPATH=build/sanitize/src
+COPY = rm -rf $(1) && mkdir -p $(1) && cp -r src setup.py pyproject.toml README.md LICENSE $(1) && \
+	find $(1) -name '*.so' -delete && cd $(1)
+CLANG ?= $(firstword $(notdir $(wildcard /usr/bin/clang /usr/bin/clang-[0-9]*)) clang)
+GUIDED := -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=function -fno-sanitize-recover=all
 sanitize: $(DEVELOPMENT)
-	rm -rf build/sanitize && mkdir -p build/sanitize
-	cp -r src setup.py pyproject.toml README.md LICENSE build/sanitize
-	find build/sanitize -name '*.so' -delete
-	cd build/sanitize && CFLAGS="$(SANITIZERS)" ../../$(BIN)/python setup.py --quiet build_ext --inplace
+	$(call COPY,build/sanitize) && CFLAGS="$(SANITIZERS)" ../../$(BIN)/python setup.py --quiet build_ext --inplace
 	gcc -O2 -ffp-contract=off $(SANITIZERS) -o build/compare_kernels tests/network/runtime/compare_kernels.c \
 		src/treecrf/network/runtime/kernels_*.c -lm
 	printf '%s\n' avx512vnni avxvnni avx2 neon-i8mm neon | \
 		ASAN_OPTIONS=detect_leaks=0 xargs -P 2 -I SET sh -c 'build/compare_kernels scalar SET 3500 || [ $$? -eq 3 ]'
 	for MODULE in $(C_MODULES); do $(SANITIZED):tests sh -c \
 		"seq 2 | xargs -P 2 -I SEED $(BIN)/python tests/$$MODULE/random_calls.py 50000 SEED" || exit 1; done
+	$(BIN)/python -m pip install --quiet atheris
+	$(call COPY,build/guided) && CC=$(CLANG) LDSHARED="$(CLANG) -shared" CFLAGS="$(GUIDED)" \
+		../../$(BIN)/python setup.py --quiet build_ext --inplace
+	for MODULE in $(C_MODULES); do ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+		LD_PRELOAD="$$($(BIN)/python -c 'import atheris; print(atheris.path())')/asan_with_fuzzer.so" \
+		PYTHONPATH=build/guided/src:tests $(BIN)/python tests/guided_calls.py $$MODULE 100000 1 || exit 1; done
 	$(SANITIZED) $(PYTEST) -p no:cacheprovider tests/chart/test_cpu_backend.py tests/trees/treebank/test_bracket_writer.py \
 		tests/parser/decoding/test_label_grammar.py tests/parser/decoding/test_expected_f1.py tests/network/runtime tests/trees/search
 

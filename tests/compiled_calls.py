@@ -5,6 +5,7 @@ an address that is null, an index out of range, or NaN and infinite numbers: it 
 computed. `make sanitize` runs the scripts `random_calls.py` with modules that report every access outside of an array.
 """
 
+import random
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,20 @@ def make_hostile(call: Call, random: Random) -> None:
     elif argument.dtype == np.int64 and argument.size:  # entries of tables are addresses: only null is an error
         is_table = argument.size >= 4 and argument.flat[0] == call.parameters[0].ctypes.data
         argument.flat[random.integers(argument.size)] = 0 if is_table else random.choice(WRONG_INDICES)
+
+
+class PythonRandom(random.Random):
+    """Python's random choices with NumPy's random numbers."""
+
+    def __init__(self, generator: Random) -> None:
+        super().__init__(0)
+        self.generator = generator
+
+    def random(self) -> float:
+        return self.generator.random()
+
+    def getrandbits(self, k: int, /) -> int:
+        return int.from_bytes(self.generator.bytes(-(-k // 8)), "big") >> -k % 8
 
 
 @dataclass
