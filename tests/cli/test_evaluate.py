@@ -252,3 +252,29 @@ def predicted_by(folder):
     parser = Parser.load(folder, device="cpu")
     write_trees(folder / "predicted.mrg", list(parser.parse_many([tree.words for tree in TOYS])))
     return folder / "predicted.mrg"
+
+
+FULL = "(TOP (S (NP-SBJ (DT the) (NN cat)) (VP (VBD was) (VP (VBN seen) (NP (-NONE- *-1)))) (. .)))"
+
+
+def test_full_adds_functions_and_empty_elements(run, tmp_path):
+    gold = write(tmp_path / "gold", FULL.replace("SBJ", "SBJ-1"))
+    predicted = write(tmp_path / "predicted", FULL.replace("*-1", "*PRO*"))
+    _, output, _ = run(gold, predicted, "--full")
+    assert output.startswith(run(gold, predicted)[1])
+    rows = output.partition("-- Functions and empty elements --")[2].split("\n")
+    assert rows[5].split() == ["Subjects", "1", "1", "100.00", "100.00", "100.00"]
+    assert rows[6].split() == ["Empty", "elements", "1", "1", "0.00", "0.00", "0.00"]
+    scores = json.loads(run(gold, predicted, "--full", "--merge-pro", "--json")[1])["full"]
+    assert (scores["empties"]["f1"], scores["empties_with_antecedents"]["f1"]) == (100.0, 0.0)
+    assert scores["functions"]["by_name"]["SBJ"]["correct"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("--merge-pro",), "add --full"), (("--full", "--plain"), "leave out one"), (("-", "--full"), "name files")],
+)
+def test_options_of_full_scores_are_checked(run, tmp_path, arguments, message):
+    gold = write(tmp_path / "gold", FULL)
+    files = (gold,) if "-" in arguments else (gold, gold)
+    assert message in run(*files, *arguments)[0]

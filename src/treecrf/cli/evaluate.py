@@ -12,6 +12,7 @@ from treecrf.corpus.inputs import find_inputs, is_json_lines
 from treecrf.corpus.terminal import print_message
 from treecrf.trees.evalb import Rules, Score, evaluate_lines, find_rules
 from treecrf.trees.evalb.brackets import STDIN, printable, read_lines
+from treecrf.trees.evalb.full_score import FullScore, score_full_trees
 from treecrf.trees.evalb.rules import NAMED
 from treecrf.trees.treebank import read_trees
 
@@ -33,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-e", "--max-error", type=int, metavar="N", help="stop after N + 2 errors, like EVALB")
     add("--keep-going", action="store_true", help="never stop; trees that cannot be read count as errors")
     add("--compare", metavar="OTHER", help="test whether the scores of these predicted trees differ significantly")
+    add("--full", action="store_true", help="also score function tags, empty elements and subjects of full trees")
+    add("--merge-pro", action="store_true", help="with --full: count the empty elements *PRO* and * as one kind")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--plain", action="store_true", help="print only the lines that EVALB prints")
     output.add_argument("--json", action="store_true", help="print all scores as JSON")
@@ -51,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plain or (score.stopped and not args.json):
         sys.stdout.write(str(score))
     else:
-        _print_report(score, other, all_sentences, well_formedness, as_json=args.json)
+        full = _score_full(args, rules) if args.full else None
+        _print_report(score, other, all_sentences, well_formedness, full, as_json=args.json)
     if score.stopped:
         print(f"stopped at sentence {score.stopped.sentence}, as EVALB does; --keep-going continues", file=sys.stderr)
     return 1 if score.stopped else 0
@@ -62,10 +66,20 @@ def _check(args: argparse.Namespace) -> None:
         raise ValueError("expected either a file of predicted trees or --model M, which predicts them")
     if args.gold == args.predicted == STDIN:
         raise ValueError("gold and predicted trees are both standard input; name a file for one of them")
+    if STDIN in (args.gold, args.predicted) and args.full:
+        raise ValueError("--full reads the trees twice, which standard input does not allow; name files")
     if args.gold == STDIN and args.compare:
         raise ValueError("--compare reads the gold trees twice, which standard input does not allow; name a file")
     if args.model is None and (args.device or args.precision or args.no_mbr):
         raise ValueError("--device, --precision and --no-mbr need a model; add --model M")
+    if args.merge_pro and not args.full:
+        raise ValueError("--merge-pro is about empty elements; add --full")
+    if args.full and args.plain:
+        raise ValueError(
+            "--plain prints only the lines of EVALB, which has no scores for --full; leave out one of them"
+        )
+    if args.full and args.model:
+        raise ValueError("--full scores files of trees with functions and empty elements; give a file PREDICTED")
 
 
 def _rules(args: argparse.Namespace) -> Rules:
@@ -83,6 +97,13 @@ def _score_files(args: argparse.Namespace, rules: Rules) -> tuple[Score, Score |
     if score.all.valid == score.all.sentences:
         return score, None, None
     return score, evaluate_lines(gold, predicted, rules=rules, use_gold_tags=True), None
+
+
+def _score_full(args: argparse.Namespace, rules: Rules) -> FullScore:
+    gold, predicted = (
+        [tree for file in _files(name) for tree in read_trees(file)] for name in (args.gold, args.predicted)
+    )
+    return score_full_trees(gold, predicted, rules=rules, merge_pro=args.merge_pro)
 
 
 def _files(argument: str) -> list[str]:
@@ -119,6 +140,7 @@ def _print_report(
     other: Score | None,
     all_sentences: Score | None,
     well_formedness: "WellFormednessComparison | None",
+    full: FullScore | None,
     *,
     as_json: bool,
 ) -> None:
@@ -133,6 +155,8 @@ def _print_report(
             values |= {"gold_tags": report.as_dict(all_sentences, all_intervals)}
         if well_formedness:
             values |= {"well_formedness": well_formedness.as_dict()}
+        if full:
+            values |= {"full": full.as_dict()}
         print(json.dumps(values))
         return
     sys.stdout.write(str(score) + printable(report.extended_text(score, intervals, comparison)))
@@ -140,3 +164,5 @@ def _print_report(
         sys.stdout.write(well_formedness.text())
     if all_sentences:
         sys.stdout.write(report.both_figures(all_sentences, score, all_intervals, intervals))
+    if full:
+        sys.stdout.write(full.text())

@@ -109,12 +109,12 @@ def _lines(score: Score, intervals: Mapping[str, Interval], comparison: Comparis
     yield "  Length  Sent.  Recall   Prec.  FMeas.  Complete"
     for (first, last), summary in score.by_length().items():
         length = f"{first}-{last}"
-        yield f"{length:>8} {summary.valid:6}  {_accuracy(summary.brackets)}    {summary.complete_match:6.2f}"
+        yield f"{length:>8} {summary.valid:6}  {accuracy_text(summary.brackets)}    {summary.complete_match:6.2f}"
     yield "\n-- By label --"
     width = max((len(label) for label in score.labels), default=0)
     yield f"{'Label':<{max(width, 8)}}   Gold   Test  Recall   Prec.  FMeas."
-    for label, accuracy in sorted(score.labels.items(), key=lambda item: -item[1].gold):
-        yield f"{label or '(none)':<{max(width, 8)}} {accuracy.gold:6} {accuracy.predicted:6}  {_accuracy(accuracy)}"
+    for label, row in sorted(score.labels.items(), key=lambda item: -item[1].gold):
+        yield f"{label or '(none)':<{max(width, 8)}} {row.gold:6} {row.predicted:6}  {accuracy_text(row)}"
     if comparison:
         yield from _comparison(comparison)
 
@@ -141,7 +141,7 @@ def _figure(score: Score, intervals: Mapping[str, Interval]) -> Iterator[str]:
     yield f"Sentences left out        = {score.all.sentences - score.all.valid:6}"
 
 
-def _accuracy(accuracy: Accuracy) -> str:
+def accuracy_text(accuracy: Accuracy) -> str:
     return f"{accuracy.recall:6.2f}  {accuracy.precision:6.2f}  {accuracy.f1:6.2f}"
 
 
@@ -163,7 +163,7 @@ def as_dict(score: Score, intervals: Mapping[str, Interval], comparison: Compari
         "lengths": [
             {"from": first, "to": last, **_summary(summary)} for (first, last), summary in score.by_length().items()
         ],
-        "labels": {label: _counts(accuracy) for label, accuracy in score.labels.items()},
+        "labels": {label: accuracy_values(accuracy) for label, accuracy in score.labels.items()},
         "comparison": comparison and {**comparison._asdict(), "interval": list(comparison.interval)},
         "sentences": [
             {"number": number, "length": length, "status": status.name.lower(), **counts._asdict()}
@@ -179,12 +179,12 @@ def _summary(summary: Summary) -> dict[str, Any]:
     return {
         **asdict(summary),
         "valid": summary.valid,
-        "brackets": _counts(summary.brackets),
-        "unlabeled": _counts(summary.unlabeled),
+        "brackets": accuracy_values(summary.brackets),
+        "unlabeled": accuracy_values(summary.unlabeled),
         "average_crossing": summary.average_crossing,
         **{share: getattr(summary, share) for share in shares},
     }
 
 
-def _counts(accuracy: Accuracy) -> dict[str, Any]:
+def accuracy_values(accuracy: Accuracy) -> dict[str, Any]:
     return {**asdict(accuracy), "recall": accuracy.recall, "precision": accuracy.precision, "f1": accuracy.f1}
