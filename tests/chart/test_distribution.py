@@ -179,3 +179,8 @@ def test_a_sentence_without_a_tree_is_named_by_its_place_in_the_batch():
     allowed[1, 2] = False
     with pytest.raises(ValueError, match="sentence 1, 2: the allowed spans form no tree; allow more spans"):
         _ = span_crf(allowed=allowed).log_partition
+
+
+def test_a_length_beyond_the_chart_is_an_error():
+    with pytest.raises(ValueError, match="length 3; expected 1 to 2"):
+        SpanCRF(torch.zeros(1, 3, 3), torch.tensor([3]))

@@ -10,6 +10,7 @@ from treecrf.corpus.inputs import (
     STDIN,
     InputFile,
     Line,
+    RecordFields,
     find_inputs,
     is_json_lines,
     is_parquet,
@@ -251,3 +252,23 @@ def test_offsets_of_tokens_and_of_listed_words():
     (tokens,) = sentences("We  sang.", language="en")
     assert word_offsets(tokens, Line("We  sang.", "", 9)) == [(0, 2), (4, 8), (8, 9)]
     assert word_offsets(["New York", "("], Line("New York (", "", 11, words=["New York", "("])) == [(0, 8), (9, 10)]
+
+
+@pytest.mark.parametrize(
+    ("has_tags", "words", "tags"), [(True, ["a", "b/c", "d"], ["X", "Y", None]), (False, None, None)]
+)
+def test_lines_are_split_into_words_and_tags_if_they_have_tags(tmp_path, has_tags, words, tags):
+    path = tmp_path / "words.txt"
+    path.write_text("a/X b/c/Y d\n")
+    (line,) = read_lines(
+        InputFile(str(path), Path("words")), limit=100, fields=RecordFields(has_words=True, has_tags=has_tags)
+    )
+    assert (line.words, line.tags) == (words, tags)
+
+
+@pytest.mark.parametrize(("has_tags", "tags"), [(True, ["X", "Y"]), (False, None)])
+def test_trees_give_their_tags_if_asked(tmp_path, has_tags, tags):
+    path = tmp_path / "trees.mrg"
+    path.write_text("(S (X a) (Y b))\n")
+    (line,) = read_lines(InputFile(str(path), Path("trees")), limit=100, fields=RecordFields(has_tags=has_tags))
+    assert (line.words, line.tags) == (["a", "b"], tags)

@@ -106,3 +106,11 @@ def test_a_message_shows_five_changes(make_manifest: Callable[..., Manifest], tm
         Manifest.read(tmp_path, manifest.settings, {**manifest.inputs, **more})
     assert str(raised.value).count("was not an input") == 5
     assert (", and 2 more" in str(raised.value)) == (count == 7)
+
+
+def test_a_shard_that_is_done_at_once_is_not_retried(make_manifest: Callable[..., Manifest]) -> None:
+    manifest = make_manifest()
+    for name in manifest.progress:
+        assert manifest.progress[name].attempts == 0
+        manifest.progress[name] = ShardProgress("done", attempts=1)
+    assert "0 of them retried" in manifest.report()[0]

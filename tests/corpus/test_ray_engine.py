@@ -16,7 +16,9 @@ import pytest
 
 from toygrammar import toy_trees
 from treecrf.cli import main
+from treecrf.corpus import ray_engine
 from treecrf.corpus.manifest import FILE_NAME
+from treecrf.corpus.options import ClusterOptions
 from treecrf.corpus.ray_driver import PARTIAL_FOLDER
 from treecrf.corpus.shards import SHARD_STEP
 from treecrf.threads import num_threads, set_num_threads
@@ -202,3 +204,11 @@ def test_a_cluster_without_room_for_a_worker_is_an_error(
     with pytest.raises(SystemExit) as ended:
         main(["parse", "--engine", "ray", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out"), *options])
     assert f"no machine of the cluster has {need} for a worker" in str(ended.value.code)
+
+
+def test_processors_help_only_the_workers_with_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [{"Alive": True, "Resources": {"CPU": 4.0, "GPU": 1.0}}]
+    monkeypatch.setattr("ray.nodes", lambda: nodes)
+    cluster = ClusterOptions(cpus_per_worker=2, cpu_workers=1)
+    for device, expected in (("cpu", ["cpu"] * 2), ("cuda", ["cuda", "cpu"])):
+        assert ray_engine._worker_devices(cluster, device, print) == expected

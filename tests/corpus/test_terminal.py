@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from treecrf.corpus import terminal
 from treecrf.corpus.terminal import (
     INTERRUPTED,
     Interrupts,
@@ -247,3 +248,11 @@ def test_a_handler_that_was_set_inside_stays() -> None:
     with Interrupts():
         pass
     assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_control_characters_are_escapes_by_their_last_byte() -> None:
+    raw = io.BytesIO()
+    buffer = terminal._TerminalBuffer(raw)
+    assert buffer.write("a\x07b\x9bc\x1b[1m".encode()) == 10
+    buffer.flush()
+    assert raw.getvalue() == b"a\\x07b\\x9bc\x1b[1m"

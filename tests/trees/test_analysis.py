@@ -1,4 +1,4 @@
-from treecrf.trees.analysis import Alternative, Analysis, Constituent
+from treecrf.trees.analysis import Alternative, Analysis, Constituent, ParsedSentence
 from treecrf.trees.drawing import svg
 from treecrf.trees.tree import Tree
 
@@ -23,3 +23,8 @@ def test_without_alternatives_there_are_no_differences():
 
 def test_a_notebook_shows_calibrated_probabilities():
     assert analysis(SECOND)._repr_svg_() == svg(SECOND, [0.25] * len(SECOND.spans()))
+
+
+def test_a_sentence_starts_at_its_first_word_and_ends_after_its_last():
+    sentence = ParsedSentence(Tree.parse("(S (A a) (B bc))"), [(3, 4), (5, 7)])
+    assert (sentence.start, sentence.end) == (3, 7)

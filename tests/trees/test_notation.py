@@ -15,6 +15,7 @@ from treecrf.trees.notation import (
     penn_brackets,
     read_labels,
     split_label,
+    unescape,
     unescape_brackets,
 )
 from treecrf.trees.tree import Tree
@@ -113,3 +114,7 @@ def test_errors_in_brackets_name_the_line_and_the_column() -> None:
 @pytest.mark.parametrize(("text", "end"), [("(a (b c)) (d e)", 9), (" (a b)", 6), ("(a (b", 5), ("", 0)])
 def test_the_first_tree_ends_with_its_last_bracket(text: str, end: int) -> None:
     assert end_of_first(text) == end
+
+
+def test_an_escape_is_its_character_and_a_number_beyond_unicode_stays():
+    assert unescape("\\u{41}\\u{110000}") == "A\\u{110000}"

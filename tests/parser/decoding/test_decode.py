@@ -15,7 +15,7 @@ from treecrf.chart.crf import SpanCRF
 from treecrf.parser import Parser
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
-from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.decoding.decode import BracketDistribution, span_potentials
 from treecrf.parser.decoding.expected_f1 import find_candidates
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.log_space import logsumexp
@@ -175,3 +175,10 @@ def test_the_entropy_equals_that_of_the_enumeration():
     scores = random_scores([1, 4, 6], labels=2, seed=3)
     charts, lengths = torch.from_numpy(np.nan_to_num(scores.spans)).double(), torch.from_numpy(scores.lengths)
     assert BracketDistribution.of(scores).entropies == pytest.approx(naive.entropy(charts, lengths).tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_potentials_of_spans_are_the_scores_of_a_crf_and_sums_over_labels_of_a_margin(loss: str) -> None:
+    scores = random_scores([3], labels=4, loss=loss)
+    expected = logsumexp(scores.labels) if loss == "one-stage-margin" else scores.spans
+    np.testing.assert_allclose(span_potentials(scores), expected, rtol=1e-6)

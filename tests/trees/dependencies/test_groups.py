@@ -1,6 +1,12 @@
 """Groups of sisters: fixed expressions, conjuncts, hyphenated words, names, limits and comments."""
 
-from treecrf.trees.dependencies.groups import group_children, group_coordinations, group_names, merge_fixed_expressions
+from treecrf.trees.dependencies.groups import (
+    group_children,
+    group_coordinations,
+    group_names,
+    mark_contrasts,
+    merge_fixed_expressions,
+)
 from treecrf.trees.dependencies.units import build_units
 from treecrf.trees.tree import Tree
 from trees.dependencies.constructions import arcs_text, constructions, unit, wrong_constructions
@@ -71,3 +77,10 @@ def test_a_constituent_that_loses_all_words_is_removed():
 
 def test_all_constructions_keep_their_arcs():
     assert wrong_constructions() == []
+
+
+def test_not_after_a_first_comma_is_no_conjunction():
+    children = unit("(NP (, ,) (RB not) (NP (NNS laws)))").children
+    assert [child.label for child in mark_contrasts(children)] == [",", "RB", "NP"]
+    children = unit("(NP (NP (NNS kings)) (, ,) (RB not) (NP (NNS laws)))").children
+    assert [child.label for child in mark_contrasts(children)][2] == "CONJP"

@@ -1,5 +1,6 @@
 import pytest
 
+from treecrf.trees.drawing import colors
 from treecrf.trees.drawing.colors import (
     THEMES,
     check_probabilities,
@@ -54,3 +55,8 @@ def test_ink_is_black_or_white():
     assert (luminance((0, 0, 0)), luminance((255, 255, 255))) == (0, pytest.approx(1))
     assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21) == contrast((255, 255, 255), (0, 0, 0))
     assert luminance((255, 0, 0)) == pytest.approx(0.2126) and luminance((0, 0, 255)) == pytest.approx(0.0722)
+
+
+def test_gray_of_half_the_scale_has_a_fifth_of_the_light():
+    assert colors._linear(0.5) == pytest.approx(0.2140, abs=1e-4)
+    assert colors._linear(0.04) == pytest.approx(0.04 / 12.92)

@@ -3,6 +3,7 @@ from html.parser import HTMLParser
 import pytest
 
 from treecrf.trees.drawing import latex, page, svg, text
+from treecrf.trees.drawing import render as render_module
 from treecrf.trees.drawing.render import RenderOptions, characters_without_font, file_names, format_of, render
 from treecrf.trees.drawing.tree_files import DrawableTree
 from treecrf.trees.tree import Tree
@@ -55,3 +56,12 @@ def test_a_page_contains_every_picture_and_escapes_captions():
     assert tags.count("svg") == tags.count("figure") == 2 and "b" not in tags and "script" not in tags
     assert all(picture in html for _, picture in pictures)
     assert "1. &lt;b&gt;&amp;" in html and "<title>a &lt; b</title>" in html
+
+
+def test_only_a_picture_that_is_too_large_is_scaled():
+    picture = svg(Tree.parse("(S (A a) (B b))"))
+    width, height = render_module._size(picture)
+    assert render_module._limit_size(picture, 1.5 * max(width, height)) == picture
+    assert max(render_module._size(render_module._limit_size(picture, max(width, height) / 2))) == pytest.approx(
+        max(width, height) / 2, abs=0.01
+    )

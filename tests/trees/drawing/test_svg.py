@@ -12,7 +12,7 @@ from toygrammar import toy_trees
 from treecrf.trees.analysis import Analysis, Constituent
 from treecrf.trees.drawing import svg
 from treecrf.trees.drawing.layout import list_nodes
-from treecrf.trees.drawing.svg import arrange
+from treecrf.trees.drawing.svg import Box, _arc, arrange
 from treecrf.trees.drawing.text_metrics import escape_invisible, width
 from treecrf.trees.tree import Tree
 
@@ -177,3 +177,16 @@ def test_an_arc_connects_a_trace_with_its_antecedent(layout):
     assert abs(end[0] - boxes["NP-SBJ-1"].x) > boxes["NP-SBJ-1"].width / 2 and picture.height > start[1] + 14
     assert svg(tree, layout=layout).count('class="arc"') == 1 and 'class="arc"' not in svg(tree.plain(), layout=layout)
     assert svg(tree, [0.5] * len(tree.spans()), layout=layout).count(".50") == len(tree.spans())
+
+
+def test_an_arc_ends_at_the_far_side_of_the_antecedent():
+    trace, left, right = (Box(None, "", "", x, 10.0, 20.0) for x in (100.0, 30.0, 200.0))
+    assert _arc(trace, left)[-1] == (30 - 13, 10)
+    assert _arc(trace, right)[-1] == (200 + 13, 10)
+
+
+def test_a_right_to_left_picture_is_the_mirror_image_in_the_same_place():
+    tree = "(S (NP (N {0}) (N {0}{0})) (V {0}))"
+    latin, hebrew = (list_nodes(Tree.parse(tree.format(word))) for word in ("a", "\u05d0"))
+    edges = [min(box.x - box.width / 2 for box in arrange(nodes, None, "tidy").boxes) for nodes in (latin, hebrew)]
+    assert edges[0] == pytest.approx(edges[1], abs=0.01)

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from treecrf.trees.drawing.tree_files import DrawableTree, read_drawable_trees, select_trees
+from treecrf.trees.drawing.tree_files import DrawableTree, begins_with_trees, read_drawable_trees, select_trees
 from treecrf.trees.tree import Tree
 
 TREES = [Tree.parse(f"(S (NN {word}))") for word in "abcdefg"]
@@ -58,3 +58,9 @@ def test_a_missing_field_is_named(tmp_path, line, reason):
     path.write_text(line)
     with pytest.raises(ValueError, match=rf"trees\.jsonl:1: {reason}"):
         list(read_drawable_trees(str(path)))
+
+
+def test_brackets_and_json_begin_like_trees_and_text_does_not(tmp_path):
+    for text, expected in (("(S (A a))", True), ('{"tree": 1}', True), ("The cat.", False)):
+        (tmp_path / "input").write_text(text)
+        assert begins_with_trees(str(tmp_path / "input")) is expected

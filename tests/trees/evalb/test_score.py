@@ -229,3 +229,8 @@ def test_only_valid_sentences_are_counted():
 def test_no_valid_sentence_gives_zeros():
     summary = summarize([sentence(status=Status.SKIP)])
     assert (summary.complete_match, summary.average_crossing, summary.tagging_accuracy) == (0, 0, 0)
+
+
+def test_a_score_prints_the_table_of_evalb():
+    tree = Tree.parse("(S (A a) (B b))")
+    assert "Bracketing Recall" in str(evaluate([tree], [tree]))
