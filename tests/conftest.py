@@ -18,6 +18,9 @@ except ImportError:  # tests/without_torch hides it
 else:
     has_gpu = torch.cuda.is_available()
 
+# a script of `make sanitize`; it imports atheris, which only that target installs
+collect_ignore = ["guided_calls.py"]
+
 # how long an example takes says more about the machine than about us
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
