@@ -23,6 +23,7 @@ EDGES: dict[str, set[str]] = {
     "trees/treebank": {"config", "files", "trees/notation", "trees/tree"},
     "trees/bootstrap": set(),
     "trees/placed_nodes": {"trees/tree"},
+    "trees/predicates": {"trees/tree", "trees/placed_nodes"},
     "trees/evalb": {"trees/tree", "trees/treebank", "trees/bootstrap", "trees/placed_nodes"},
     "trees/search": {"config", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/dependencies": {"config", "trees/notation", "trees/tree", "trees/search"},
