@@ -20,13 +20,18 @@ def launch_browser() -> Iterator[Any]:
     """The system's Chromium, or else Playwright's; without either, the tests are skipped."""
     playwright.expect.set_options(timeout=1000 * TIMEOUT)
     with playwright.sync_playwright() as context:
-        bundled = context.chromium.executable_path
-        path = next(filter(None, map(shutil.which, _COMMANDS)), bundled if Path(bundled).exists() else None)
-        if path is None:
-            pytest.skip(f"no browser: none of {', '.join(_COMMANDS)} is installed, and Playwright has no Chromium")
-        browser = context.chromium.launch(executable_path=path)
+        browser = start_browser(context.chromium)
         yield browser
         browser.close()
+
+
+def start_browser(chromium: Any) -> Any:
+    """A new process of Chromium."""
+    bundled = chromium.executable_path
+    path = next(filter(None, map(shutil.which, _COMMANDS)), bundled if Path(bundled).exists() else None)
+    if path is None:
+        pytest.skip(f"no browser: none of {', '.join(_COMMANDS)} is installed, and Playwright has no Chromium")
+    return chromium.launch(executable_path=path)
 
 
 class PageSession:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,11 +20,18 @@ TIMEOUT = 120.0  # seconds, enough for a busy machine
 class ServerProcess:
     """A running server and its log."""
 
-    def __init__(self, model: Path, *options: str, token: str | None = None, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        model: Path,
+        *options: str,
+        verb: Sequence[str] = ("serve",),
+        token: str | None = None,
+        folder: Path | None = None,
+    ) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "TREECRF_TOKEN"}
         # the program of the command, with which the current folder is not on the import path
         program = "import sys; sys.path.remove(''); from treecrf.cli import main; main()"
-        command = [sys.executable, "-c", program, "serve", "--model", str(model), "--port", "0", "--device", "cpu"]
+        command = [sys.executable, "-c", program, *verb, "--model", str(model), "--port", "0", "--device", "cpu"]
         self.process = subprocess.Popen(
             [*command, *options],
             stderr=subprocess.PIPE,

@@ -99,15 +99,18 @@ EDGES: dict[str, set[str]] = {
         "parser",
         "corpus",
     },
+    "corpus/annotation": {
+        *("files", "trees/tree", "trees/analysis", "trees/evalb", "parser/decoding", "parser"),
+    },
     "integrations": {"threads", "trees/notation", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
         *("files", "trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
-        *("trees/notation", "parser/decoding", "parser"),
+        *("trees/notation", "parser/decoding", "parser", "corpus/annotation"),
     },
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
         *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
-        *("training/reproduce", "corpus", "corpus/measures", "server"),
+        *("training/reproduce", "corpus", "corpus/measures", "corpus/annotation", "server"),
     },
 }
 # wings and packages that never import PyTorch, not even inside a function

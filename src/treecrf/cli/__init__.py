@@ -28,6 +28,7 @@ _FILE_PROBLEMS: Mapping[type, str] = {
 _NOTES = Path(__file__).with_name("notes")
 
 COMMANDS = {
+    "annotate": "correct trees of a corpus on a web page, the rest parsed again after each action",
     "bench": "measure how fast a model parses on this machine",
     "calibrate": "calibrate a model's probabilities on a development set",
     "completion": "print a script that completes commands and options in a shell",

@@ -13,8 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from treecrf import __version__
+from treecrf.corpus.annotation.session import AnnotationSession
 from treecrf.parser import Parser
 from treecrf.server import schema
+from treecrf.server.annotation import annotation_routes, estimate_gains
 from treecrf.server.connections import Connections
 from treecrf.server.corenlp import corenlp_routes
 from treecrf.server.errors import handle_http_error
@@ -40,11 +42,13 @@ def create_app(
     token: str | None = None,
     hosts: Sequence[str] = (),
     corenlp: bool = False,
+    annotation: AnnotationSession | None = None,
 ) -> FastAPI:
     """Creates the app for parsers by name. The first parser is the default for requests that name none.
 
     With a `token`, only requests with this token are answered. With `hosts`, only requests whose Host header is one of
-    these names are answered. With `corenlp`, the app has the routes of Stanford's CoreNLP server too.
+    these names are answered. With `corenlp`, the app has the routes of Stanford's CoreNLP server too. With an
+    `annotation`, its first page is the annotation page.
     """
     limits = limits or Limits()
     metrics = Metrics()
@@ -54,13 +58,18 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         batcher.start()
-        if corenlp:
+        if corenlp or annotation:
             pool.start()
+        gain_task = asyncio.ensure_future(estimate_gains(annotation)) if annotation else None
         memory_task = asyncio.ensure_future(release_memory_periodically())
         yield
         memory_task.cancel()
+        if gain_task:
+            gain_task.cancel()
         await pool.close()
         await asyncio.to_thread(batcher.close)
+        if annotation:
+            annotation.project.close()
 
     app = DocumentedApp(
         title="treecrf",
@@ -77,9 +86,11 @@ def create_app(
     routers = [parse_routes(runner), _info_routes(parsers, metrics, limits)]
     if corenlp:
         routers.append(corenlp_routes(runner, pool))
+    if annotation:
+        routers.append(annotation_routes(annotation, runner, pool))
     routes = [*app.routes, *(route for router in routers for route in router.routes)]
     paths = {route.path for route in routes if isinstance(route, Route)}
-    for router in (*routers, _page_routes()):
+    for router in (*routers, _page_routes("annotate.html" if annotation else "index.html")):
         app.include_router(router)
     app.add_middleware(HeadMethod)  # innermost
     app.add_middleware(AuthMiddleware, token=token, hosts=hosts)
@@ -120,11 +131,11 @@ def _info_routes(parsers: Mapping[str, Parser], metrics: Metrics, limits: Limits
     return routes
 
 
-def _page_routes() -> APIRouter:
-    """One route per file that the page's folder has at startup."""
+def _page_routes(first_page: str) -> APIRouter:
+    """One route per file that the page's folder has at startup; the first page is at `/`."""
     routes = APIRouter(include_in_schema=False)
     files = {f"/{path.name}": path for path in sorted(_PAGE_FOLDER.iterdir()) if path.suffix in _MEDIA_TYPES}
-    files["/"] = files.pop("/index.html")
+    files["/"] = files.pop(f"/{first_page}")
 
     async def send_file(request: Request) -> Response:
         path = files[request.scope["path"]]

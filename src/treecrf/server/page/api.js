@@ -3,7 +3,7 @@ const PIECE_CHARACTERS = 20_000; // of a text per request
 const MIN_SENTENCE_CHARACTERS = 20; // so many per sentence, a piece of text has fewer sentences than the server's limit
 const MAX_BYTES = 8; // of a character in JSON
 
-async function requestJson(path, options) {
+export async function requestJson(path, options) {
   let response;
   try {
     response = await fetch(path, options);
@@ -12,11 +12,12 @@ async function requestJson(path, options) {
     throw new Error("The server does not answer. Is it still running?");
   }
   const content = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(content.detail ?? `The server answers with status ${response.status}.`);
-  return content;
+  if (response.ok) return content;
+  const error = new Error(content.detail ?? `The server answers with status ${response.status}.`);
+  throw Object.assign(error, { status: response.status });
 }
 
-function post(path, body, signal) {
+export function post(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
   return requestJson(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }

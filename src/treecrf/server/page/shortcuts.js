@@ -11,9 +11,9 @@ const OTHER_KEYS = [
   ["Escape", "clear the selection"],
 ];
 
-// `shortcuts` are [key, description, action].
-export function connectShortcuts({ shortcuts, dialog, table, button, checkbox }) {
-  const rows = [...shortcuts, ...OTHER_KEYS].map(([keys, description]) => {
+// `shortcuts` are [keys, description, action], and `otherKeys` are [keys, description].
+export function connectShortcuts({ shortcuts, otherKeys = OTHER_KEYS, dialog, table, button, checkbox }) {
+  const rows = [...shortcuts, ...otherKeys].map(([keys, description]) => {
     const names = keys.split(" ").map((key) => html("kbd", {}, key));
     return html("tr", {}, html("td", {}, ...names), html("td", {}, description));
   });

@@ -1,0 +1,73 @@
+"""`treecrf annotate`: a web page on which people correct the trees of a corpus."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treecrf.cli.serve import add_server_arguments, run_server
+from treecrf.corpus.inputs import has_trees, split_words
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from treecrf.parser import Parser
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("corpus", nargs="?", type=Path, help="raw text, or trees (.mrg); may be left out when OUT exists")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="OUT",
+        help="folder of the annotation; continues if it exists",
+    )
+    add("--model", default="en", metavar="M", help="an installed model, or a folder (default: %(default)s)")
+    add("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")
+    add("--annotator", default="annotator", metavar="NAME", help="name of the annotator (default: %(default)s)")
+    add_server_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    def create(create_app: "Callable[..., FastAPI]", **settings: Any) -> "FastAPI":
+        from treecrf.corpus.annotation.project import Project
+        from treecrf.corpus.annotation.session import AnnotationSession
+        from treecrf.server.models import load_parsers
+
+        parsers = load_parsers([args.model], args.device)
+        (parser,) = parsers.values()
+        sentences = list(_read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
+        project = Project(args.output, sentences, warn=lambda text: print(f"treecrf annotate: {text}", file=sys.stderr))
+        _check_lengths(project.sentences, settings["limits"].words)
+        session = AnnotationSession(parser, project, default_annotator=args.annotator)
+        return create_app(parsers, annotation=session, **settings)
+
+    run_server(args, create)
+
+
+def _check_lengths(sentences: Sequence[Sequence[str]], max_words: int) -> None:
+    for number, words in enumerate(sentences, 1):
+        if len(words) > max_words:
+            raise ValueError(
+                f"sentence {number} has {len(words)} words ({' '.join(words[:8])} ...); expected at most {max_words}; "
+                "split it in the corpus, or raise --max-words"
+            )
+
+
+def _read_corpus(path: Path, parser: "Parser", has_words: bool) -> Iterator[list[str]]:
+    """The words of each sentence of a file."""
+    from treecrf.text import sentences
+    from treecrf.trees.treebank import read_trees
+
+    if has_trees(path):
+        yield from (tree.words for tree in read_trees(path))
+        return
+    text = path.read_text(encoding="utf-8-sig")
+    if has_words:
+        yield from ([str(word) for word in words] for line in text.splitlines() for words in split_words(line))
+    else:
+        yield from ([token.tree_word for token in tokens] for tokens in sentences(text, language=parser.language))

@@ -1,0 +1,180 @@
+"""An annotation with a parser: trees under what is fixed, the queue, and agreement."""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from threading import Lock
+from typing import Any, Literal, NamedTuple
+
+from treecrf import TreecrfError
+from treecrf.corpus.annotation.events import Event
+from treecrf.corpus.annotation.project import Project
+from treecrf.corpus.annotation.state import SentenceHistory, SentenceState, attachment
+from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import Bracket
+from treecrf.trees.analysis import Constituent
+from treecrf.trees.evalb import COLLINS, Score, evaluate
+from treecrf.trees.tree import Span, Tree
+
+Order = Literal["gain", "file", "shortest", "random"]
+ORDERS: tuple[Order, ...] = ("gain", "file", "shortest", "random")
+_READING_SECONDS, _WORD_SECONDS, _ERROR_SECONDS = 2.0, 0.3, 4.0  # per sentence, word and corrected error
+_ESTIMATED_WORDS = 200  # longer sentences come last
+_ALL_SENTENCES = replace(COLLINS, max_error=None)
+
+
+class StaleError(TreecrfError, ValueError):
+    """The sentence has changed since its version that an action is about."""
+
+
+class ParsedState(NamedTuple):
+    """A tree under everything that is fixed, with the probabilities of its constituents."""
+
+    tree: Tree
+    constituents: Sequence[Constituent]
+
+
+def parse_state(parser: Parser, state: SentenceState) -> ParsedState:
+    """Parses a sentence under all that is fixed; the constituents of a finished tree are certain."""
+    if state.tree:
+        tree = Tree.parse(state.tree)
+        return ParsedState(tree, [Constituent(*span, 1.0, 1.0) for span in tree.spans()])
+    tags = state.tags if state.fixed_tags else None
+    analysis = parser.analyze(list(state.words), k=0, tags=tags, constraints=state.constraints or None)
+    return ParsedState(analysis.tree, analysis.constituents)
+
+
+def expected_errors(constituents: Iterable[Constituent]) -> float:
+    """The expected number of wrong constituents."""
+    return sum(1 - constituent.calibrated for constituent in constituents)
+
+
+def expected_gain(constituents: Sequence[Constituent], words: int) -> float:
+    """Expected errors per minute of annotation."""
+    errors = expected_errors(constituents)
+    return 60 * errors / (_READING_SECONDS + _WORD_SECONDS * words + _ERROR_SECONDS * errors)
+
+
+class AnnotationSession:
+    """Annotators, their sentences and a parser. Threads may share a session."""
+
+    def __init__(self, parser: Parser, project: Project, *, default_annotator: str = "annotator") -> None:
+        self.parser = parser
+        self.project = project
+        self.default_annotator = default_annotator
+        self.gains: dict[int, float] = {}  # by sentence, as far as `estimate_gains` has come
+        self._lock = Lock()
+
+    def parsed(self, annotator: str, sentence: int) -> tuple[SentenceHistory, ParsedState]:
+        with self._lock:
+            history = self.project.history(annotator, sentence)
+            return history, parse_state(self.parser, history.state)
+
+    def act(
+        self, annotator: str, sentence: int, version: int, action: str, **values: Any
+    ) -> tuple[SentenceHistory, ParsedState]:
+        """Carries out an action on a version of a sentence: parses again under the new state, then saves the event.
+
+        `values` are the fields of an `Event`; `attach` has `moved` and `target`, a constituent each. An action that no
+        tree allows is an error and changes nothing.
+        """
+        with self._lock:
+            history = self.project.history(annotator, sentence)
+            if version != history.version:
+                raise StaleError(f"sentence {sentence + 1} was changed in another window; this is its newest state")
+            if action == "attach":
+                tree = parse_state(self.parser, history.state).tree
+                moves = attachment(tree, _span(values.pop("moved")), _span(values.pop("target")))
+                values |= {"require": moves.require, "forbid": moves.forbid}
+            if action == "done":
+                values["tree"] = str(parse_state(self.parser, history.state).tree)
+            time = datetime.now(timezone.utc).isoformat(timespec="seconds")
+            event = Event(sentence=sentence, version=version, action=action, time=time, **values)
+            statuses = {history.state.status, history.next_state(event).status}
+            result = parse_state(self.parser, history.next_state(event))
+            history = self.project.record(annotator, event)
+            if statuses != {"open"}:
+                self.project.export(annotator)
+            return history, result
+
+    def estimate_gains(self) -> Iterator[int]:
+        """Computes the expected gain of each sentence, the shortest first; yields the numbers of sentences."""
+        sentences = self.project.sentences
+        numbers = [number for number in _by_length(sentences) if len(sentences[number]) <= _ESTIMATED_WORDS]
+        analyses = self.parser.analyze_many((sentences[number] for number in numbers), k=0, batch_words=500)
+        for number, analysis in zip(numbers, analyses, strict=True):
+            self.gains[number] = expected_gain(analysis.constituents, len(sentences[number]))
+            yield number
+
+    def queue(self, annotator: str, order: Order = "gain") -> list[int]:
+        """The open sentences of an annotator, the next one first."""
+        with self._lock:
+            histories = self.project.histories(annotator)
+            closed = {number for number, history in histories.items() if history.state.status != "open"}
+        return [number for number in self._ordered(order) if number not in closed]
+
+    def _ordered(self, order: Order) -> list[int]:
+        sentences = self.project.sentences
+        numbers = list(range(len(sentences)))
+        if order == "gain":
+            gains = dict(self.gains)  # another thread adds to them
+            return sorted(_by_length(sentences), key=lambda number: -gains.get(number, -1.0))
+        if order == "shortest":
+            return _by_length(sentences)
+        if order == "random":
+            random.Random(0).shuffle(numbers)
+        return numbers
+
+    def progress(self, annotator: str) -> dict[str, int]:
+        """The number of sentences of each status, and of all."""
+        with self._lock:
+            histories = list(self.project.histories(annotator).values())
+        counts = Counter(history.state.status for history in histories)
+        closed = {status: counts[status] for status in ("done", "partial", "skipped")}
+        actions = sum(history.version for history in histories)
+        return {**closed, "all": len(self.project.sentences), "actions": actions}
+
+    def finished(self, annotator: str) -> dict[int, Tree]:
+        """The finished trees by sentence number."""
+        with self._lock:
+            return self.project.finished(annotator)
+
+    def agreement(self, first: str, second: str) -> "Agreement":
+        """Compares the trees of sentences that both annotators have finished."""
+        trees, others = self.finished(first), self.finished(second)
+        common = [number for number in trees if number in others]
+        same_words = [number for number in common if trees[number].words == others[number].words]
+        score = evaluate(
+            [trees[number] for number in same_words],
+            [others[number] for number in same_words],
+            rules=_ALL_SENTENCES,
+            use_gold_tags=True,
+        )
+        differences = {number: (trees[number], others[number]) for number in common if trees[number] != others[number]}
+        return Agreement(len(common), score, differences)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """EVALB's score between two annotators, and their trees of the sentences on which they differ."""
+
+    sentences: int
+    score: Score
+    differences: Mapping[int, tuple[Tree, Tree]]
+
+    @property
+    def f1(self) -> float | None:
+        return self.score.f1 if self.score.sentences and not math.isnan(self.score.f1) else None
+
+
+def _by_length(sentences: Sequence[Sequence[str]]) -> list[int]:
+    return sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
+
+
+def _span(value: Any) -> Span:
+    start, end, label = value
+    bracket = Bracket(start, end, label)
+    return Span(bracket.start, bracket.end, str(bracket.label))

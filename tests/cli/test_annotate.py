@@ -1,0 +1,29 @@
+"""`treecrf annotate`: its corpus and its errors."""
+
+import argparse
+
+import pytest
+
+from treecrf.cli import annotate
+from treecrf.parser import Parser
+
+RAW = "The cat sleeps. She sees a wall."
+
+
+def test_corpora_are_raw_text_words_or_trees(tmp_path):
+    parser = Parser.load("en", "cpu")
+    text, words, trees = (tmp_path / name for name in ("a.txt", "b.txt", "c.mrg"))
+    text.write_text(RAW)
+    words.write_text("The cat sleeps .\n\nShe sees a wall .\n")
+    trees.write_text("(S (NP (DT The) (NN cat)) (VP (VBZ sleeps)) (. .))\n")
+    sentences = [["The", "cat", "sleeps", "."], ["She", "sees", "a", "wall", "."]]
+    assert list(annotate._read_corpus(text, parser, False)) == sentences
+    assert list(annotate._read_corpus(words, parser, True)) == sentences
+    assert list(annotate._read_corpus(trees, parser, False)) == sentences[:1]
+
+
+def test_the_folder_is_required():
+    parser = argparse.ArgumentParser()
+    annotate.add_arguments(parser)
+    with pytest.raises(SystemExit):
+        parser.parse_args(["corpus.txt"])
