@@ -9,14 +9,14 @@
 set -e
 mkdir -p data/constructions data/raw
 cp recipes/models/constructions/train.mrg recipes/models/constructions/dev.mrg data/constructions
-treecrf train recipes/models/en-teacher.toml train.epochs=12 -o runs/en-teacher-ms-marco-minilm-l12
+treecrf train --no-calibration recipes/models/en-teacher.toml train.epochs=12 -o runs/en-teacher-ms-marco-minilm-l12
 for encoder in gte-small bge-small-en; do
-    treecrf train recipes/models/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder
+    treecrf train --no-calibration recipes/models/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder
 done
-treecrf train recipes/models/en-teacher-words.toml -o runs/en-teacher-words
-treecrf train recipes/models/en-teacher.toml model.transformer=encoders/all-mpnet-base-v2 train.epochs=9 train.seed=2 \
+treecrf train --no-calibration recipes/models/en-teacher-words.toml -o runs/en-teacher-words
+treecrf train --no-calibration recipes/models/en-teacher.toml model.transformer=encoders/all-mpnet-base-v2 train.epochs=9 train.seed=2 \
     train.learning_rate=6e-5 train.head_multiplier=15 -o runs/en-teacher-mpnet-1
-treecrf train recipes/models/en-teacher.toml model.transformer=encoders/all-mpnet-base-v2 train.epochs=9 train.seed=6 \
+treecrf train --no-calibration recipes/models/en-teacher.toml model.transformer=encoders/all-mpnet-base-v2 train.epochs=9 train.seed=6 \
     train.learning_rate=1e-4 train.head_multiplier=10 -o runs/en-teacher-mpnet-2
 
 python recipes/models/sentences.py data/redwoods/train.mrg.gz data/redwoods/dev.mrg.gz data/redwoods/test.mrg.gz > data/raw/redwoods.txt

@@ -5,11 +5,11 @@
 # For the weights in the packages, the encoder was rounded to 7 bits before training.
 set -e
 python recipes/models/prune_pieces.py multilingual-e5-small runs/e5-$1 data/$2/train.mrg.gz
-treecrf train recipes/models/$1-lstm.toml -o runs/$1-lstm-1
+treecrf train --no-calibration recipes/models/$1-lstm.toml -o runs/$1-lstm-1
 for seed in 1 2; do
-    treecrf train recipes/models/$1-e5.toml train.seed=$seed -o runs/$1-e5-$seed
+    treecrf train --no-calibration recipes/models/$1-e5.toml train.seed=$seed -o runs/$1-e5-$seed
 done
-treecrf train recipes/models/$1.toml -o runs/$1
+treecrf train --no-calibration recipes/models/$1.toml -o runs/$1
 treecrf calibrate runs/$1 data/$2/dev.mrg.gz -o runs/$1-calibrated
 rm -rf packages/treecrf-$1
 treecrf pack runs/$1-calibrated packages/treecrf-$1 --package --package-version 0.2.0 --weight-step $3 \

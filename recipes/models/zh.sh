@@ -6,13 +6,13 @@ python recipes/models/clauses.py data/sinica/train.mrg.gz data/sinica/train_mark
 pip download --no-deps synonyms==3.10.2
 python recipes/models/chinese_vectors.py synonyms-3.10.2.tar.gz data/sinica/train.mrg.gz zh-vectors.txt.gz
 for seed in 1 2 3; do
-    treecrf train recipes/models/zh-teacher.toml train.seed=$seed -o runs/zh-teacher-$seed
+    treecrf train --no-calibration recipes/models/zh-teacher.toml train.seed=$seed -o runs/zh-teacher-$seed
 done
 for seed in 4 5; do
-    treecrf train recipes/models/zh-teacher.toml train.seed=$seed train.epochs=70 train.batch_words=2500 train.ema_decay=0.995 \
+    treecrf train --no-calibration recipes/models/zh-teacher.toml train.seed=$seed train.epochs=70 train.batch_words=2500 train.ema_decay=0.995 \
         -o runs/zh-teacher-$seed
 done
-treecrf train recipes/models/zh.toml -o runs/zh
+treecrf train --no-calibration recipes/models/zh.toml -o runs/zh
 treecrf calibrate runs/zh data/sinica/dev.mrg.gz -o runs/zh-calibrated
 rm -rf packages/treecrf-zh
 treecrf pack runs/zh-calibrated packages/treecrf-zh --package --package-version 0.2.0 --vectors 20000 --weight-step 0.5 \

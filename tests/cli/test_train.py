@@ -13,8 +13,11 @@ import pytest
 from small import FIFTY, small_recipe
 from treecrf.cli import main
 from treecrf.config import to_toml
+from treecrf.parser import Parser
+from treecrf.parser.decoding.calibration import BetaCalibration
 from treecrf.parser.storage import WEIGHTS
 from treecrf.training.metrics_log import NAME, read_metrics
+from treecrf.trees.treebank import read_trees
 
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 TREECRF = [sys.executable, "-m", "treecrf"]
@@ -50,9 +53,48 @@ def test_a_recipe_is_trained_to_a_parser(recipe: Path, tmp_path: Path, capsys: p
     assert code in (None, 0)
     assert "50 sentences to train on, 50 to choose by" in out
     assert len(re.findall(r"epoch +\d+  loss [\d.]+  dev P [\d.]+ R [\d.]+ F [\d.]+[* ]  [\d,]+ sentences/s", out)) == 2
-    assert re.search(r"best on dev: epoch \d, F [\d.]+; saved in .*run\ndev: F [\d.]+ .*\ntest: F [\d.]+ ", out)
+    assert re.search(
+        r"best on dev: epoch \d, F [\d.]+; saved in .*run\ncalibrated .*\ndev: F [\d.]+ .*\ntest: F [\d.]+ ", out
+    )
     assert (tmp_path / "run" / "report.md").is_file()
-    assert out.splitlines()[-1].endswith(f"treecrf calibrate {tmp_path}/run {FIFTY} -o {tmp_path}/run-calibrated")
+    assert re.search(r"calibrated on dev: error of the probabilities of constituents there 0\.\d+\n", out)
+    assert (tmp_path / "run" / "calibration.json").is_file()
+
+
+def test_without_calibration_the_parser_is_the_best_epochs_one(recipe: Path, tmp_path: Path) -> None:
+    for folder, options in {"plain": ["--no-calibration"], "calibrated": []}.items():
+        train(recipe, "train.epochs=2", "-o", tmp_path / folder, "--device", "cpu", *options)
+    plain, calibrated = (Parser.load(tmp_path / folder, "cpu") for folder in ("plain", "calibrated"))
+    assert plain.calibration == BetaCalibration() != calibrated.calibration
+    assert not (tmp_path / "plain" / "calibration.json").exists()
+    weights = (tmp_path / "calibrated" / WEIGHTS).read_bytes()
+    train(recipe, "train.epochs=2", "-o", tmp_path / "calibrated", "--device", "cpu", "--resume")
+    assert (tmp_path / "calibrated" / WEIGHTS).read_bytes() == weights  # calibrated once
+
+
+def test_every_tree_is_predicted_once_in_cross_validation(
+    recipe: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [recipe, "train.epochs=1", "-o", tmp_path / "folds", "--folds", "3", "--device", "cpu"]
+    assert train(*command) in (None, 0)
+    out = capsys.readouterr().out
+    assert re.search(r"mean of 3 folds: [\d.]+ \(standard deviation [\d.]+\)\nF over all 100 trees: ", out)
+    gold, predicted = (list(read_trees(tmp_path / "folds" / name)) for name in ("trees.mrg", "predicted.mrg"))
+    assert [tree.words for tree in gold] == [tree.words for tree in predicted]
+    assert train(*command) in (None, 0)  # continues, and has nothing left to train
+    assert capsys.readouterr().out.splitlines()[-3:] == out.splitlines()[-3:]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--folds", "2"], "--folds is 2; expected 3 or more"),
+        (["--folds", "3", "--learning-curve"], "choose one"),
+        (["--folds", "90"], "100 trees are too few for 90 folds; choose fewer folds or add trees"),
+    ],
+)
+def test_mistaken_folds_are_an_error(recipe: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    assert message in str(train(recipe, "-o", tmp_path / "run", *options))
 
 
 def test_a_folder_of_parts_is_trained_with_a_learning_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from small import FIFTY, small_recipe
 from toygrammar import toy_trees
 from treecrf.training import DataConfig
 from treecrf.training.distributed import Processes
-from treecrf.training.setup import TreebankPart, build_parser, prepare_training
+from treecrf.training.setup import TreebankPart, build_parser, describe_other_language, prepare_training
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 
@@ -43,3 +43,30 @@ def test_parsed_trees_are_trained_on_and_their_productions_are_not_counted(tmp_p
     assert setup.loader.weights == [1.0] * 40 + [0.5] * (len(trees) - 40)
     assert setup.parser.productions == build_parser(small_recipe(), trees[:40]).productions
     assert setup.parser.productions != build_parser(small_recipe(), trees).productions
+
+
+@pytest.mark.parametrize(
+    ("words", "language", "messages"),
+    [
+        ("Os meninos que vieram não são os filhos da senhora .", "pt", []),
+        (
+            "Os meninos que vieram não são os filhos da senhora .",
+            "en",
+            [
+                "the trees look Portuguese; the parser would split raw text as English (data.language): set "
+                "data.language=pt"
+            ],
+        ),
+        (
+            "Das ist nicht die Bibliothek , die ich mit dir besucht habe .",
+            "en",
+            [
+                "the trees look German; the parser would split raw text as English (data.language): give the parser "
+                "words (`treecrf parse --tokens`)"
+            ],
+        ),
+    ],
+)
+def test_trees_in_another_language_than_the_settings_are_named(words: str, language: str, messages: list[str]) -> None:
+    tree = Tree.parse("(S " + " ".join(f"(X {word})" for word in words.split()) + ")")
+    assert describe_other_language([tree] * 3, language) == messages

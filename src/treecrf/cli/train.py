@@ -4,7 +4,6 @@ import argparse
 import logging
 import math
 import os
-import shlex
 import sys
 import time
 from contextlib import closing
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treecrf.config import read_config
+from treecrf.corpus.options import check_minimum
 from treecrf.corpus.terminal import TerminalBar
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     curve_help = "also train on a quarter and on half of the trees, which takes as long again for each"
     add("--learning-curve", action="store_true", help=curve_help)
+    folds_help = "cross-validation: train K parsers, each on all trees but a K-th of them, and score the left-out trees"
+    add("--folds", type=int, metavar="K", help=folds_help)
+    add("--no-calibration", action="store_true", help="leave the probabilities as the training has made them")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -42,9 +45,17 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.training.learning_curve import measure_learning_curve
 
     logging.basicConfig(format="treecrf train: %(message)s")
+    check_minimum(args, folds=3)
+    if args.folds and args.learning_curve:
+        raise ValueError("--folds and --learning-curve are two ways to train several parsers; choose one")
+    for option in ("folds", "learning_curve"):
+        if getattr(args, option) and "RANK" in os.environ:
+            name = option.replace("_", "-")
+            raise ValueError(f"--{name} needs one process; start `treecrf train` without torchrun")
     recipe = _read_recipe(args)
-    if args.learning_curve and "RANK" in os.environ:
-        raise ValueError("--learning-curve needs one process; start `treecrf train` without torchrun")
+    if args.folds:
+        _cross_validate(recipe, args)
+        return
     learning_curve: dict[int, float] = {}
     try:
         with closing(ProgressDisplay(epochs=recipe.train.epochs)) as display:
@@ -65,6 +76,20 @@ def run(args: argparse.Namespace) -> None:
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
     if os.environ.get("RANK", "0") == "0":
         _print_result(result, recipe, args, learning_curve)
+
+
+def _cross_validate(recipe: "Recipe", args: argparse.Namespace) -> None:
+    from treecrf.training.cross_validation import PREDICTED, TREES, cross_validate
+
+    with closing(ProgressDisplay(epochs=recipe.train.epochs)) as display:
+        result = cross_validate(
+            recipe, args.output, args.folds, device=args.device, watch=display.update, report=display.print_line
+        )
+    low, high = result.interval
+    mean = f"{result.mean_f:.2f} (standard deviation {result.deviation:.2f})"
+    print(f"F on left-out trees, mean of {args.folds} folds: {mean}")
+    print(f"F over all {result.trees:,} trees: {result.f:.2f} (95% interval {low:.1f} to {high:.1f})")
+    print(f"trees and predicted trees, line by line: {args.output / TREES}, {args.output / PREDICTED}")
 
 
 def _read_recipe(args: argparse.Namespace) -> "Recipe":
@@ -142,9 +167,23 @@ def _print_result(
 
     folder: Path = args.output
     print(f"best on dev: epoch {result.best_epoch}, F {result.dev_f:.2f}; saved in {folder}")
-    for line in write_report(folder, device=args.device, learning_curve=learning_curve, test_trees=result.test_trees):
+    test_trees = result.test_trees
+    if recipe.model.is_crf and not args.no_calibration:
+        _calibrate(folder, recipe, args)
+        test_trees = None  # the calibrated parser has other trees
+    for line in write_report(folder, device=args.device, learning_curve=learning_curve, test_trees=test_trees):
         print(line)
     print(f"report with curve, errors and examples: {folder / REPORT}")
-    if recipe.model.is_crf:
-        command = ["treecrf", "calibrate", str(folder), *recipe.data.dev, "-o", f"{folder}-calibrated"]
-        print(f"next, for calibrated probabilities and often a higher F: {shlex.join(command)}")
+
+
+def _calibrate(folder: Path, recipe: "Recipe", args: argparse.Namespace) -> None:
+    from treecrf.training.calibration.report import calibrate_folder, is_calibrated
+    from treecrf.training.checkpoint import read_rules
+    from treecrf.trees.treebank import read_trees
+
+    if args.resume and is_calibrated(folder):
+        return  # a finished run that has found no better epoch
+    dev = [tree for path in recipe.data.dev for tree in read_trees(path)]
+    report = calibrate_folder(folder, dev, rules=read_rules(folder, recipe), device=args.device)
+    error = report.reliability["labeled"].error
+    print(f"calibrated on dev: error of the probabilities of constituents there {error:.3f}")

@@ -31,7 +31,7 @@ from treecrf.training.data_loader import StepBatch, mix_seed
 from treecrf.training.distributed import join_processes
 from treecrf.training.metrics_log import NAME, MetricsLog, Progress, ProgressCallback
 from treecrf.training.optimizer import learning_rate_factor, matmul_precision, set_learning_rate
-from treecrf.training.setup import TrainingSetup, describe_unseen_labels, prepare_training
+from treecrf.training.setup import TrainingSetup, describe_other_language, describe_unseen_labels, prepare_training
 from treecrf.trees.evalb import Score, evaluate
 from treecrf.trees.tree import Tree
 
@@ -122,7 +122,7 @@ class Trainer:
         write_file(setup.folder / RECIPE, to_toml(setup.recipe).encode())
         self._log = MetricsLog(setup.folder / NAME, keep=self.state.records)
         unseen = describe_unseen_labels(setup.dev, setup.parser.vocabulary)
-        for message in unseen:
+        for message in [*describe_other_language(setup.dev.trees, setup.recipe.data.language), *unseen]:
             _LOG.warning("dev: %s", message)
         if is_new:
             weights = sum(parameter.numel() for parameter in setup.parameters)

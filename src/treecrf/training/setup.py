@@ -17,6 +17,7 @@ from treecrf.network.nn.losses import SoftTargetStore
 from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.storage import CONFIG, ParserConfig
+from treecrf.text.language_guess import guess_other_language, language_name
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
@@ -31,6 +32,7 @@ from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.well_formed import count_productions
 
 _MAX_EXCEPTIONS = 0.02  # share of all constituents
+_LANGUAGE_TREES = 200  # whose words show the language
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,6 +259,17 @@ def _has_same_label_unaries(trees: Iterable[Tree]) -> bool:
     unaries = [node for node in nodes if len(node.child_trees) == 1 and not node.child_trees[0].is_leaf]
     repeated = [node for node in unaries if node.label == node.child_trees[0].label]
     return len(repeated) > _MAX_EXCEPTIONS * len(nodes)
+
+
+def describe_other_language(trees: Sequence[Tree], language: str) -> list[str]:
+    """A message if the words of trees are of another language than `data.language`, which splits raw text."""
+    words = [word for tree in trees[:_LANGUAGE_TREES] for word in tree.words]
+    guess = guess_other_language(words, language)
+    if guess is None:
+        return []
+    advice = f"set data.language={guess.code}" if guess.code else "give the parser words (`treecrf parse --tokens`)"
+    name = language_name(language)
+    return [f"the trees look {guess.name}; the parser would split raw text as {name} (data.language): {advice}"]
 
 
 def describe_unseen_labels(part: TreebankPart, vocabulary: Vocabulary) -> list[str]:

@@ -8,13 +8,15 @@ from typing import Any
 
 from treecrf.files import DamagedFileError, parse_json, read_regular_file, write_file
 from treecrf.parser import Parser
+from treecrf.parser.decoding.calibration import TreeCalibration
 from treecrf.parser.storage import copy_with_config
-from treecrf.training.calibration.fit import CalibrationParameters
+from treecrf.training.calibration.fit import CalibrationParameters, calibrate
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
 from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 from treecrf.training.plots import new_figure, save_figure
+from treecrf.trees.evalb import Rules
 from treecrf.trees.tree import Tree
 
 RECORD = "calibration.json"
@@ -48,6 +50,23 @@ def summarize(predictions: Predictions) -> CalibrationReport:
         reliability={kind: reliability(*predictions.forecasts(kind)[:2]) for kind in KINDS},
         coverage=tuple(coverage_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
     )
+
+
+def is_calibrated(folder: Path) -> bool:
+    """Whether the parser in a folder has a calibration of trees."""
+    return Parser.load(folder, "cpu").tree_calibration != TreeCalibration()
+
+
+def calibrate_folder(
+    folder: Path, trees: Sequence[Tree], *, rules: Rules, device: str | None = None
+) -> CalibrationReport:
+    """Calibrates the parser in a folder on development trees; returns the errors that remain on them."""
+    parser = Parser.load(folder, device, precision="float32")
+    before = measure(parser, trees)
+    parameters = calibrate(parser, trees, find_threshold=True, rules=rules)
+    after = measure(parser, trees)
+    save_calibrated(folder, folder, parser, parameters, before=before, after=after)
+    return after
 
 
 def save_calibrated(

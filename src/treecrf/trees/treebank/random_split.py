@@ -11,11 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, write_trees
 from treecrf.trees.treebank.lines import Source
 from treecrf.trees.treebank.releases import SPLITS, CleanTrees, report_left_out, size_table
+
+Item = TypeVar("Item")
 
 MIN_FILES = 20  # at least so many files are taken as documents
 _RUN_TREES = 20  # consecutive trees that are taken as a document
@@ -63,7 +66,7 @@ def split_files(
             raise FileExistsError(f"{path} exists; name a new folder, so that no part of another split remains")
     trees = CleanTrees(files=files, keep_labels=keep_labels, encoding=encoding, on_error=on_error)
     has_file_documents = len(files) >= MIN_FILES
-    documents = [list(file) for file in trees.by_file()] if has_file_documents else list(_runs(list(trees)))
+    documents = [list(file) for file in trees.by_file()] if has_file_documents else list(runs_of_trees(list(trees)))
     split_of_document = assign_documents([len(document) for document in documents], shares=shares, seed=seed)
     pairs = list(zip(documents, split_of_document, strict=True))
     parts = {split: list(chain(*(document for document, name in pairs if name == split))) for split in SPLITS}
@@ -116,7 +119,7 @@ def assign_documents(sizes: Sequence[int], *, shares: SplitShares, seed: int) ->
     return assigned
 
 
-def _runs(trees: Sequence[Tree]) -> Iterator[Sequence[Tree]]:
+def runs_of_trees(trees: Sequence[Item]) -> Iterator[Sequence[Item]]:
     """Runs of consecutive trees, at least `_MIN_RUNS` of them if there are as many trees."""
     size = max(1, min(_RUN_TREES, len(trees) // _MIN_RUNS))
     return (trees[start : start + size] for start in range(0, len(trees), size))
