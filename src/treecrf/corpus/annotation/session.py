@@ -134,8 +134,7 @@ class AnnotationSession:
             histories = list(self.project.histories(annotator).values())
         counts = Counter(history.state.status for history in histories)
         closed = {status: counts[status] for status in ("done", "partial", "skipped")}
-        actions = sum(history.version for history in histories)
-        return {**closed, "all": len(self.project.sentences), "actions": actions}
+        return {**closed, "all": len(self.project.sentences)}
 
     def finished(self, annotator: str) -> dict[int, Tree]:
         """The finished trees by sentence number."""

@@ -61,9 +61,9 @@ async function openNext() {
 
 async function loadQueue() {
   const answer = await getQueue(annotator(), byId("order").value);
-  const { done, partial, skipped, all, actions } = answer.progress;
+  const { done, partial, skipped, all } = answer.progress;
   const estimated = answer.estimated < all ? `, ${answer.estimated} of ${all} estimated` : "";
-  byId("progress").textContent = `${done} of ${all} finished, ${partial} partial, ${skipped} skipped, ${actions} actions${estimated}`;
+  byId("progress").textContent = `${done} of ${all} finished, ${partial} partial, ${skipped} skipped${estimated}`;
   byId("queue").replaceChildren(...answer.queue.map(({ sentence, text }) => sentenceItem(sentence, text)));
   markCurrent();
   return answer;
@@ -95,7 +95,8 @@ function show(sentence, isSame, selection) {
   if (!hadWords) words.show(sentence.words);
   select(selection);
   if (hadWordFocus && !hadWords) focusWords();
-  if (hadFocus && !byId("view").contains(document.activeElement)) focusTree();
+  if (hadFocus && selection) editor.focusAround(selection);
+  else if (hadFocus && !byId("view").contains(document.activeElement)) focusTree();
   byId("comment").value = sentence.comment || sentence.note;
   document.querySelector("[data-action=undo]").disabled = !sentence.can_undo;
   document.querySelector("[data-action=redo]").disabled = !sentence.can_redo;
@@ -196,7 +197,7 @@ const ACTIONS = {
   doubt: () => {
     const next = editor.focusNextDoubt();
     if (next) select(next);
-    else announce("No constituent is in doubt.");
+    else byId("chosen").textContent = announce("No constituent is in doubt.");
   },
 };
 function focusTree() {

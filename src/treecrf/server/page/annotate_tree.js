@@ -6,7 +6,7 @@ import { drawTree } from "./tree.js";
 import { layoutTrees } from "./tree_layout.js";
 import { Viewer } from "./viewer.js";
 
-const DOUBT = 0.8; // a constituent that is less probable is marked
+const DOUBT = 0.9; // a constituent that is less probable is marked
 const PADDING = 24;
 
 export const isDoubtful = ({ calibrated }) => calibrated < DOUBT;
@@ -64,6 +64,15 @@ export class TreeEditor {
     for (const group of byId("view").querySelectorAll("g.label")) {
       group.classList.toggle("moving", constituent !== null && keyOf(this.constituentAt(group)) === keyOf(constituent));
     }
+  }
+
+  // Focuses the lowest constituent around a span, unless a constituent of this span has the focus.
+  focusAround({ start, end }) {
+    const groups = [...byId("view").querySelectorAll("g.label")];
+    const around = groups.filter(({ dataset }) => Number(dataset.start) <= start && Number(dataset.end) >= end);
+    const { dataset } = around.at(-1);
+    const focused = this.viewer.focusedConstituent();
+    if (focused?.start !== Number(dataset.start) || focused.end !== Number(dataset.end)) this.viewer.focus(around.at(-1));
   }
 
   // Focuses and returns the next doubtful constituent after the focused one.

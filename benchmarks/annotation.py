@@ -1,0 +1,175 @@
+"""Actions of a simulated annotator to the gold trees, F by actions for each order of the queue, and time per action.
+
+    python benchmarks/annotation.py actions shared/treebanks/masc/dev.mrg.gz --sentences 200
+    python benchmarks/annotation.py times shared/treebanks/masc/dev.mrg.gz
+
+The annotator adds the widest missing constituent, with its label, until none is missing, and then removes wrong ones.
+By hand, every constituent is an action. Without parsing again, an action changes one constituent of the first tree.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import numpy as np
+
+from common import command_line, print_head, print_row
+from treecrf.corpus.annotation.events import Event
+from treecrf.corpus.annotation.session import expected_gain, parse_state
+from treecrf.corpus.annotation.state import SentenceState
+from treecrf.parser import Parser
+from treecrf.parser.decoding.constraints import ImpossibleError
+from treecrf.trees.evalb import evaluate
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank import read_trees
+
+PORT = 8766
+CLICKS = 200
+BUDGETS = (0, 0.1, 0.2, 0.3, 0.5, 0.75, 1)
+
+
+def constituents(tree: Tree, root: str) -> set[Span]:
+    """The constituents below the root; a label that is repeated over the same words counts once."""
+    return {span for span in tree.spans() if span.label != root}
+
+
+def differences(tree: Tree, gold: Tree, root: str) -> tuple[set[Span], set[Span]]:
+    """Missing and wrong constituents."""
+    predicted, expected = constituents(tree, root), constituents(gold, root)
+    return expected - predicted, predicted - expected
+
+
+def static_actions(tree: Tree, gold: Tree, root: str) -> int:
+    """Changes of single constituents, where another label is one change."""
+    missing, wrong = (Counter(span[:2] for span in spans) for spans in differences(tree, gold, root))
+    return sum((missing | wrong).values())
+
+
+def corrections(parser: Parser, gold: Tree) -> Iterator[Tree]:
+    """The tree after each action, the first before any. Raises `ImpossibleError` if the model has no such tree."""
+    state = SentenceState(words=tuple(gold.words))
+    for version in range(4 * len(gold.spans()) + 1):
+        tree = parse_state(parser, state).tree
+        yield tree
+        missing, wrong = differences(tree, gold, parser.root)
+        if not missing and not wrong:
+            return
+        values = (
+            {"require": [tuple(min(missing, key=_width))]} if missing else {"forbid": [tuple(min(wrong, key=_width))]}
+        )
+        event = Event(sentence=0, version=version, action="yes" if missing else "no", **values)
+        next_state = state.apply(event)
+        if next_state == state:
+            break
+        state = next_state
+    raise ImpossibleError("the actions do not lead to the gold tree")
+
+
+def _width(span: Span) -> int:
+    return span.start - span.end  # the widest first
+
+
+def run_actions(parser: Parser, trees: list[Tree]) -> None:
+    rows, impossible = [], 0
+    for gold in trees:
+        analysis = parser.analyze(gold.words, k=0)
+        try:
+            again = len(list(corrections(parser, gold))) - 1
+        except ImpossibleError:
+            impossible += 1
+            continue
+        by_hand = len(constituents(gold, parser.root))
+        static = static_actions(analysis.tree, gold, parser.root)
+        gain = expected_gain(analysis.constituents, len(gold.words))
+        rows.append((gold, analysis.tree, by_hand, static, again, gain))
+    by_hand, static, again = (np.array([row[i] for row in rows]) for i in (2, 3, 4))
+    print(f"{len(rows)} sentences; {impossible} more have trees that the model cannot have")
+    print_head("actions per sentence", "mean", "median", "90 %", "fewer than by hand")
+    for name, counts in (("by hand", by_hand), ("first tree, corrected", static), ("parsed again after each", again)):
+        mean, share = counts.mean(), 1 - counts.sum() / by_hand.sum()
+        print_row(name, f"{mean:.2f}", f"{np.median(counts):.0f}", f"{np.percentile(counts, 90):.0f}", f"{share:.1%}")
+    numbers = list(range(len(rows)))
+    orders = {
+        "gain": sorted(numbers, key=lambda number: -rows[number][5]),
+        "shortest": sorted(numbers, key=lambda number: len(rows[number][0].words)),
+        "random": random.Random(0).sample(numbers, len(numbers)),
+    }
+    print_head("F after a share of all actions", *(f"{budget:.0%}" for budget in BUDGETS))
+    for name, order in orders.items():
+        spent = dict(zip(order, np.cumsum([rows[number][4] for number in order]), strict=True))
+        scores = []
+        for budget in BUDGETS:
+            limit = budget * again.sum() if budget else -1
+            trees_now = [row[0] if spent[number] <= limit else row[1] for number, row in enumerate(rows)]
+            scores.append(f"{evaluate([row[0] for row in rows], trees_now, use_gold_tags=True).f1:.2f}")
+        print_row(name, *scores)
+
+
+def run_times(model: str, trees: list[Tree]) -> None:
+    """Milliseconds from a request to its answer, with a server process, for sentences of 30 words."""
+    lines = "".join(" ".join(tree.words) + "\n" for tree in trees if len(tree.words) == 30)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus.txt"
+        corpus.write_text(lines, encoding="utf-8")
+        command = [sys.executable, "-m", "treecrf", "annotate", str(corpus), "--tokens", "-o", f"{folder}/gold"]
+        command += ["--model", model, "--port", str(PORT), "--device", "cpu"]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            times = [1000 * seconds for seconds in click_seconds(lines.count("\n"))]
+        finally:
+            process.terminate()
+            process.wait()
+    print_head("milliseconds per action, 30 words", "median", "95 %", "max")
+    print_row(f"{len(times)} actions", *(f"{value:.1f}" for value in (*np.percentile(times, [50, 95]), max(times))))
+
+
+def click_seconds(sentences: int) -> Iterator[float]:
+    url = f"http://127.0.0.1:{PORT}/annotation"
+    draw = random.Random(0)
+    versions: Counter[int] = Counter()
+    while len(_wait(f"{url}/queue")["queue"]) > _wait(f"{url}/queue")["estimated"]:
+        time.sleep(0.1)
+    for _ in range(CLICKS):
+        number, start = draw.randrange(sentences), draw.randrange(28)
+        body = {"sentence": number, "version": versions[number], "action": "no", "forbid": [[start, start + 2]]}
+        request = Request(f"{url}/events", json.dumps(body).encode(), {"content-type": "application/json"})
+        begin = time.perf_counter()
+        urlopen(request).read()
+        yield time.perf_counter() - begin
+        versions[number] += 1
+
+
+def _wait(url: str) -> dict[str, list[object]]:
+    for _ in range(300):
+        try:
+            answer: dict[str, list[object]] = json.load(urlopen(url))
+            return answer
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError(f"{url} does not answer")
+
+
+def main() -> None:
+    parser = command_line(__doc__)
+    parser.add_argument("mode", choices=("actions", "times"))
+    parser.add_argument("trees", type=Path)
+    parser.add_argument("--model", default="en")
+    parser.add_argument("--sentences", type=int, default=200, help="a random sample of so many sentences")
+    args = parser.parse_args()
+    trees = list(read_trees(args.trees))
+    if args.mode == "times":
+        run_times(args.model, trees)
+    else:
+        sample = random.Random(1).sample(trees, min(args.sentences, len(trees)))
+        run_actions(Parser.load(args.model, "cpu"), sample)
+
+
+if __name__ == "__main__":
+    main()
