@@ -120,6 +120,18 @@ def test_trees_have_the_text_of_tokens_and_the_model_reads_their_words() -> None
     assert list(window.model_words) == [["-LRB-", "Ada", "-RRB-"]] * 2 + [["(", "Ada", ")"]]
 
 
+def test_given_tags_are_the_best_tags_of_their_words() -> None:
+    parser = random_parser(TREES, tag_head=True)
+    first, second = parser.vocabulary.tags[:2]
+    tags = [[first, None, second, "unknown", *[None] * (len(words) - 4)] for words in SENTENCES if len(words) > 4]
+    sentences = [words for words in SENTENCES if len(words) > 4]
+    window = parser.reader.window([*sentences, SENTENCES[0]], tags=[*tags, None])
+    free, bound = (parser.batch_scorer(replace(window, tags=given)).tags for given in (None, window.tags))
+    assert free is not None and bound is not None
+    assert (bound[:-1, 0].argmax(-1) == 0).all() and (bound[:-1, 2].argmax(-1) == 1).all()
+    assert (bound[:, 1] == free[:, 1]).all() and (bound[:, 3:] == free[:, 3:]).all() and (bound[-1] == free[-1]).all()
+
+
 def test_a_missing_tag_is_an_error_if_the_model_reads_tags() -> None:
     reader = SentenceReader(language="en", needs_tags=True)
     with pytest.raises(ValueError, match="sentence 7 has no tags"):

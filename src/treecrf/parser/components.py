@@ -93,6 +93,8 @@ class Components:
     With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
     """
     same_label_unaries: bool = _setting("same_label_unaries")
+    scheme: str = _setting("scheme")
+    """The annotation scheme of the trees, one of `schemes`; empty: the model chooses for each sentence."""
 
     def __init__(
         self,
@@ -140,6 +142,11 @@ class Components:
     def model_config(self) -> ModelConfig:
         """The shape of the network."""
         return self.scorer.config
+
+    @property
+    def schemes(self) -> tuple[str, ...]:
+        """The annotation schemes that the network can be told, by the names of their treebanks."""
+        return self.model_config.schemes
 
     @property
     def model(self) -> "SpanModel":
@@ -191,7 +198,10 @@ class Components:
 
     @property
     def batch_scorer(self) -> BatchScorer:
-        return BatchScorer(numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root)
+        scheme = self.schemes.index(self.scheme) + 1 if self.scheme else 0
+        return BatchScorer(
+            numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root, scheme=scheme
+        )
 
     @property
     def tree_builder(self) -> TreeBuilder:

@@ -29,7 +29,7 @@ class _PendingBatch(NamedTuple, Generic[K]):
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceDecoder:
-    """Decodes batches of sentences on a GPU; sentences with constraints on the host."""
+    """Decodes batches of sentences on a GPU; sentences with constraints or given tags on the host."""
 
     model: SpanModel
     host_decoder: BatchDecoder
@@ -39,7 +39,7 @@ class DeviceDecoder:
         """Starts the computation of a batch's trees; a batch that does not fit into memory is decoded in halves."""
         host = self.host_decoder
         try:
-            if not sentences.has_constraints:
+            if not (sentences.has_constraints or sentences.has_tags):
                 scores = self.model.score_on_device(host.scorer.collate(sentences))
                 return decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1)
             trees = host(sentences)

@@ -67,15 +67,21 @@ class Parser(Components):
 
     @staticmethod
     def load(
-        source: str | Path = "en", device: "str | torch.device | None" = None, *, precision: Precision | None = None
+        source: str | Path = "en",
+        device: "str | torch.device | None" = None,
+        *,
+        precision: Precision | None = None,
+        scheme: str | None = None,
     ) -> "Parser":
         """Loads a parser from a folder that `save` wrote, or an installed model by its name, such as en.
 
         The device is a GPU if there is one and PyTorch is installed, unless `device` is given. On a CPU, products are
-        computed on 8-bit integers and without PyTorch, unless `precision` is "float32". Loading never executes
-        anything from the folder.
+        computed on 8-bit integers and without PyTorch, unless `precision` is "float32". `scheme` is one of the parser's
+        `schemes`. Loading never executes anything from the folder.
         """
         state = load_parser_state(source)
+        if scheme is not None:
+            state = replace(state, config=replace(state.config, scheme=scheme))
         scorer = load_scorer(state, device, precision)
         return Parser(
             scorer,
@@ -167,8 +173,8 @@ class Parser(Components):
 
         A string is the raw text of one sentence; a list is its words or its `text.Token`s. Sentences are read on
         demand, a `window` of some thousands ahead, and batched by length; the default sizes depend on the device.
-        Given `tags` appear in the trees, and are the input of a model that reads tags. For a sentence or a word whose
-        tag is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
+        Given `tags` appear in the trees, and the network and the grammar read them. For a sentence or a word whose tag
+        is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
         """
         batching = self._batching(window, batch_words)
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
@@ -307,7 +313,8 @@ class Parser(Components):
         `distribution` has the same probabilities as tensors. The tags of the tree are not part of it; they are the
         input of a model that reads tags.
         """
-        (window,) = self.reader.windows([tree.words], [tree.tags], _one(constraints), sizes=[1])
+        tags = [tree.tags] if self.model_config.tag_size else None
+        (window,) = self.reader.windows([tree.words], tags, _one(constraints), sizes=[1])
         return self.tree_distribution(self.batch_scorer(window)).log_prob(0, tree)
 
     def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> "SpanCRF":

@@ -3,11 +3,14 @@
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
 
-from treecrf.network.data.batch import Batch, Scores
+import numpy as np
+
+from treecrf.arrays import Ints
+from treecrf.network.data.batch import SPECIAL, Batch, Scores
 from treecrf.network.data.bucketing import Budget, sorted_batches
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
@@ -80,6 +83,10 @@ class Sentences:
     @property
     def has_constraints(self) -> bool:
         return self.constraints is not None and any(self.constraints)
+
+    @property
+    def has_tags(self) -> bool:
+        return self.tags is not None and any(self.tags)
 
     def batches(self, budget: Budget, *, threads: int = 1) -> list[list[int]]:
         """The indices of the sentences in each batch, for threads that take one batch after the other."""
@@ -258,26 +265,40 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchScorer:
-    """Scores batches of sentences: strings to arrays, arrays to scores, and the constraints of each sentence."""
+    """Scores batches of sentences: strings to arrays, arrays to scores, and the tags and constraints of sentences."""
 
     numericalizer: Numericalizer
     scorer: Scorer
     labels: LabelSet
     root: str
+    scheme: int = 0  # annotation scheme, counted from 1; 0 is none
 
     def __call__(self, sentences: Sentences) -> Scores:
-        """The scores of a batch, given the constraints."""
-        scores = self.scorer.score(self.collate(sentences)).check_finite()
+        """The scores of a batch, given the tags and constraints."""
+        batch = self.collate(sentences)
+        scores = bind_tags(self.scorer.score(batch).check_finite(), batch.tags)
         if not sentences.has_constraints:
             return scores
         assert sentences.constraints is not None
         return apply_constraints(scores, sentences.constraints, self.labels, self.root, numbers=sentences.numbers)
 
     def collate(self, sentences: Sentences) -> Batch:
-        """The ids of sentences, and of their tags if the network reads tags."""
-        # SentenceReader has checked that tags are there if the network reads them
-        tags = cast("Sequence[Sequence[str]]", sentences.tags) if self.scorer.config.tag_size else None
-        return self.numericalizer.collate(sentences.model_words, tags=tags)
+        """The ids of sentences, of the tags that callers have given, and of the scheme."""
+        schemes = [self.scheme] * len(sentences) if self.scheme else None
+        tags: list[Tags] | None = None
+        if sentences.tags is not None and sentences.has_tags:
+            pairs = zip(sentences.tags, sentences.words, strict=True)
+            tags = [[None] * len(words) if given is None else given for given, words in pairs]
+        return self.numericalizer.collate(sentences.model_words, tags=tags, schemes=schemes)
+
+
+def bind_tags(scores: Scores, tags: Ints | None) -> Scores:
+    """The scores with given tags, (b, n + 2) ids of a batch, as the only ones of their words."""
+    if tags is None or scores.tags is None:
+        return scores
+    given = tags[:, 1:-1, None] - len(SPECIAL)  # negative: not given, or not in the vocabulary
+    is_possible = (given < 0) | (given == np.arange(scores.tags.shape[-1]))
+    return replace(scores, tags=np.where(is_possible, scores.tags, np.float32(-np.inf)))
 
 
 @dataclass(frozen=True, kw_only=True)

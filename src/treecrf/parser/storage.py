@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -36,6 +36,7 @@ _FLOATS = ("F16", "F32", "F64")
 _INTEGERS = ("BOOL", "U8", "I16", "I32", "I64")  # buffers of encoders that transformers implements
 _QUANTIZED = "I8"
 _MAX_WEIGHT = 1e30  # larger ones become infinite in float32 when they are multiplied
+T = TypeVar("T")
 Arrays = dict[str, AnyArray]
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -124,12 +125,14 @@ def _is_finite(array: AnyArray) -> bool:
 
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
-PRODUCTIONS = "productions.txt"
+PRODUCTIONS, CONDITIONS = "productions.txt", "conditions.safetensors"
+_CONDITION_PREFIX = "transformer.conditions."  # names of the weights in their own file
 _MAX_BYTES = {
     CONFIG: 1 << 13,
     ENCODER: 1 << 18,
     WEIGHTS: 1 << 36,
     PRODUCTIONS: 1 << 23,
+    CONDITIONS: 1 << 27,
 }  # the limit of other files is MAX_FILE_BYTES
 # settings with which transformers loads code or weights from elsewhere, and their harmless values
 _REFUSED_SETTINGS = {
@@ -153,6 +156,7 @@ class ParserConfig:
     f1_threshold: float = 0.0  # threshold of expected-F1 decoding; 0: the paper's MBR
     grammar_weight: float = 0.015  # weight of the productions in expected-F1 decoding; 0: no grammar
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
+    scheme: str = ""  # annotation scheme that the network is told; empty: none
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:
@@ -167,6 +171,9 @@ class ParserConfig:
             raise ValueError(f"f1_threshold is {self.f1_threshold}; expected at least 0 and less than 1")
         if not 0 <= self.grammar_weight <= 1:
             raise ValueError(f"grammar_weight is {self.grammar_weight}; expected a number from 0 to 1")
+        if self.scheme and self.scheme not in self.model.schemes:
+            schemes = ", ".join(map(repr, self.model.schemes)) or "none, because the model knows no schemes"
+            raise ValueError(f"scheme is {self.scheme!r:.50}; expected one of {schemes}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,13 +214,28 @@ def load_parser_state(source: str | Path) -> ParserState:
     return ParserState(
         config=config,
         vocabulary=vocabulary,
-        weights=load_weights(files[WEIGHTS], shapes, folder / WEIGHTS),
+        weights=_load_all_weights(files, shapes, folder),
         subwords=subwords,
         encoder_json=files[ENCODER] if config.model.transformer else None,
         bert=bert,
         productions=_read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS)),
         folder=folder,
     )
+
+
+def _load_all_weights(files: Mapping[str, bytes], shapes: Shapes | None, folder: Path) -> Arrays:
+    """The weights of the network, and of its conditions if it has any."""
+    if CONDITIONS not in files:
+        return load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
+    network, conditions = (None, None) if shapes is None else _split_conditions(shapes)
+    weights = load_weights(files[WEIGHTS], network, folder / WEIGHTS)
+    return weights | load_weights(files[CONDITIONS], conditions, folder / CONDITIONS)
+
+
+def _split_conditions(weights: Mapping[str, T]) -> tuple[dict[str, T], dict[str, T]]:
+    """The weights of the network, and of its conditions."""
+    conditions = {name: value for name, value in weights.items() if name.startswith(_CONDITION_PREFIX)}
+    return {name: value for name, value in weights.items() if name not in conditions}, conditions
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -232,12 +254,15 @@ def _damaged_file(problem: str) -> Iterator[None]:
 
 def save_parser_state(folder: str | Path, state: ParserState, *, weight_step: float | None = None) -> None:
     """Writes what `load_parser_state` reads; with `weight_step`, large matrices are bytes, a quarter of the size."""
-    weights = state.weights if weight_step is None else quantize_weights(state.weights, weight_step)
+    weights, conditions = _split_conditions(state.weights)
+    weights = weights if weight_step is None else quantize_weights(weights, weight_step)
     files = {
         CONFIG: to_toml(state.config).encode(),
         VOCABULARY: json.dumps(state.vocabulary.to_dict(), ensure_ascii=False).encode(),
         WEIGHTS: to_safetensors({name: np.asarray(array, order="C") for name, array in weights.items()}),
     }
+    if conditions:
+        files[CONDITIONS] = to_safetensors({name: array.astype(np.float16) for name, array in conditions.items()})
     if state.productions:
         files[PRODUCTIONS] = productions_to_text(state.productions).encode()
     save_folder(Path(folder), _encoder_files(state) | files)

@@ -103,7 +103,7 @@ static int compare_encoder(const Kernels *a, const Kernels *b) {
     float *one = calloc((size_t)numbers, sizeof(float)), *other = calloc((size_t)numbers, sizeof(float));
     EncoderJob job = {0, between(1, 3), segments, width, LAYERS, size, heads, inner, 1e-12, integers(segments * width, 0, words - 1),
                       integers(segments, 1, width), table, floats(LAYERS + 1), between(0, 1) ? floats(numbers) : NULL,
-                      next, one};
+                      between(0, 1) ? floats((LAYERS + 1) * numbers) : NULL, next, one};
     a->encode(&job);
     memset(next, 0, sizeof next), job.out = other;
     b->encode(&job);

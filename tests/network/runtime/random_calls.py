@@ -67,8 +67,18 @@ def random_encode(kernels: Any, random: Random) -> Call:
     pieces, lengths = integers(random, 0, words - 1, segments, width), integers(random, 1, width, segments)
     out = np.zeros((segments, width, size), np.float32)
     added = floats(random, segments, width, size) if random.integers(2) else 0
+    conditions = floats(random, layers + 1, segments, width, size) if random.integers(2) else 0
     settings = [segments, width, layers, size, heads, inner, words, width, 1e-12]
-    tensors = [table(parameters), pieces, lengths, floats(random, layers + 1), added, counters(JOB_COUNTERS), out]
+    tensors = [
+        table(parameters),
+        pieces,
+        lengths,
+        floats(random, layers + 1),
+        added,
+        conditions,
+        counters(JOB_COUNTERS),
+        out,
+    ]
     return Call("encode", [*settings, *tensors], [out], tuple(parameters), sizes=8)
 
 

@@ -9,6 +9,7 @@ import torch
 from network.data.letters import letters
 from network.nn.batches import SMALL, TREES, VOCABULARY, host_batch_of, small_model
 from network.runtime.layers import BERT, random_array, relative_error
+from treecrf.network.data.batch import UNK
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.numericalize import CAPITAL_CLASSES, Numericalizer
 from treecrf.network.data.subwords import SubwordTokenizer
@@ -37,6 +38,7 @@ TRANSFORMERS = {
     "transformer": TRANSFORMER,
     "transformer with word inputs": replace(TRANSFORMER, add_word_inputs=True),
     "transformer feature": replace(TRANSFORMER, encoder="lstm"),
+    "conditions": replace(TRANSFORMER, tag_head=True, tag_conditions=True, schemes=("one", "two")),
 }
 NAMES = [*CHANGES, *TRANSFORMERS]
 
@@ -48,12 +50,29 @@ def network_and_batch(name):
         capitals = np.random.default_rng(0).integers(CAPITAL_CLASSES, size=(batch.size, batch.longest))
         return model, replace(batch, capitals=capitals) if model.config.tag_capitals else batch
     numericalizer = Numericalizer(VOCABULARY, characters=False, subwords=letters(80))
-    return small_model(TRANSFORMERS[name], encoder=Bert(BERT)).eval(), host_batch_of(TREES, numericalizer=numericalizer)
+    model = small_model(TRANSFORMERS[name], encoder=Bert(BERT)).eval()
+    if model.transformer.conditions is not None:
+        for vectors in model.transformer.conditions.parameters():
+            vectors.data *= 0.3
+    batch = host_batch_of(TREES, numericalizer=numericalizer, with_tags=model.config.tag_conditions)
+    return model, replace(batch, schemes=np.arange(batch.size) % 3) if model.config.schemes else batch
 
 
 def scorer_of(model, precision):
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     return Scorer(model.config, Weights(weights), BERT if model.transformer else None, precision=precision)
+
+
+def test_absent_conditions_change_no_bit_and_given_ones_do():
+    model, batch = network_and_batch("conditions")
+    scorer = scorer_of(model, "int8")
+    absent = replace(batch, tags=None, schemes=None)
+    zeros = replace(batch, tags=np.full_like(batch.tags, UNK), schemes=np.zeros_like(batch.schemes))
+    for network in (model, scorer):
+        expected = network.score(absent)
+        assert np.array_equal(network.score(zeros).spans, expected.spans)
+        assert not np.allclose(network.score(batch).spans, expected.spans)
+        assert not np.allclose(network.score(replace(batch, tags=None)).spans, expected.spans)
 
 
 def root_mean_square(x):

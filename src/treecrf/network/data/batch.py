@@ -56,7 +56,8 @@ class ArrayBatch(Generic[Array]):
     sentence_ids: Array | None = None  # (b,) indices in the training set; -1 is a sentence that pads the batch
     words: Array  # (b, n + 2)
     vectors: Array | None = None  # (b, n + 2) rows of the table of pretrained vectors
-    tags: Array | None = None  # (b, n + 2) input tags
+    tags: Array | None = None  # (b, n + 2) input tags; UNK is a tag that is not known
+    schemes: Array | None = None  # (b,) annotation schemes, counted from 1; 0 is none
     capitals: Array | None = None  # (b, n) classes of words by their capital letters
 
     char_rows: Array | None = None  # (b, n + 2) the row in `chars` of the word at each position

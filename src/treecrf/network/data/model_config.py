@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from treecrf.network.data.batch import SPECIAL, Sizes
 from treecrf.network.data.extensions import BUILT_IN, check_name
@@ -49,11 +49,13 @@ class ModelConfig:
     recurrent_dropout: RecurrentDropout = "sentence"
     tag_head: bool = False  # predict part-of-speech tags as well
     tag_capitals: bool = False  # the tag head also reads whether words have capital letters
+    tag_conditions: bool = False  # the layers of the encoder also read the tags that callers give, of some or all words
+    schemes: tuple[str, ...] = ()  # names of the annotation schemes that the layers of the encoder can be told
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
         for name, value in vars(self).items():
-            choices = get_args(hints[name])
+            choices = get_args(hints[name]) if get_origin(hints[name]) is Literal else ()
             if choices and value not in choices:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
             if hints[name] is int:
@@ -74,6 +76,10 @@ class ModelConfig:
             raise ValueError(f"char_size is {self.char_size}; expected an even number, half for each direction")
         if self.tag_capitals and not self.tag_head:
             raise ValueError("tag_capitals is true and tag_head is false; the setting is for models that predict tags")
+        if self.has_conditions and self.encoder != "transformer":
+            raise ValueError(f"encoder is {self.encoder!r}; tag_conditions and schemes need the encoder 'transformer'")
+        if len(set(self.schemes)) != len(self.schemes) or not all(map(str.isidentifier, self.schemes)):
+            raise ValueError(f"schemes is {list(self.schemes)!r:.100}; expected different names of letters and digits")
         if self.encoder == "transformer" and not self.transformer:
             raise ValueError("encoder is 'transformer' and transformer is empty; set it to a model's name or folder")
 
@@ -81,6 +87,11 @@ class ModelConfig:
     def reads_words(self) -> bool:
         """Whether the network reads words and characters, not only subword pieces."""
         return self.encoder != "transformer" or self.add_word_inputs
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether the network may be told tags or the scheme."""
+        return self.tag_conditions or bool(self.schemes)
 
     @property
     def word_input_size(self) -> int:
@@ -182,7 +193,7 @@ def weight_shapes(config: ModelConfig, sizes: Sizes, encoder: BertConfig | None)
     shapes: Shapes = {}
     hidden_size = 0 if encoder is None else encoder.hidden_size
     if encoder is not None:
-        shapes |= _below("transformer", _transformer_shapes(config, encoder))
+        shapes |= _below("transformer", _transformer_shapes(config, encoder, sizes.tags))
     if config.reads_words:
         shapes |= _below("inputs", _input_shapes(config, sizes))
     width = 2 * hidden_size
@@ -228,11 +239,16 @@ def _scorer_shapes(config: ModelConfig, width: int, size: int, classes: int, *, 
     return shapes | ({"weight_left": (classes, size), "bias": (classes,)} if bias_right else {})
 
 
-def _transformer_shapes(config: ModelConfig, encoder: BertConfig) -> Shapes:
+def _transformer_shapes(config: ModelConfig, encoder: BertConfig, tags: int) -> Shapes:
     size = encoder.hidden_size
     shapes: Shapes = {"mix.weights": (config.transformer_layers,), "mix.scale": ()}
     if config.encoder == "transformer" and config.add_word_inputs:
         shapes["entry.weight"] = (size, config.word_input_size)
+    layers = encoder.num_hidden_layers + 1
+    if config.tag_conditions:
+        shapes["conditions.tags"] = (layers, tags, size)
+    if config.schemes:
+        shapes["conditions.schemes"] = (layers, len(config.schemes), size)
     if config.encoder == "lstm" and config.transformer_size:
         shapes["linear.weight"] = (config.transformer_size, size)
     return shapes | _below("encoder", _bert_shapes(encoder))

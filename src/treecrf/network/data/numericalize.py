@@ -99,10 +99,11 @@ class Numericalizer:
         self,
         sentences: Sequence[Sequence[str]],
         *,
-        tags: Sequence[Sequence[str]] | None = None,
+        tags: Sequence[Sequence[str | None]] | None = None,
+        schemes: Sequence[int] | None = None,
         gold: Sequence[GoldTree] | None = None,
     ) -> Batch:
-        """The batch of these sentences in their order, with input tags and gold trees if there are any."""
+        """The batch of these sentences in their order, with input tags, schemes and gold trees if there are any."""
         lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
         if not len(lengths) or not lengths.all():
             problem = f"sentence {int(lengths.argmin())} has no words" if len(lengths) else "there are no sentences"
@@ -114,6 +115,8 @@ class Numericalizer:
             arrays["vectors"] = features["vectors"][grid]
         if tags is not None:
             arrays["tags"] = self._collate_tags(tags, lengths)
+        if schemes is not None:
+            arrays["schemes"] = np.array(schemes, dtype=np.int64)
         if self._capitals:
             arrays["capitals"] = classes_in_context(features["capitals"][grid[:, 1:-1]])
         if self._characters:
@@ -177,13 +180,13 @@ class Numericalizer:
         columns = sum(column.nbytes for column in self._cache.values())
         return self._cache_word_bytes + sys.getsizeof(self._cache_rows) + columns
 
-    def _collate_tags(self, tags: Sequence[Sequence[str]], lengths: Ints) -> Ints:
+    def _collate_tags(self, tags: Sequence[Sequence[str | None]], lengths: Ints) -> Ints:
         for number, (sentence_tags, length) in enumerate(zip(tags, lengths, strict=True)):
             if len(sentence_tags) != length:
                 raise ValueError(
                     f"sentence {number} has {length} words and {len(sentence_tags)} tags; expected a tag for each word"
                 )
-        ids = [self._tag_ids.get(tag, UNK) for tag in chain.from_iterable(tags)]
+        ids = [self._tag_ids.get(tag or "", UNK) for tag in chain.from_iterable(tags)]
         return _pad_sentences(np.array(ids, dtype=np.int64), lengths, begin=BOS, end=EOS, padding=PAD)
 
 

@@ -3,6 +3,7 @@
 It computes hidden states and has one token type. It has no pooler and ignores the pooler's weights.
 """
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import torch
@@ -28,16 +29,27 @@ class Bert(nn.Module):
     def layers(self) -> nn.ModuleList:
         return cast("nn.ModuleList", self.encoder["layer"])
 
-    def forward(self, pieces: Tensor, lengths: Tensor, piece_inputs: Tensor | None = None) -> tuple[Tensor, ...]:
+    def forward(
+        self,
+        pieces: Tensor,
+        lengths: Tensor,
+        piece_inputs: Tensor | None = None,
+        conditions: Sequence[Tensor] | None = None,
+    ) -> tuple[Tensor, ...]:
         """The hidden states (w, p, d) of pieces (w, p): of the embeddings, then of each layer.
 
-        The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings.
+        The first `lengths` (w,) pieces of each row count. `piece_inputs` (w, p, d) are added to the embeddings, and
+        `conditions`, if there are any, to the hidden states of the embeddings and of each layer.
         """
         mask = torch.arange(pieces.shape[1], device=pieces.device) < lengths[:, None]
-        states = [self.embeddings(pieces, piece_inputs)]
-        for layer in self.layers:
-            states.append(layer(states[-1], mask[:, None, None, :]))
+        states = [_add(self.embeddings(pieces, piece_inputs), conditions, 0)]
+        for number, layer in enumerate(self.layers, 1):
+            states.append(_add(layer(states[-1], mask[:, None, None, :]), conditions, number))
         return tuple(states)
+
+
+def _add(hidden: Tensor, conditions: Sequence[Tensor] | None, number: int) -> Tensor:
+    return hidden if conditions is None else hidden + conditions[number]
 
 
 class BertEmbeddings(nn.Module):

@@ -36,7 +36,7 @@ class SpanModel(nn.Module):
         super().__init__()
         self.config = config
         self.is_rounded = False
-        self.transformer = _transformer(config, encoder)
+        self.transformer = _transformer(config, encoder, sizes.tags)
         self.inputs = WordInputs(config, sizes, pretrained) if config.reads_words else None
         input_size = config.word_input_size + (0 if self.transformer is None else self.transformer.size)
         self.lstm = BiLSTM(config, input_size) if config.encoder == "lstm" else None
@@ -166,13 +166,13 @@ def _to_float32(pair: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
     return pair[0].to(dtype), pair[1].to(dtype)
 
 
-def _transformer(config: ModelConfig, encoder: nn.Module | None) -> Transformer | None:
+def _transformer(config: ModelConfig, encoder: nn.Module | None, tags: int) -> Transformer | None:
     if bool(config.transformer) != (encoder is not None):
         raise ValueError(
             f"transformer is {config.transformer!r} and {'no' if encoder is None else 'an'} encoder was passed; "
             "expected both or neither"
         )
-    return None if encoder is None else Transformer(config, encoder)
+    return None if encoder is None else Transformer(config, encoder, tags=tags)
 
 
 def _capitals(tags: int) -> nn.Embedding:

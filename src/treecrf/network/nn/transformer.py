@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from treecrf.network.data.batch import SPECIAL
 from treecrf.network.data.model_config import BertConfig, ModelConfig
 from treecrf.network.data.subwords import import_transformers, load_pretrained
 from treecrf.network.nn.batch import TensorBatch
@@ -23,7 +24,7 @@ class Transformer(nn.Module):
     embeddings of their pieces. The projection is initialized with zeros.
     """
 
-    def __init__(self, config: ModelConfig, encoder: nn.Module) -> None:
+    def __init__(self, config: ModelConfig, encoder: nn.Module, *, tags: int = 0) -> None:
         super().__init__()
         self.encoder = encoder
         is_feature = config.encoder != "transformer"
@@ -35,6 +36,7 @@ class Transformer(nn.Module):
         self.entry = nn.Linear(config.word_input_size, width, bias=False) if has_entry else None
         if self.entry is not None:
             nn.init.zeros_(self.entry.weight)
+        self.conditions = Conditions(config, encoder, tags) if config.has_conditions else None
         self.linear = nn.Linear(width, size, bias=False) if size else None
         self.size = size or width
         encoder.requires_grad_(not self.frozen)
@@ -53,7 +55,11 @@ class Transformer(nn.Module):
         if self.entry is not None and word_inputs is not None:
             piece_inputs = spread_over_pieces(self.entry(word_inputs), batch)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
+            conditions = None if self.conditions is None else self.conditions(batch)
+            if conditions is None:
+                hidden = hidden_states(self.encoder, pieces, lengths, piece_inputs)
+            else:
+                hidden = self.encoder(pieces, lengths, piece_inputs, conditions)
         vectors = self._mean_over_pieces(self.mix(hidden), batch)
         return vectors if self.linear is None else self.linear(vectors)
 
@@ -65,6 +71,35 @@ class Transformer(nn.Module):
         pieces = hidden.index_select(0, index) / counts[:, None]
         means = pieces.new_zeros(positions, pieces.shape[1]).index_add(0, words, pieces)
         return means[:-1].view(*batch.words.shape, -1)
+
+
+class Conditions(nn.Module):
+    """Vectors of given tags and of the annotation scheme, for the embeddings and each layer of a BERT.
+
+    They are zero at first, so that a network without training does not depend on conditions.
+    """
+
+    def __init__(self, config: ModelConfig, encoder: nn.Module, tags: int) -> None:
+        super().__init__()
+        if not isinstance(encoder, Bert):
+            raise ValueError(
+                f"tag_conditions and schemes need a plain BERT and the encoder is {type(encoder).__name__}"
+            )
+        layers, width = encoder.config.num_hidden_layers + 1, encoder.config.hidden_size
+        self.tags = nn.Parameter(torch.zeros(layers, tags, width)) if config.tag_conditions else None
+        schemes = len(config.schemes)
+        self.schemes = nn.Parameter(torch.zeros(layers, schemes, width)) if schemes else None
+
+    def forward(self, batch: TensorBatch) -> list[Tensor] | None:
+        """The vectors to add to the pieces (w, p, d) of each layer; None if the batch has no conditions."""
+        total: Tensor | None = None  # (layers + 1, b, n + 2, d)
+        if self.tags is not None and batch.tags is not None:
+            rows = F.pad(self.tags, (0, 0, len(SPECIAL), 0))  # special ids have no vector
+            total = rows.index_select(1, batch.tags.flatten()).unflatten(1, batch.tags.shape)
+        if self.schemes is not None and batch.schemes is not None:
+            vectors = F.pad(self.schemes, (0, 0, 1, 0)).index_select(1, batch.schemes)[:, :, None]
+            total = vectors.expand(-1, *batch.words.shape, -1) if total is None else total + vectors
+        return None if total is None else [spread_over_pieces(layer, batch) for layer in total]
 
 
 class ScalarMix(nn.Module):

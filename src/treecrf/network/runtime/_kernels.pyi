@@ -19,6 +19,7 @@ def encode(
     lengths: int,
     mix: int,
     added: int,
+    conditions: int,
     next: int,
     out: int,
     /,

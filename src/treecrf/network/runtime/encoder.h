@@ -137,14 +137,17 @@ static void run_stage(Work *w, Stage *stage, int64_t pieces) {
     end_stage(&w->team, pieces);
 }
 
-/* Quantizes the hidden states of a row for the next product, after adding them times a weight to the output. */
-static void finish_hidden(const Work *w, int64_t row, float weight, int is_first) {
+/* Adds the conditions of a layer to the hidden states of a row, adds them times the layer's weight to the output, and
+   quantizes them for the next product. */
+static void finish_hidden(const Work *w, int64_t row, int64_t layer) {
     const int64_t size = w->job->size;
-    const float *x = w->group->x + row * size;
-    float *out = w->job->out + w->group->positions[row] * size;
-    if (weight != 0.0f || is_first)
+    const int64_t position = w->group->positions[row], positions = w->job->segments * w->job->width;
+    const float weight = w->job->mix[layer], *added = w->job->conditions;
+    float *x = w->group->x + row * size, *out = w->job->out + position * size;
+    for (int64_t n = 0; added != NULL && n < size; n++) x[n] += added[(layer * positions + position) * size + n];
+    if (weight != 0.0f || layer == 0)
         for (int64_t n = 0; n < size; n += LANES)
-            f_store(out + n, f_fma(f_load(x + n), f_set(weight), is_first ? f_set(0.0f) : f_load(out + n)));
+            f_store(out + n, f_fma(f_load(x + n), f_set(weight), layer == 0 ? f_set(0.0f) : f_load(out + n)));
     quantize_row(x, size, w->group->quantized, row);
 }
 
@@ -161,7 +164,7 @@ static void embed_rows(const Work *w, int64_t piece) {
         memcpy(y, places + position % job->width * job->size, (size_t)job->size * sizeof(float));
         for (int64_t n = 0; job->added != NULL && n < job->size; n++) y[n] += job->added[position * job->size + n];
         add_and_norm(x, y, job->size, norm_at(job->table + 2), job->epsilon);
-        finish_hidden(w, row, job->mix[0], 1);
+        finish_hidden(w, row, 0);
     }
 }
 
@@ -195,7 +198,7 @@ static void norm_feed_forward(const Work *w, int64_t piece) {
     EACH_ROW_OF_PIECE(row) {
         add_and_norm(w->group->x + row * size, w->group->narrow + row * size, size, w->layer.after_feed_forward,
                      w->job->epsilon);
-        finish_hidden(w, row, w->job->mix[w->number + 1], 0);
+        finish_hidden(w, row, w->number + 1);
     }
 }
 

@@ -208,11 +208,17 @@ class Bert:
         self._parameters = _ParameterTable(parameters)
 
     def __call__(
-        self, pieces: Ints, lengths: Ints, layer_weights: Floats, piece_inputs: Floats | None = None
+        self,
+        pieces: Ints,
+        lengths: Ints,
+        layer_weights: Floats,
+        piece_inputs: Floats | None = None,
+        conditions: Floats | None = None,
     ) -> Floats:
         """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
         `layer_weights` belong to the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
+        `conditions` (layers + 1, w, p, d) are added to the hidden states of the embeddings and of each layer.
         """
         config = self._config
         layer_weights = np.pad(layer_weights, (config.num_hidden_layers + 1 - len(layer_weights), 0))
@@ -228,6 +234,7 @@ class Bert:
             inner=config.intermediate_size, words=len(vectors), positions=config.max_position_embeddings,
             epsilon=config.layer_norm_eps, table=parameters, pieces=rows.reshape(pieces.shape),
             lengths=np.ascontiguousarray(lengths), mix=layer_weights, added=inputs,
+            conditions=None if conditions is None else np.ascontiguousarray(conditions),
         )  # fmt: skip
         return out
 

@@ -37,6 +37,7 @@ typedef struct { /* BERT: a weighted sum of its hidden states */
     const int64_t *table;            /* addresses: see encoder.h */
     const float *mix;                /* (layers + 1,) */
     const float *added;              /* (segments, width, size) added to the pieces' vectors, or null */
+    const float *conditions;         /* (layers + 1, segments, width, size) added to the hidden states, or null */
     int64_t *next;                   /* JOB_COUNTERS zeros: see team.h */
     float *out;                      /* (segments, width, size) */
 } EncoderJob;

@@ -93,17 +93,24 @@ class Bert:
         ]
 
     def __call__(
-        self, pieces: Ints, lengths: Ints, layer_weights: Floats, piece_inputs: Floats | None = None
+        self,
+        pieces: Ints,
+        lengths: Ints,
+        layer_weights: Floats,
+        piece_inputs: Floats | None = None,
+        conditions: Floats | None = None,
     ) -> Floats:
         """The weighted sum of the last hidden states, (w, p, d), for pieces (w, p); undefined in padding.
 
         `layer_weights` belong to the last layers. `piece_inputs` (w, p, d) are added to the embeddings of pieces.
+        `conditions` (layers + 1, w, p, d) are added to the hidden states of the embeddings and of each layer.
         """
         vectors = self._words[pieces] + self._positions[: pieces.shape[1]]
         states = [self._norm(vectors if piece_inputs is None else vectors + piece_inputs)]
         is_piece = np.arange(pieces.shape[1]) < lengths[:, None]
-        for layer in self._layers:
-            states.append(layer(states[-1], is_piece))
+        for number, layer in enumerate((None, *self._layers)):
+            state = states.pop() if layer is None else layer(states[-1], is_piece)
+            states.append(state if conditions is None else state + conditions[number])
         last = states[-len(layer_weights) :]
         return np.sum([weight * state for weight, state in zip(layer_weights, last, strict=True)], axis=0)
 

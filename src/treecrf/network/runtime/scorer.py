@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treecrf.arrays import Floats, Ints
-from treecrf.network.data.batch import Batch, Scores
+from treecrf.network.data.batch import SPECIAL, Batch, Scores
 from treecrf.network.data.model_config import LEAKY_SLOPE, BertConfig, ModelConfig
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, Weights, softmax
@@ -181,6 +181,7 @@ class _Transformer:
         self._entry = _linear(weights.below("entry"), layers) if "entry.weight" in weights else None
         self._linear = _linear(weights.below("linear"), layers) if "linear.weight" in weights else None
         self._mean_of_pieces = layers.mean_of_pieces
+        self._tags, self._schemes = weights.get("conditions.tags"), weights.get("conditions.schemes")
 
     def __call__(self, batch: Batch, word_inputs: Floats | None = None) -> Floats:
         """`word_inputs` (b, n + 2, d) are added to the embeddings of pieces."""
@@ -188,12 +189,22 @@ class _Transformer:
         piece_inputs = None
         if self._entry is not None and word_inputs is not None:
             piece_inputs = _spread_over_pieces(self._entry(word_inputs), batch)
-        hidden = self._bert(pieces, lengths, self._layer_weights, piece_inputs)
+        hidden = self._bert(pieces, lengths, self._layer_weights, piece_inputs, self._conditions(batch))
         _, *piece_fields = batch.require("pieces", "piece_index", "piece_words", "piece_counts")
         # the last position is for pieces that belong to no word
         means = self._mean_of_pieces(hidden, *piece_fields, batch.words.size + 1)
         vectors: Floats = means[:-1].reshape(*batch.words.shape, -1)
         return vectors if self._linear is None else self._linear(vectors)
+
+    def _conditions(self, batch: Batch) -> Floats | None:
+        """The vectors of given tags and schemes at the pieces of each layer, (layers + 1, w, p, d)."""
+        total: Floats | None = None
+        if self._tags is not None and batch.tags is not None:
+            total = np.pad(self._tags, ((0, 0), (len(SPECIAL), 0), (0, 0)))[:, batch.tags]  # special ids have none
+        if self._schemes is not None and batch.schemes is not None:
+            vectors = np.pad(self._schemes, ((0, 0), (1, 0), (0, 0)))[:, batch.schemes][:, :, None]
+            total = vectors + (np.zeros((*batch.words.shape, 1), np.float32) if total is None else total)
+        return None if total is None else np.stack([_spread_over_pieces(layer, batch) for layer in total])
 
 
 def _spread_over_pieces(words: Floats, batch: Batch) -> Floats:
