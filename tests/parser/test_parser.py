@@ -207,3 +207,26 @@ def test_the_sentences_of_a_text_are_analyzed(parser: Parser) -> None:
     assert (first.text, second.text) == ("The cat sees.", "A dog sees.")
     assert second.analysis is not None and second.analysis.tree == second.tree
     assert second.tree == parser.parse("A dog sees.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "tags", "constituent"),
+    [
+        ("The complex houses married and single soldiers .", "DT NN VBZ JJ CC JJ NNS .", "(VP (VBZ houses) (NP"),
+        ("The old man the boat .", "DT JJ VBP DT NN .", "(VP (VBP man) (NP"),
+        ("I saw her duck .", "PRP VBD PRP VB .", "(S (NP (PRP her)) (VP (VB duck)))"),
+    ],
+)
+def test_given_tags_lead_english_down_the_garden_path(sentence: str, tags: str, constituent: str) -> None:
+    assert constituent in str(Parser.load("en", "cpu").parse(sentence.split(), tags=tags.split()))
+
+
+def test_a_scheme_changes_trees_and_an_unknown_one_is_an_error(tmp_path: Path) -> None:
+    parser = Parser.load("en", "cpu", scheme="gum")
+    words = ["However", ",", "I", "believe", ",", "the", "semi-final", "is", "lost", "."]
+    assert parser.scheme == "gum" and parser.scheme in parser.schemes
+    assert parser.log_prob(parser.parse(words)) != Parser.load("en", "cpu").log_prob(parser.parse(words))
+    parser.save(tmp_path / "saved")
+    assert Parser.load(tmp_path / "saved", "cpu").parse(words) == parser.parse(words)
+    with pytest.raises(ValueError, match="scheme is 'ptb'; expected one of 'masc', 'mctb', 'gum'"):
+        Parser.load("en", "cpu", scheme="ptb")
