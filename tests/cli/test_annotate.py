@@ -27,3 +27,23 @@ def test_the_folder_is_required():
     annotate.add_arguments(parser)
     with pytest.raises(SystemExit):
         parser.parse_args(["corpus.txt"])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"output": "corpus.txt"}, "corpus.txt is a file; expected a folder"),
+        ({"annotator": "../x"}, "the annotator's name is '../x'"),
+        ({"max_words": 2}, r"sentence 1 has 4 words .*raise --max-words"),
+        ({"corpus": "empty.txt"}, "there are no sentences"),
+    ],
+)
+def test_a_wrong_command_says_so_and_leaves_no_folder(tmp_path, values, message):
+    (tmp_path / "corpus.txt").write_text(RAW)
+    (tmp_path / "empty.txt").touch()
+    values = {"corpus": "corpus.txt", "output": "gold", "annotator": "ann", "max_words": 300, **values}
+    paths = {name: tmp_path / values[name] for name in ("corpus", "output")}
+    args = argparse.Namespace(**paths, annotator=values["annotator"], tokens=False, model="en")
+    with pytest.raises(ValueError, match=message):
+        annotate._open_project(args, Parser.load("en", "cpu"), values["max_words"])
+    assert not (tmp_path / "gold").exists()

@@ -12,6 +12,7 @@ from treecrf.corpus.inputs import has_trees, split_words
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from treecrf.corpus.annotation.project import Project
     from treecrf.parser import Parser
 
 
@@ -34,19 +35,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     def create(create_app: "Callable[..., FastAPI]", **settings: Any) -> "FastAPI":
-        from treecrf.corpus.annotation.project import Project
         from treecrf.corpus.annotation.session import AnnotationSession
         from treecrf.server.models import load_parsers
 
         parsers = load_parsers([args.model], args.device)
         (parser,) = parsers.values()
-        sentences = list(_read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
-        project = Project(args.output, sentences, warn=lambda text: print(f"treecrf annotate: {text}", file=sys.stderr))
-        _check_lengths(project.sentences, settings["limits"].words)
+        project = _open_project(args, parser, settings["limits"].words)
         session = AnnotationSession(parser, project, default_annotator=args.annotator)
         return create_app(parsers, annotation=session, **settings)
 
     run_server(args, create)
+
+
+def _open_project(args: argparse.Namespace, parser: "Parser", max_words: int) -> "Project":
+    from treecrf.corpus.annotation.project import Project, check_name
+
+    if args.output.exists() and not args.output.is_dir():
+        raise ValueError(f"{args.output} is a file; expected a folder, new or of an earlier annotation")
+    if parser.reader.needs_tags:
+        raise ValueError(
+            f"the model {args.model} reads tags, and the corpus has none; choose a model that predicts tags"
+        )
+    check_name(args.annotator)
+    sentences = list(_read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
+    _check_lengths(sentences, max_words)
+    project = Project(args.output, sentences, warn=lambda text: print(f"treecrf annotate: {text}", file=sys.stderr))
+    _check_lengths(project.sentences, max_words)
+    return project
 
 
 def _check_lengths(sentences: Sequence[Sequence[str]], max_words: int) -> None:

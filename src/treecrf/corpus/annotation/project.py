@@ -51,7 +51,7 @@ class Project:
 
     def histories(self, annotator: str) -> dict[int, SentenceHistory]:
         """The histories of an annotator's sentences by number; a new annotator has none."""
-        _check_name(annotator)
+        check_name(annotator)
         return self._histories.get(annotator, {})
 
     def history(self, annotator: str, sentence: int) -> SentenceHistory:
@@ -98,7 +98,7 @@ class Project:
 
     def _open_log(self, name: str) -> None:
         """Reads the log of an annotator, and exports its trees again in case a kill has prevented it."""
-        _check_name(name)
+        check_name(name)
         self._logs[name] = log = EventLog(self.folder / f"{name}{_EVENTS}")
         if log.recovered:
             self._warn(log.recovered)
@@ -144,6 +144,6 @@ class Project:
         return sentences
 
 
-def _check_name(annotator: str) -> None:
+def check_name(annotator: str) -> None:
     if not _NAME.fullmatch(annotator):
         raise ValueError(f"the annotator's name is {annotator!r:.60}; expected up to 40 letters, digits, - and _")
