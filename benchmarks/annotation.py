@@ -16,13 +16,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.request import Request, urlopen
 
 import numpy as np
 
 from common import command_line, print_head, print_row
+from treecrf.corpus.annotation.doubt import by_length, find_doubt
 from treecrf.corpus.annotation.events import Event
-from treecrf.corpus.annotation.session import expected_gain, parse_state
+from treecrf.corpus.annotation.session import parse_state
 from treecrf.corpus.annotation.state import SentenceState
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import ImpossibleError
@@ -32,6 +34,7 @@ from treecrf.trees.treebank import read_trees
 
 PORT = 8766
 CLICKS = 200
+RANDOM_ORDERS = 10
 BUDGETS = (0, 0.1, 0.2, 0.3, 0.5, 0.75, 1)
 
 
@@ -76,40 +79,56 @@ def _width(span: Span) -> int:
     return span.start - span.end  # the widest first
 
 
-def run_actions(parser: Parser, trees: list[Tree]) -> None:
-    rows, impossible = [], 0
+class Row(NamedTuple):
+    gold: Tree
+    first: Tree  # the parser's tree before any action
+    by_hand: int
+    static: int
+    again: int
+
+
+def count_actions(parser: Parser, trees: list[Tree]) -> list[Row]:
+    rows = []
     for gold in trees:
-        analysis = parser.analyze(gold.words, k=0)
         try:
-            again = len(list(corrections(parser, gold))) - 1
+            steps = list(corrections(parser, gold))
         except ImpossibleError:
-            impossible += 1
             continue
-        by_hand = len(constituents(gold, parser.root))
-        static = static_actions(analysis.tree, gold, parser.root)
-        gain = expected_gain(analysis.constituents, len(gold.words))
-        rows.append((gold, analysis.tree, by_hand, static, again, gain))
+        by_hand, static = len(constituents(gold, parser.root)), static_actions(steps[0], gold, parser.root)
+        rows.append(Row(gold, steps[0], by_hand, static, len(steps) - 1))
+    return rows
+
+
+def run_actions(parser: Parser, trees: list[Tree]) -> None:
+    rows = count_actions(parser, trees)
     by_hand, static, again = (np.array([row[i] for row in rows]) for i in (2, 3, 4))
-    print(f"{len(rows)} sentences; {impossible} more have trees that the model cannot have")
+    print(f"{len(rows)} sentences; {len(trees) - len(rows)} more have trees that the model cannot have")
     print_head("actions per sentence", "mean", "median", "90 %", "fewer than by hand")
     for name, counts in (("by hand", by_hand), ("first tree, corrected", static), ("parsed again after each", again)):
         mean, share = counts.mean(), 1 - counts.sum() / by_hand.sum()
         print_row(name, f"{mean:.2f}", f"{np.median(counts):.0f}", f"{np.percentile(counts, 90):.0f}", f"{share:.1%}")
+    sentences = [row.gold.words for row in rows]
     numbers = list(range(len(rows)))
     orders = {
-        "gain": sorted(numbers, key=lambda number: -rows[number][5]),
-        "shortest": sorted(numbers, key=lambda number: len(rows[number][0].words)),
-        "random": random.Random(0).sample(numbers, len(numbers)),
+        "gain": [[doubt.sentence for doubt in find_doubt(parser, sentences)]],
+        "shortest": [by_length(sentences)],
+        f"random, mean of {RANDOM_ORDERS}": [
+            random.Random(i).sample(numbers, len(numbers)) for i in range(RANDOM_ORDERS)
+        ],
     }
-    print_head("F after a share of all actions", *(f"{budget:.0%}" for budget in BUDGETS))
-    for name, order in orders.items():
-        spent = dict(zip(order, np.cumsum([rows[number][4] for number in order]), strict=True))
-        scores = []
-        for budget in BUDGETS:
-            limit = budget * again.sum() if budget else -1
-            trees_now = [row[0] if spent[number] <= limit else row[1] for number, row in enumerate(rows)]
-            scores.append(f"{evaluate([row[0] for row in rows], trees_now, use_gold_tags=True).f1:.2f}")
-        print_row(name, *scores)
+    print_head("F after a share of all actions (sentences read)", *(f"{budget:.0%}" for budget in BUDGETS))
+    for name, several in orders.items():
+        points = np.mean([[f_after(rows, order, budget) for budget in BUDGETS] for order in several], axis=0)
+        print_row(name, *(f"{f1:.2f} ({read:.0f})" for f1, read in points))
+
+
+def f_after(rows: list[Row], order: list[int], budget: float) -> tuple[float, int]:
+    """F when a share of all actions is spent in this order, and the number of sentences that were read for it."""
+    spent = np.cumsum([rows[number].again for number in order])
+    count = int((spent <= budget * spent[-1]).sum()) if budget else 0
+    done = {*order[:count]}
+    trees = [row.gold if number in done else row.first for number, row in enumerate(rows)]
+    return evaluate([row.gold for row in rows], trees, use_gold_tags=True).f1, count
 
 
 def run_times(model: str, trees: list[Tree]) -> None:

@@ -101,6 +101,7 @@ EDGES: dict[str, set[str]] = {
     },
     "corpus/annotation": {
         *("files", "trees/tree", "trees/analysis", "trees/evalb", "parser/decoding", "parser"),
+        *("trees/treebank", "trees/tables"),
     },
     "integrations": {"threads", "trees/notation", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
@@ -110,7 +111,7 @@ EDGES: dict[str, set[str]] = {
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
         *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
-        *("training/reproduce", "corpus", "corpus/measures", "corpus/annotation", "server"),
+        *("training/reproduce", "corpus", "corpus/measures", "corpus/annotation", "server", "trees/tables"),
     },
 }
 # wings and packages that never import PyTorch, not even inside a function

@@ -17,9 +17,9 @@ def test_corpora_are_raw_text_words_or_trees(tmp_path):
     words.write_text("The cat sleeps .\n\nShe sees a wall .\n")
     trees.write_text("(S (NP (DT The) (NN cat)) (VP (VBZ sleeps)) (. .))\n")
     sentences = [["The", "cat", "sleeps", "."], ["She", "sees", "a", "wall", "."]]
-    assert list(annotate._read_corpus(text, parser, False)) == sentences
-    assert list(annotate._read_corpus(words, parser, True)) == sentences
-    assert list(annotate._read_corpus(trees, parser, False)) == sentences[:1]
+    assert list(annotate.read_corpus(text, parser, False)) == sentences
+    assert list(annotate.read_corpus(words, parser, True)) == sentences
+    assert list(annotate.read_corpus(trees, parser, False)) == sentences[:1]
 
 
 def test_the_folder_is_required():

@@ -27,10 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="folder of the annotation; continues if it exists",
     )
-    add("--model", default="en", metavar="M", help="an installed model, or a folder (default: %(default)s)")
-    add("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")
+    add_corpus_arguments(parser)
     add("--annotator", default="annotator", metavar="NAME", help="name of the annotator (default: %(default)s)")
     add_server_arguments(parser)
+
+
+def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--model", default="en", metavar="M", help="an installed model, or a folder (default: %(default)s)")
+    add("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -57,7 +62,7 @@ def _open_project(args: argparse.Namespace, parser: "Parser", max_words: int) ->
             f"the model {args.model} reads tags, and the corpus has none; choose a model that predicts tags"
         )
     check_name(args.annotator)
-    sentences = list(_read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
+    sentences = list(read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
     _check_lengths(sentences, max_words)
     project = Project(args.output, sentences, warn=lambda text: print(f"treecrf annotate: {text}", file=sys.stderr))
     _check_lengths(project.sentences, max_words)
@@ -73,15 +78,16 @@ def _check_lengths(sentences: Sequence[Sequence[str]], max_words: int) -> None:
             )
 
 
-def _read_corpus(path: Path, parser: "Parser", has_words: bool) -> Iterator[list[str]]:
+def read_corpus(path: str | Path, parser: "Parser", has_words: bool) -> Iterator[list[str]]:
     """The words of each sentence of a file."""
     from treecrf.text import sentences
     from treecrf.trees.treebank import read_trees
+    from treecrf.trees.treebank.lines import read_text
 
     if has_trees(path):
         yield from (tree.words for tree in read_trees(path))
         return
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path)
     if has_words:
         yield from ([str(word) for word in words] for line in text.splitlines() for words in split_words(line))
     else:

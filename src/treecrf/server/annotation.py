@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 
+from treecrf.corpus.annotation.doubt import DOUBT
 from treecrf.corpus.annotation.session import ORDERS, AnnotationSession, ParsedState, StaleError
 from treecrf.corpus.annotation.state import SentenceHistory
 from treecrf.server.connections import client_name
@@ -142,7 +143,13 @@ def _view(number: int, history: SentenceHistory, parsed: ParsedState) -> dict[st
         "tags": parsed.tree.tags,
         "tree": str(parsed.tree),
         "spans": [
-            {"start": each.start, "end": each.end, "label": each.label, "calibrated": each.calibrated}
+            {
+                "start": each.start,
+                "end": each.end,
+                "label": each.label,
+                "calibrated": each.calibrated,
+                "in_doubt": each.calibrated < DOUBT,
+            }
             for each in parsed.constituents
         ],
         "require": state.require,

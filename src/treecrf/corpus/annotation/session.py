@@ -3,13 +3,14 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from threading import Lock
 from typing import Any, Literal, NamedTuple
 
 from treecrf import TreecrfError
+from treecrf.corpus.annotation.doubt import by_length, estimate_doubt, order_by_gain
 from treecrf.corpus.annotation.events import Event
 from treecrf.corpus.annotation.project import Project
 from treecrf.corpus.annotation.state import SentenceHistory, SentenceState, attachment
@@ -21,8 +22,6 @@ from treecrf.trees.tree import Span, Tree
 
 Order = Literal["gain", "file", "shortest", "random"]
 ORDERS: tuple[Order, ...] = ("gain", "file", "shortest", "random")
-_READING_SECONDS, _WORD_SECONDS, _ERROR_SECONDS = 2.0, 0.3, 4.0  # per sentence, word and corrected error
-_ESTIMATED_WORDS = 200  # longer sentences come last
 _ALL_SENTENCES = replace(COLLINS, max_error=None)
 
 
@@ -45,17 +44,6 @@ def parse_state(parser: Parser, state: SentenceState) -> ParsedState:
     tags = state.tags if state.fixed_tags else None
     analysis = parser.analyze(list(state.words), k=0, tags=tags, constraints=state.constraints or None)
     return ParsedState(analysis.tree, analysis.constituents)
-
-
-def expected_errors(constituents: Iterable[Constituent]) -> float:
-    """The expected number of wrong constituents."""
-    return sum(1 - constituent.calibrated for constituent in constituents)
-
-
-def expected_gain(constituents: Sequence[Constituent], words: int) -> float:
-    """Expected errors per minute of annotation."""
-    errors = expected_errors(constituents)
-    return 60 * errors / (_READING_SECONDS + _WORD_SECONDS * words + _ERROR_SECONDS * errors)
 
 
 class AnnotationSession:
@@ -102,12 +90,9 @@ class AnnotationSession:
 
     def estimate_gains(self) -> Iterator[int]:
         """Computes the expected gain of each sentence, the shortest first; yields the numbers of sentences."""
-        sentences = self.project.sentences
-        numbers = [number for number in _by_length(sentences) if len(sentences[number]) <= _ESTIMATED_WORDS]
-        analyses = self.parser.analyze_many((sentences[number] for number in numbers), k=0, batch_words=500)
-        for number, analysis in zip(numbers, analyses, strict=True):
-            self.gains[number] = expected_gain(analysis.constituents, len(sentences[number]))
-            yield number
+        for doubt in estimate_doubt(self.parser, self.project.sentences):
+            self.gains[doubt.sentence] = doubt.gain
+            yield doubt.sentence
 
     def queue(self, annotator: str, order: Order = "gain") -> list[int]:
         """The open sentences of an annotator, the next one first."""
@@ -120,10 +105,9 @@ class AnnotationSession:
         sentences = self.project.sentences
         numbers = list(range(len(sentences)))
         if order == "gain":
-            gains = dict(self.gains)  # another thread adds to them
-            return sorted(_by_length(sentences), key=lambda number: -gains.get(number, -1.0))
+            return order_by_gain(sentences, dict(self.gains))  # another thread adds to them
         if order == "shortest":
-            return _by_length(sentences)
+            return by_length(sentences)
         if order == "random":
             random.Random(0).shuffle(numbers)
         return numbers
@@ -167,10 +151,6 @@ class Agreement:
     @property
     def f1(self) -> float | None:
         return self.score.f1 if self.score.sentences and not math.isnan(self.score.f1) else None
-
-
-def _by_length(sentences: Sequence[Sequence[str]]) -> list[int]:
-    return sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
 
 
 def _span(value: Any) -> Span:

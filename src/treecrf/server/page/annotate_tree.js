@@ -6,10 +6,8 @@ import { drawTree } from "./tree.js";
 import { layoutTrees } from "./tree_layout.js";
 import { Viewer } from "./viewer.js";
 
-const DOUBT = 0.9; // a constituent that is less probable is marked
 const PADDING = 24;
 
-export const isDoubtful = ({ calibrated }) => calibrated < DOUBT;
 const isFixed = (sentence, node) =>
   sentence.require.some(([start, end, label]) => start === node.start && end === node.end && (!label || label === node.label));
 
@@ -40,9 +38,9 @@ export class TreeEditor {
     this.viewer.show(picture, { ...layout, isAnimated });
     const groups = picture.querySelectorAll("g.label");
     sentence.spans.forEach((span, i) => {
-      groups[i].classList.toggle("doubted", isDoubtful(span));
+      groups[i].classList.toggle("doubted", span.in_doubt);
       groups[i].classList.toggle("fixed", isFixed(sentence, span));
-      if (isDoubtful(span)) groups[i].ariaLabel += ", in doubt";
+      if (span.in_doubt) groups[i].ariaLabel += ", in doubt";
     });
   }
 
