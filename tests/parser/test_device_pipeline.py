@@ -2,6 +2,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -126,3 +127,11 @@ def test_prefetch_keeps_the_order_and_runs_ahead(number: int, count: int) -> Non
         assert len(computed) == min(number, item + 1 + count)
         items.append(item)
     assert items == list(range(number))
+
+
+def test_trees_of_a_gpu_come_with_vectors_if_they_are_kept(parser: Parser) -> None:
+    window = parser.reader.window(SENTENCES)
+    host_decoder = parser.batch_decoder(mbr=True, keeps_vectors=True)
+    trees = DeviceDecoder(model=parser.model, host_decoder=host_decoder)(window)()
+    np.testing.assert_allclose(trees.vectors, host_decoder(window).vectors)
+    assert trees.vectors is not None and len(trees.vectors) == sum(map(len, SENTENCES))

@@ -38,6 +38,7 @@ from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_WORDS,
+    BatchDecoder,
     BatchingConfig,
     BatchScorer,
     Scorer,
@@ -201,6 +202,12 @@ class Components:
         scheme = self.schemes.index(self.scheme) + 1 if self.scheme else 0
         return BatchScorer(
             numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root, scheme=scheme
+        )
+
+    def batch_decoder(self, *, mbr: bool, keeps_vectors: bool = False) -> BatchDecoder:
+        """The decoder on the host; with `keeps_vectors`, the trees have the vectors of their words."""
+        return BatchDecoder(
+            scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1, keeps_vectors=keeps_vectors
         )
 
     @property

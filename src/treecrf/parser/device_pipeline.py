@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 
 from treecrf.network.nn import SpanModel
-from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device
+from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device, with_vectors
 from treecrf.parser.pipeline import BatchDecoder, BatchingConfig, Sentences
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -41,7 +41,8 @@ class DeviceDecoder:
         try:
             if not (sentences.has_constraints or sentences.has_tags):
                 scores = self.model.score_on_device(host.scorer.collate(sentences))
-                return decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1)
+                pending = decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1)
+                return with_vectors(pending, scores) if host.keeps_vectors else pending
             trees = host(sentences)
             return lambda: trees
         except torch.OutOfMemoryError as error:

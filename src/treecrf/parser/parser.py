@@ -20,7 +20,6 @@ from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
-    BatchDecoder,
     BatchingConfig,
     Sentences,
     Tags,
@@ -374,7 +373,7 @@ class Parser(Components):
         *,
         mbr: bool,
     ) -> Iterator[tuple[K, list[T]]]:
-        decoder = BatchDecoder(scorer=self.batch_scorer, mbr=mbr, expected_f1=self.expected_f1)
+        decoder = self.batch_decoder(mbr=mbr)
         if self.device == "cpu":
             initialize = self.scorer.initialize_thread
             return decode_windows(windows, decoder, build, batching, threads=num_threads(), initialize=initialize)

@@ -308,9 +308,12 @@ class BatchDecoder:
     scorer: BatchScorer
     mbr: bool
     expected_f1: ExpectedF1 | None
+    keeps_vectors: bool = False  # whether the trees come with the vectors of their words
 
     def __call__(self, sentences: Sentences) -> FlatTrees:
-        return decode(self.scorer(sentences), mbr=self.mbr, expected_f1=self.expected_f1)
+        scores = self.scorer(sentences)
+        trees = decode(scores, mbr=self.mbr, expected_f1=self.expected_f1)
+        return trees._replace(vectors=scores.word_vectors()) if self.keeps_vectors else trees
 
 
 def decode_windows(

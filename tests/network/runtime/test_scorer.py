@@ -80,13 +80,13 @@ def root_mean_square(x):
 
 
 def actual_scores(scorer, batch):
-    """The scores of spans inside sentences, of their labels, and of tags."""
+    """The scores of spans inside sentences, of their labels, and of tags, and the vectors of words."""
     scores = scorer.score(batch)
     size = scores.spans.shape[1]
     starts, ends = np.triu_indices(size, 1)
     is_span = (ends <= batch.lengths[:, None]).ravel()
     cells = ((np.arange(batch.size)[:, None] * size + starts) * size + ends).ravel()[is_span]
-    values = [scores.spans.ravel()[cells], scores.labels_at(cells)]
+    values = [scores.spans.ravel()[cells], scores.labels_at(cells), scores.word_vectors()]
     if scores.labels is not None:
         values.append(scores.labels.reshape(size * size * batch.size, -1)[cells])
     if scores.tags is not None:

@@ -7,8 +7,9 @@ import torch
 from parser.decoding import label_grammars
 from parser.decoding.decoded import parts, to_torch, utility
 from parser.decoding.random_scores import LABELS, LOSSES, random_scores
+from treecrf.network.nn.scorers import nonzero_static
 from treecrf.parser.decoding import decode
-from treecrf.parser.decoding.device_decode import decode_on_device, nonzero_static
+from treecrf.parser.decoding.device_decode import decode_on_device
 from treecrf.parser.decoding.grammar import Grammar
 
 LENGTHS = [7, 1, 12, 3, 2, 20]

@@ -77,7 +77,7 @@ def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight:
 
 
 def as_lists(arrays) -> list[list[int]]:
-    return [array.tolist() for array in arrays]
+    return [array.tolist() for array in arrays if array is not None]
 
 
 def test_a_sentence_has_the_same_tree_alone_in_a_batch_and_in_python(grammar: Grammar) -> None:

@@ -116,6 +116,10 @@ def char_fields(chars: Ints, lengths: Ints) -> dict[str, Ints]:
 Batch = ArrayBatch[Ints]  # a batch of NumPy arrays
 
 
+def _no_vectors() -> Floats:
+    raise ValueError("the scores come without vectors of words; expected the scores of a network")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scores:
     """The scores of b sentences of at most n words. A chart is (b, n + 1, n + 1) by fencepost.
@@ -130,6 +134,7 @@ class Scores:
     score_labels: Callable[[Ints], Floats]  # flat chart cells (m,) to label scores (m, labels)
     labels: Floats | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Floats | None = None  # (b, n, tags)
+    word_vectors: Callable[[], Floats] = _no_vectors  # the context vectors of all words, (words, d)
 
     def labels_at(self, cells: Ints) -> Floats:
         """The label scores of spans at flat chart cells, (m, labels)."""

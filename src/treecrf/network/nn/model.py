@@ -109,6 +109,7 @@ class SpanModel(nn.Module):
             label_scorer=self.label_scorer,
             labels=labels,
             tags=self._tags(words, batch),
+            words=words[:, 1:-1],
         )
 
     def _tags(self, words: Tensor, batch: TensorBatch) -> Tensor | None:

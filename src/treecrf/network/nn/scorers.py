@@ -185,6 +185,7 @@ class TensorScores:
     label_scorer: Scorer
     labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Tensor | None = None  # (b, n, tags)
+    words: Tensor | None = None  # (b, n, d) context vectors
 
     def labels_at(self, spans: Spans) -> Tensor:
         """Label scores of m spans, (m, labels)."""
@@ -202,7 +203,14 @@ class TensorScores:
             score_labels=self._labels_at_cells,
             labels=None if self.labels is None else _to_numpy(self.labels),
             tags=None if self.tags is None else _to_numpy(self.tags),
+            word_vectors=lambda: _to_numpy(self.word_vectors()),
         )
+
+    def word_vectors(self) -> Tensor:
+        """The context vectors of all words, (words, d); does not synchronize the device."""
+        assert self.words is not None, "the scores come from a network"
+        is_word = torch.arange(self.words.shape[1], device=self.words.device) < self.lengths[:, None]
+        return self.words.flatten(0, 1)[nonzero_static(is_word.flatten(), self.total_words)]
 
     @torch.no_grad()
     def _labels_at_cells(self, cells: Ints) -> Floats:
@@ -212,3 +220,11 @@ class TensorScores:
 
 def _to_numpy(tensor: Tensor) -> Any:
     return tensor.detach().cpu().numpy()
+
+
+def nonzero_static(mask: Tensor, size: int) -> Tensor:
+    """The indices of the first `size` true values of a flat mask, padded with 0; does not synchronize the device."""
+    ranks = mask.cumsum(0) - 1
+    indices = torch.arange(len(mask), device=mask.device)
+    out = indices.new_zeros(size + 1)  # the last element receives the indices of false values
+    return out.scatter_(0, ranks.masked_fill(~mask, size), indices)[:size]

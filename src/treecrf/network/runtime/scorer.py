@@ -115,6 +115,7 @@ class Scorer:
             score_labels=score_labels,
             labels=labels,
             tags=self._tags(words, batch),
+            word_vectors=lambda: words[:, 1:-1][np.arange(batch.longest) < batch.lengths[:, None]],
         )
 
     def _tags(self, words: Floats, batch: Batch) -> Floats | None:

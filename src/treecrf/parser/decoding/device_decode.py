@@ -17,6 +17,7 @@ from treecrf.chart.torch_backend import span_mask
 from treecrf.network.data.batch import require_finite
 from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
+from treecrf.network.nn.scorers import nonzero_static
 from treecrf.parser.decoding.decode import TIE_BREAK
 from treecrf.parser.decoding.expected_f1 import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD, ExpectedF1
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
@@ -80,6 +81,18 @@ def _copy_to_host(tensors: list[Tensor]) -> tuple[list[Tensor], torch.cuda.Event
     for host, tensor in zip(copies, tensors, strict=True):
         host.copy_(tensor, non_blocking=True)
     return copies, torch.cuda.current_stream(tensors[0].device).record_event()
+
+
+def with_vectors(trees: PendingTrees, scores: TensorScores) -> PendingTrees:
+    """The same trees with the vectors of their words."""
+    (vectors,), copied = _copy_to_host([scores.word_vectors().float()])
+
+    def wait() -> FlatTrees:
+        if copied is not None:
+            copied.synchronize()
+        return trees()._replace(vectors=vectors.numpy())
+
+    return wait
 
 
 @torch.no_grad()
@@ -198,11 +211,3 @@ def _maximize_expected_f1(scores: _CheckedScores, utility: _DeviceUtility) -> Pe
     trees = SpanCRF(chart.view_as(scores.spans), scores.lengths, validate=False).argmax
     cells = _tree_cells(scores, trees)
     return _flat_trees(scores, cells, label_chart[cells])
-
-
-def nonzero_static(mask: Tensor, size: int) -> Tensor:
-    """The indices of the first `size` true values of a flat mask, padded with 0; does not synchronize the device."""
-    ranks = mask.cumsum(0) - 1
-    indices = torch.arange(len(mask), device=mask.device)
-    out = indices.new_zeros(size + 1)  # the last element receives the indices of false values
-    return out.scatter_(0, ranks.masked_fill(~mask, size), indices)[:size]

@@ -29,13 +29,21 @@ class FlatTrees(NamedTuple):
     ends: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int64]
     tags: npt.NDArray[np.int64] | None = None  # ids of predicted tags
+    vectors: npt.NDArray[np.float32] | None = None  # (words, d) from the network, for functions and empty elements
 
     @staticmethod
     def concatenate(batches: "Sequence[FlatTrees]") -> "FlatTrees":
         """The trees of several batches as one."""
         starts, ends, labels = (np.concatenate([batch[column] for batch in batches]) for column in range(3))
         tags = [batch.tags for batch in batches if batch.tags is not None]
-        return FlatTrees(starts, ends, labels, np.concatenate(tags) if tags else None)
+        vectors = [batch.vectors for batch in batches if batch.vectors is not None]
+        return FlatTrees(
+            starts,
+            ends,
+            labels,
+            np.concatenate(tags) if tags else None,
+            np.concatenate(vectors) if vectors else None,
+        )
 
 
 class BracketWriter:
@@ -61,7 +69,8 @@ class BracketWriter:
         Words of trees without tags have the first tag of the writer.
         """
         words = sum(map(len, sentences))
-        columns = trees._replace(tags=np.zeros(words, np.int64)) if trees.tags is None else trees
+        tag_ids = np.zeros(words, np.int64) if trees.tags is None else trees.tags
+        columns = (trees.starts, trees.ends, trees.labels, tag_ids)
         arrays = [np.ascontiguousarray(column, dtype=np.int32) for column in columns]
         expected = [2 * words - len(sentences)] * 3 + [words]
         if [len(array) for array in arrays] != expected:
@@ -71,10 +80,10 @@ class BracketWriter:
             )
         if not available:
             return list(self._lines_in_python(sentences, arrays, tags))
-        starts, ends, labels, tag_ids = (array.ctypes.data for array in arrays)
+        starts, ends, labels, tag_addresses = (array.ctypes.data for array in arrays)
         tag_names = tuple(map(self._escape, self._tags))
         texts = (self._openings, tag_names, self._opening(self._root), self._rootless, self._escape)
-        return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_ids, *texts)
+        return _bracket_writer.write_lines(sentences, tags, words, starts, ends, labels, tag_addresses, *texts)
 
     def _lines_in_python(
         self, sentences: Sequence[Sequence[str]], arrays: Sequence[Int32Array], tags: Tags
