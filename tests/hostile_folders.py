@@ -318,15 +318,20 @@ def join_weights(header: Any, numbers: bytes) -> bytes:
     return struct.pack("<Q", len(text)) + text + numbers
 
 
-def edit_header(folder: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
-    header, numbers = split_weights((folder / WEIGHTS).read_bytes())
+def choose_weights(folder: Path, generator: random.Random) -> Path:
+    """The weights of the network, or of its conditions if it has any."""
+    return generator.choice(sorted(folder.glob("*.safetensors")))
+
+
+def edit_header(path: Path, edit: Callable[[dict[str, Any]], Any]) -> None:
+    header, numbers = split_weights(path.read_bytes())
     header.pop("__metadata__", None)
     changed = edit(header)
-    (folder / WEIGHTS).write_bytes(join_weights(header if changed is None else changed, numbers))
+    path.write_bytes(join_weights(header if changed is None else changed, numbers))
 
 
 def change_header(folder: Path, generator: random.Random) -> None:
-    edit_header(folder, lambda header: change_anywhere(header, generator))
+    edit_header(choose_weights(folder, generator), lambda header: change_anywhere(header, generator))
 
 
 def header_trap(folder: Path, generator: random.Random) -> None:
@@ -355,12 +360,31 @@ def header_trap(folder: Path, generator: random.Random) -> None:
             )
         return None
 
-    edit_header(folder, edit)
+    edit_header(choose_weights(folder, generator), edit)
 
 
 def header_length(folder: Path, generator: random.Random) -> None:
-    data = (folder / WEIGHTS).read_bytes()
-    (folder / WEIGHTS).write_bytes(struct.pack("<Q", generator.choice([0, 1, 1 << 40, (1 << 64) - 1])) + data[8:])
+    path = choose_weights(folder, generator)
+    length = generator.choice([0, 1, 1 << 40, (1 << 64) - 1])
+    path.write_bytes(struct.pack("<Q", length) + path.read_bytes()[8:])
+
+
+def header_bomb(folder: Path, generator: random.Random) -> None:
+    """A header with very many weights, dimensions, digits or spaces."""
+    empty = '{"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}'
+    more = [
+        ", ".join(f'"x{number}": {empty}' for number in range(generator.choice([50_000, 200_000]))),
+        f'"x": {{"dtype": "F32", "shape": [{", ".join("1" * 1_000_000)}], "data_offsets": [0, 4]}}',
+        f'"x": {{"dtype": "F32", "shape": [{"9" * 4000}], "data_offsets": [0, 0]}}',
+        f'"{"x" * 4_000_000}": {empty}',
+        f'"__metadata__": {{"a": {"[" * 90_000}{"]" * 90_000}}}',
+        " " * (1 << 22) + f'"x": {empty}',
+    ]
+
+    def edit(header: dict[str, Any]) -> bytes:
+        return f"{json.dumps(header)[:-1]}, {generator.choice(more)}}}".encode()
+
+    edit_header(choose_weights(folder, generator), edit)
 
 
 def broadcast_scales(folder: Path, generator: random.Random) -> None:
@@ -436,6 +460,7 @@ TRAPS: dict[str, Mutation] = {
     "vocabulary": vocabulary_trap,
     "a header": header_trap,
     "the length of the header": header_length,
+    "a header bomb": header_bomb,
     "broadcast scales": broadcast_scales,
     "a number that is not finite": bad_number,
 }

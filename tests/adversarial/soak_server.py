@@ -5,7 +5,8 @@
 Clients with several addresses send texts, words, batches, searches, errors and requests of CoreNLP's protocol, on kept
 and new connections; others leave before their answer, send broken requests, or do not read. The same app answers each
 request once in this process, and the server's answers must be the same. Prints the right, wrong and lost answers, the
-latencies by kind of request, and the memory of the server and its search processes each minute.
+latencies by kind of request, and the memory of the server and its search processes each minute. An answer with status
+503 that says when to send the request again is neither right nor wrong: a busy machine may make the server give it.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -40,6 +42,7 @@ PLAIN = {**HEADERS, "content-type": "text/plain"}
 PATTERNS = ("NP", "NP < DT=d", "S << /e/", "VP > S", "__ .. (NP=x < NN)", "(", "NP <")
 BAD_BODIES = ('{"text":', '{"tokens": [1]}', '{"k": 99, "text": "a"}')
 MAX_GROWTH = 20  # megabytes
+TIMEOUT = 600.0  # seconds, enough for a machine that is busy with other work
 
 
 class Exchange(NamedTuple):
@@ -66,9 +69,7 @@ def make_requests(generator: random.Random, number: int) -> list[Exchange]:
             Exchange("text", "/parse", json.dumps({"text": text, "format": "pretty"}), JSON),
             Exchange("batch", "/parse/batch", json.dumps({"inputs": [{"tokens": w} for w in words], **options}), JSON),
             Exchange("split", "/sentences", json.dumps({"text": text * 20}), JSON),
-            Exchange(
-                "error", "/parse", generator.choice(['{"text":', '{"tokens": [1]}', '{"k": 99, "text": "a"}']), JSON
-            ),
+            Exchange("error", "/parse", generator.choice(BAD_BODIES), JSON),
             Exchange("corenlp", "/", text, PLAIN),
             Exchange("search", f"/tregex?{httpx.QueryParams(pattern=pattern)}", text, PLAIN),
         ]
@@ -99,7 +100,7 @@ class Soak:
     def send_requests(self, number: int) -> None:
         generator = random.Random(number)
         transport = httpx.HTTPTransport(local_address=f"127.0.0.{2 + number}")
-        with httpx.Client(transport=transport, timeout=120, base_url=f"http://127.0.0.1:{self.port}") as client:
+        with httpx.Client(transport=transport, timeout=TIMEOUT, base_url=f"http://127.0.0.1:{self.port}") as client:
             while time.monotonic() < self.deadline:
                 request = generator.choice(self.requests)
                 close = {"connection": "close"} if generator.random() < 0.1 else {}
@@ -110,6 +111,10 @@ class Soak:
                     self.results[f"lost: {type(error).__name__}"] += 1
                     continue
                 self.latencies[request.kind].append(time.monotonic() - started)
+                if response.status_code == 503 and "retry-after" in response.headers:
+                    self.results["sent back"] += 1
+                    time.sleep(float(response.headers["retry-after"]))
+                    continue
                 is_right = (response.status_code, response.content) == (request.status, request.answer)
                 self.results["right" if is_right else "wrong"] += 1
                 if not is_right:
@@ -123,7 +128,11 @@ class Soak:
             kind = request.headers["content-type"]
             head = f"POST {request.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
             content = f"{head}Content-Length: {len(request.body.encode())}\r\n\r\n{request.body}".encode()
-            with socket.create_connection(("127.0.0.1", self.port), source_address=("127.0.0.99", 0)) as client:
+            address = ("127.0.0.1", self.port)
+            with (
+                suppress(OSError),  # the server may close the connection at any time
+                socket.create_connection(address, TIMEOUT, source_address=("127.0.0.99", 0)) as client,
+            ):
                 client.sendall(content[: generator.randrange(len(content))] if generator.random() < 0.5 else content)
                 if generator.random() < 0.2:
                     client.sendall(os.urandom(generator.randrange(1000)))
@@ -181,7 +190,8 @@ def main() -> None:
         p50, p99 = statistics.quantiles(seconds, n=100)[49], statistics.quantiles(seconds, n=100)[98]
         print(f"{kind:8} {len(seconds):8,} answers, p50 {p50:.3f} s, p99 {p99:.3f} s, slowest {max(seconds):.3f} s")
     lost = sum(number for name, number in soak.results.items() if name.startswith("lost"))
-    print(f"right {soak.results['right']:,}, wrong {soak.results['wrong']:,}, lost {lost:,}")
+    print(f"right {soak.results['right']:,}, wrong {soak.results['wrong']:,}, lost {lost:,}", end=", ")
+    print(f"sent back {soak.results['sent back']:,}")
     print(f"memory {base:.0f} MB before, {end:.0f} MB after; exit status {status}, {len(tracebacks)} tracebacks")
     print(*soak.wrong[:5], *tracebacks[:5], sep="\n")
     sys.exit(bool(soak.results["wrong"] or lost or status or tracebacks or end > base + MAX_GROWTH))

@@ -56,14 +56,14 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         save_parser_state(folder, load_parser_state(folder), weight_step=0.0 if request.param == "bytes" else None)
         return folder
     tokenizer = SubwordTokenizer.load(request.getfixturevalue("minilm"))
-    config = replace(
-        MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, add_word_inputs=True, tag_head=True
-    )
+    config = replace(MODEL, encoder="transformer", transformer="tiny", transformer_layers=2, add_word_inputs=True)
+    config = replace(config, tag_head=True, tag_conditions=True, schemes=("ptb", "gum"))
     bert = BertConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64)
     vocabulary = Vocabulary.build(trees)
     network = randomize(SpanModel(config, vocabulary.sizes, encoder=Bert(bert)))
     Parser(network, vocabulary, subwords=tokenizer).save(folder)
-    save_parser_state(folder, load_parser_state(folder), weight_step=0.0)
+    state = load_parser_state(folder)
+    save_parser_state(folder, replace(state, config=replace(state.config, scheme="gum")), weight_step=0.0)
     return folder
 
 

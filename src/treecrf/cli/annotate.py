@@ -45,8 +45,9 @@ def run(args: argparse.Namespace) -> None:
 
         parsers = load_parsers([args.model], args.device)
         (parser,) = parsers.values()
-        project = _open_project(args, parser, settings["limits"].words)
-        session = AnnotationSession(parser, project, default_annotator=args.annotator)
+        max_words = settings["limits"].words
+        project = _open_project(args, parser, max_words)
+        session = AnnotationSession(parser, project, default_annotator=args.annotator, max_words=max_words)
         return create_app(parsers, annotation=session, **settings)
 
     run_server(args, create)

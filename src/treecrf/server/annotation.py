@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Request, Response
 
 from treecrf.corpus.annotation.doubt import DOUBT
+from treecrf.corpus.annotation.events import FIELDS
 from treecrf.corpus.annotation.session import ORDERS, AnnotationSession, ParsedState, StaleError
 from treecrf.corpus.annotation.state import SentenceHistory
 from treecrf.server.connections import client_name
@@ -22,7 +23,8 @@ T = TypeVar("T")
 
 _LISTED = 100  # sentences of the queue per answer
 _TEXT_CHARACTERS = 2000  # characters per comment
-_EVENT_FIELDS = {"require", "forbid", "tags", "start", "end", "words", "text", "moved", "target"}
+_REQUIRED_FIELDS = {"sentence", "version", "action"}
+_EVENT_FIELDS = _REQUIRED_FIELDS | {name for names in FIELDS.values() for name in names} - {"tree"}
 
 
 async def estimate_gains(session: AnnotationSession) -> None:
@@ -43,6 +45,8 @@ def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: S
             raise ApiError(409, str(error)) from None
         except (ValueError, TypeError) as error:
             raise ApiError(422, str(error).removeprefix("sentence 0: ")) from None
+        except OSError as error:
+            raise ApiError(507, f"{error.filename}: {error.strerror}") from None
 
     def annotator(request: Request) -> str:
         return request.query_params.get("annotator") or session.default_annotator
@@ -123,9 +127,10 @@ def _queue(session: AnnotationSession, annotator: str, order: Any) -> dict[str, 
 
 
 def _act(session: AnnotationSession, annotator: str, body: Any) -> dict[str, Any]:
-    if not isinstance(body, dict) or not {"sentence", "version", "action"} <= body.keys():
+    if not isinstance(body, dict) or not body.keys() >= _REQUIRED_FIELDS:
         raise ValueError("the body is not an object with sentence, version and action")
-    if unknown := body.keys() - _EVENT_FIELDS - {"sentence", "version", "action"}:
+    expected = _EVENT_FIELDS | ({"moved", "target"} if body["action"] == "attach" else set())
+    if unknown := body.keys() - expected:
         raise ValueError(f"the body has the unknown field {sorted(unknown)[0]!r:.40}")
     if len(str(body.get("text", ""))) > _TEXT_CHARACTERS:
         raise ValueError(f"the text is longer than {_TEXT_CHARACTERS} characters")

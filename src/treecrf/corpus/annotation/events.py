@@ -1,5 +1,6 @@
 """The log of an annotator: one JSON line per event, append-only, on the disk before the annotator sees the result."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -9,21 +10,14 @@ from typing import Any
 
 from treecrf.files import DamagedFileError, parse_json, read_regular_file, refuse_link
 
-ACTIONS = (
-    "yes",
-    "no",
-    "label",
-    "attach",
-    "tag",
-    "tokens",
-    "done",
-    "partial",
-    "skip",
-    "open",
-    "comment",
-    "undo",
-    "redo",
-)
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("yes", "no", "label", "attach"), ("require", "forbid")),
+    "tag": ("tags",),
+    "tokens": ("start", "end", "words"),
+    "done": ("tree", "text"),
+    **dict.fromkeys(("partial", "skip", "open", "comment"), ("text",)),
+    **dict.fromkeys(("undo", "redo"), ()),
+}  # by action
 MAX_LOG_BYTES = 1 << 30
 Item = tuple[int, int] | tuple[int, int, str | None]
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -56,14 +50,16 @@ class Event:
     text: str = ""  # a comment, or a note for a skipped sentence
 
     def __post_init__(self) -> None:
-        if self.action not in ACTIONS:
-            raise ValueError(f"the action is {self.action!r:.40}; expected one of {', '.join(ACTIONS)}")
+        if not isinstance(self.action, str) or self.action not in FIELDS:
+            raise ValueError(f"the action is {self.action!r:.40}; expected one of {', '.join(FIELDS)}")
         for name in ("sentence", "version"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)!r:.40}; expected a number from 0 on")
         for name, types in _TYPES.items():
             if not isinstance(getattr(self, name), types):
                 raise ValueError(f"{name} is {getattr(self, name)!r:.40}; expected another type")
+            if getattr(self, name) not in (None, (), [], {}, "") and name not in (*FIELDS[self.action], "time"):
+                raise ValueError(f"{self.action!r} has {name}; expected {' and '.join(FIELDS[self.action]) or 'none'}")
 
     def line(self) -> bytes:
         values = {name: value for name, value in asdict(self).items() if value or name in ("sentence", "version")}
@@ -97,15 +93,19 @@ class EventLog:
         self._stream = path.open("ab", buffering=0)
 
     def append(self, event: Event) -> None:
-        """Writes an event to the disk."""
-        line = event.line()
-        written = self._stream.write(line)
-        if written != len(line):  # the disk is full: half a line must not stay
-            os.ftruncate(self._stream.fileno(), os.fstat(self._stream.fileno()).st_size - (written or 0))
-            raise OSError(
-                f"{self.path}: only {written} of {len(line)} bytes were written; the last action is not saved"
-            )
-        os.fsync(self._stream.fileno())
+        """Writes an event to the disk; after an error, the log is as before."""
+        line, descriptor = event.line(), self._stream.fileno()
+        size = os.fstat(descriptor).st_size
+        try:
+            if size + len(line) > MAX_LOG_BYTES:
+                raise OSError(errno.EFBIG, f"a log has at most {MAX_LOG_BYTES:,} bytes")
+            if self._stream.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        except OSError as error:
+            os.ftruncate(descriptor, size)
+            reason = f"{error.strerror or error}; the last action is not saved"
+            raise OSError(error.errno, reason, str(self.path)) from error
         self.events.append(event)
 
     def close(self) -> None:

@@ -21,6 +21,7 @@ _SENTENCES = "sentences.jsonl"
 _EVENTS = ".events.jsonl"
 _NAME = re.compile(r"[\w-]{1,40}")
 _MAX_BYTES = 1 << 30
+_MAX_ANNOTATORS = 100  # each has an open file
 
 
 class Project:
@@ -65,6 +66,8 @@ class Project:
         history = self.history(annotator, event.sentence)
         history.next_state(event)  # an impossible event is an error before it is written
         if annotator not in self._logs:
+            if len(self._logs) >= _MAX_ANNOTATORS:
+                raise ValueError(f"there are {_MAX_ANNOTATORS} annotators; expected the name of one of them")
             self._open_log(annotator)
         self._logs[annotator].append(event)
         history.record(event)

@@ -15,7 +15,6 @@ from treecrf.corpus.annotation.events import Event
 from treecrf.corpus.annotation.project import Project
 from treecrf.corpus.annotation.state import SentenceHistory, SentenceState, attachment
 from treecrf.parser import Parser
-from treecrf.parser.decoding.constraints import Bracket
 from treecrf.trees.analysis import Constituent
 from treecrf.trees.evalb import COLLINS, Score, evaluate
 from treecrf.trees.tree import Span, Tree
@@ -49,8 +48,11 @@ def parse_state(parser: Parser, state: SentenceState) -> ParsedState:
 class AnnotationSession:
     """Annotators, their sentences and a parser. Threads may share a session."""
 
-    def __init__(self, parser: Parser, project: Project, *, default_annotator: str = "annotator") -> None:
+    def __init__(
+        self, parser: Parser, project: Project, *, default_annotator: str = "annotator", max_words: int = 300
+    ) -> None:
         self.parser = parser
+        self.max_words = max_words  # per sentence, also after words were split
         self.project = project
         self.default_annotator = default_annotator
         self.gains: dict[int, float] = {}  # by sentence, as far as `estimate_gains` has come
@@ -75,14 +77,17 @@ class AnnotationSession:
                 raise StaleError(f"sentence {sentence + 1} was changed in another window; this is its newest state")
             if action == "attach":
                 tree = parse_state(self.parser, history.state).tree
-                moves = attachment(tree, _span(values.pop("moved")), _span(values.pop("target")))
+                moves = attachment(tree, *(_span(name, values.pop(name, None)) for name in ("moved", "target")))
                 values |= {"require": moves.require, "forbid": moves.forbid}
             if action == "done":
                 values["tree"] = str(parse_state(self.parser, history.state).tree)
             time = datetime.now(timezone.utc).isoformat(timespec="seconds")
             event = Event(sentence=sentence, version=version, action=action, time=time, **values)
-            statuses = {history.state.status, history.next_state(event).status}
-            result = parse_state(self.parser, history.next_state(event))
+            state = history.next_state(event)
+            if len(state.words) > self.max_words:
+                raise ValueError(f"the sentence would have {len(state.words)} words; expected at most {self.max_words}")
+            result = parse_state(self.parser, state)
+            statuses = {history.state.status, state.status}
             history = self.project.record(annotator, event)
             if statuses != {"open"}:
                 self.project.export(annotator)
@@ -153,7 +158,8 @@ class Agreement:
         return self.score.f1 if self.score.sentences and not math.isnan(self.score.f1) else None
 
 
-def _span(value: Any) -> Span:
-    start, end, label = value
-    bracket = Bracket(start, end, label)
-    return Span(bracket.start, bracket.end, str(bracket.label))
+def _span(name: str, value: Any) -> Span:
+    """A constituent in JSON."""
+    if not isinstance(value, list) or list(map(type, value)) != [int, int, str]:
+        raise ValueError(f"{name} is {value!r:.60}; expected a constituent: start, end and label")
+    return Span(*value)

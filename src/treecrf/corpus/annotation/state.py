@@ -8,6 +8,7 @@ from treecrf.parser.decoding.constraints import Bracket, Constraints, Impossible
 from treecrf.trees.tree import Span, Tree
 
 STATUS = {"done": "done", "partial": "partial", "skip": "skipped", "open": "open"}
+MAX_BRACKETS = 2000  # fixed brackets per sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,9 @@ class SentenceState:
 
     def _with_brackets(self, require: Iterable[Bracket], forbid: Iterable[Bracket]) -> "SentenceState":
         """Adds brackets; a new one replaces its contrary."""
+        require, forbid = list(require), list(forbid)
+        if len(self.require) + len(self.forbid) + len(require) + len(forbid) > MAX_BRACKETS:
+            raise ValueError(f"the sentence would have more than {MAX_BRACKETS:,} fixed brackets; undo some first")
         required, forbidden = list(self.require), list(self.forbid)
         for new in forbid:
             self._check_span(new.start, new.end)

@@ -118,13 +118,19 @@ static PyObject *py_search(PyObject *self, PyObject *args) {
     return result;
 }
 
-static PyMethodDef METHODS[] = {
-    {"search", py_search, METH_VARARGS, NULL},
-    {"flatten", py_flatten, METH_VARARGS, NULL},
-    {"parse", py_parse, METH_VARARGS, NULL},
-    {"find_heads", py_find_heads, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_matcher", NULL, -1, METHODS, NULL, NULL, NULL, NULL};
+static PyMethodDef methods[] = {{"search", py_search, METH_VARARGS, NULL},
+                                {"flatten", py_flatten, METH_VARARGS, NULL},
+                                {"parse", py_parse, METH_VARARGS, NULL},
+                                {"find_heads", py_find_heads, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 
-PyMODINIT_FUNC PyInit__matcher(void) { return PyModule_Create(&MODULE); }
+static PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_matcher", .m_methods = methods, .m_slots = slots};
+
+PyMODINIT_FUNC PyInit__matcher(void) { return PyModuleDef_Init(&definition); }
