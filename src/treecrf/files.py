@@ -123,8 +123,10 @@ def _hold_lock(lock: Path, output: Path) -> Iterator[None]:
 
 def refuse_link(path: Path) -> None:
     """Raises an error if a hidden file of an output is a link: in a shared folder it could lead to any file."""
-    if path.is_symlink():
-        raise FileExistsError(f"{path} is a link, and would be followed; remove it, or choose another output")
+    with suppress(FileNotFoundError):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink > 1):
+            raise FileExistsError(f"{path} is a link, and would be followed; remove it, or choose another output")
 
 
 def open_locked(path: Path, output: Path) -> IO[bytes]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,14 +98,17 @@ def test_two_writers_of_one_file_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".out.mrg.part", ".out.mrg.part.blocks", ".out.mrg.lock", "..out.mrg.run.tmp"])
-def test_a_link_in_the_place_of_a_hidden_file_is_not_followed(model: Path, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_link_in_the_place_of_a_hidden_file_is_not_followed(
+    model: Path, tmp_path: Path, name: str, link: Callable[[Path, Path], None]
+) -> None:
     path, other = write_lines(tmp_path / "in.txt", 20, 1), tmp_path / "other"
     other.write_text("other")
-    (tmp_path / name).symlink_to(other)
+    link(tmp_path / name, other)
     assert f"{name} is a link, and would be followed" in str(parse(model, path, "-o", tmp_path / "out.mrg"))
     assert parse(model, path, "-o", tmp_path / "out.mrg", "--resume")
     with pytest.raises(FileExistsError, match="is a link"):
-        (tmp_path / ".file.tmp").symlink_to(other)
+        link(tmp_path / ".file.tmp", other)
         write_file(tmp_path / "file", b"data")
     assert other.read_text() == "other" and not (tmp_path / "out.mrg").exists()
 
