@@ -122,3 +122,26 @@ def test_a_subject_ends_before_the_comma_after_an_apposition() -> None:
     text = "(S (NP (NP (NNP Kim)) (, ,) (NP (DT a) (NN cook)) (, ,)) (VP (VBD left)))"
     (clause,) = clauses(Tree.parse(text))
     assert clause.subject is not None and clause.subject.words == ["Kim", ",", "a", "cook"]
+
+
+@pytest.mark.parametrize(
+    "text, subjects",
+    [
+        (
+            "(S (NP-TMP (NN today)) (NP-SBJ-1 (PRP She)) (VP (VBD tried) (S (NP-SBJ (-NONE- *PRO*-1)) (VP (TO to) "
+            "(VP (VB call))))))",
+            ["She", "She"],
+        ),
+        (
+            "(NP (NP (NN man)) (SBAR (WHNP-1 (WP who)) (S (NP-SBJ (-NONE- *T*-1)) (VP (VBD left)))))",
+            ["who"],
+        ),
+        ("(S (NP-SBJ (-NONE- *)) (NP-VOC (NNP Ann)) (VP (VB go)))", [None]),
+        ("(S (NP-SBJ-1 (-NONE- *-1)) (VP (VB go)))", [None]),
+        ("(S (NP-SBJ (PRP I)) (NP-ADV (NN myself)) (VP (VBP go)))", ["I"]),
+        ("(S (NP-ADV (NN so)) (S-SBJ (VP (VBG going))) (VP (VBZ is) (ADJP-PRD (JJ good))))", ["going", None]),
+    ],
+)
+def test_functions_and_antecedents_decide_about_subjects(text: str, subjects: list[str | None]) -> None:
+    found = [clause.subject for clause in clauses(Tree.parse(text))]
+    assert [subject and " ".join(subject.words) for subject in found] == subjects

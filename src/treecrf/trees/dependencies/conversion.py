@@ -48,7 +48,7 @@ def _convert_phrase(node: Unit, arcs: Arcs) -> None:
     items = node.items
     head = items[_head_number(node)]
     node.head = head.head
-    node.is_passive = head.is_passive or _is_passive(node, head)
+    node.is_passive = node.is_passive or head.is_passive or _is_passive(node, head)
     is_predicate = node.label == "VP" and head.label in CLAUSES  # the subject of a predicate clause is its own
     node.subject = -1 if is_predicate else head.subject
     if is_free_relative(node, head, head):

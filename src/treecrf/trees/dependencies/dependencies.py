@@ -101,13 +101,16 @@ def universal_tag(word: str, tag: str, relation: str) -> str:
 
 
 def to_dependencies(tree: Tree) -> Dependencies:
-    """Converts an English tree with labels of the Penn Treebank to basic Universal Dependencies of its words."""
-    if tree.empties():
-        tree = tree.plain()
+    """Converts an English tree with labels of the Penn Treebank to basic Universal Dependencies of its words.
+
+    Functions and empty elements decide where the tree has them: on subjects, adverbial noun phrases and passives.
+    """
     words = tuple(unescape_brackets(word) for word in tree.words)
     tags = tuple(tree.tags)
     categories = [basic_category(tag) for tag in tags]
     arcs = convert_words(tree)
+    if tree.empties():
+        tree = tree.plain()
     is_punctuation = [category in PUNCTUATION_TAGS for category in categories]
     content = [index for index, is_mark in enumerate(is_punctuation) if not is_mark]
     heads_of_sentence = [index for index in content or range(len(words)) if arcs.heads[index] < 0]

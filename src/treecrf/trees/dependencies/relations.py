@@ -6,6 +6,8 @@ from treecrf.trees.dependencies.lexicon import BE, GET, RELATIONS, WORDS
 from treecrf.trees.dependencies.nominals import is_possessive, is_temporal
 from treecrf.trees.dependencies.units import NOUN_TAGS, Unit, first_word
 
+_ADVERBIAL = frozenset(("ADV", "DIR", "EXT", "LOC", "MNR", "PRP", "TMP"))  # functions of noun phrases
+
 
 def is_clausal(phrase: Unit) -> bool:
     """Whether a prepositional phrase has a clause as its complement, as in "by asking"."""
@@ -120,6 +122,8 @@ def clause_relation(parent: Unit, head: Unit, item: Unit) -> str:
     label, is_before = item.label, item.is_before(head)
     if label in VERBS:
         return verb_relation(parent, head, item)
+    if "SBJ" in item.functions and label in ("S", "SBAR"):
+        return "csubj:pass" if head.is_passive else "csubj"
     if label in NOMINALS or label in NOUN_TAGS or label in ("PRP", "QP", "CD", "$", "DT"):
         return _argument_relation(parent, head, item)
     if label in ("PP", "WHPP"):
@@ -188,6 +192,10 @@ def _has_subject(clause: Unit, head: Unit) -> bool:
 def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if is_existential(item) or _is_expletive(item) or (first_word(item).text == "it" and _is_cleft(head)):
         return "expl"
+    if "SBJ" in item.functions:
+        return subject_relation(head)
+    if _ADVERBIAL.intersection(item.functions):
+        return "obl:unmarked"
     if parent.label in CLAUSES and item.is_before(head):
         return _preverbal_relation(parent, head, item)
     is_inverted = not _has_subject(parent, head) and first_word(head).text in BE  # here are some tips
@@ -205,7 +213,8 @@ def _argument_relation(parent: Unit, head: Unit, item: Unit) -> str:
 def _preverbal_relation(parent: Unit, head: Unit, item: Unit) -> str:
     """The relation of a noun phrase before the predicate: the last one is the subject, but not one of time."""
     nouns = [other for other in parent.items if other.label in NOMINALS and other.is_before(head)]
-    subjects = [noun for noun in nouns if not is_temporal(noun)] or nouns
+    tagged = [noun for noun in nouns if "SBJ" in noun.functions]
+    subjects = tagged or [noun for noun in nouns if not is_temporal(noun)] or nouns
     if not subjects or subjects[-1] is item:
         return subject_relation(head)
     if is_temporal(item):

@@ -19,16 +19,21 @@ _COMPARATIVES = {"RBR": "ADVP", "JJR": "ADJP"}
 class Unit:
     """A constituent, or a word with its tag as the label.
 
-    Conversion sets `head`, the number of the head word, `is_passive`, and `subject`, the number of a clause's subject.
+    `functions` are those of its label. A verb phrase with the trace of its subject as the object is passive. Conversion
+    sets `head`, the number of the head word, `is_passive`, and `subject`, the number of a clause's subject.
     `conjuncts` are the children of a coordination; the first of them is its head.
     """
 
-    __slots__ = ("children", "conjuncts", "head", "is_passive", "is_punctuation", "label", "parent", "subject", "text")
+    __slots__ = (
+        *("children", "conjuncts", "functions", "head", "is_passive", "is_punctuation", "label", "parent", "subject"),
+        "text",
+    )
 
     def __init__(
         self, label: str, children: "list[Unit]", *, conjuncts: "Sequence[Unit]" = (), head: int = -1, text: str = ""
     ) -> None:
         self.label = label
+        self.functions: tuple[str, ...] = ()
         self.head = head
         self.text = text  # the word, in lower case
         self.parent: Unit | None = None
@@ -99,20 +104,36 @@ class Unit:
 
 
 def build_units(tree: Tree) -> Unit:
-    """Copies a tree into units, with categories as labels: NP-SBJ becomes NP."""
+    """Copies a tree into units, with categories as labels and without empty elements: NP-SBJ becomes NP."""
     source = list(tree.walk())
-    word = sum(node.is_leaf for node in source)
-    finished: list[Unit] = []  # units whose parent is not finished, from right to left
+    word = sum(node.is_leaf and not node.is_empty for node in source)
+    finished: list[Unit | None] = []  # units whose parent is not finished, from right to left; None has no words
     for node in reversed(source):
-        if node.is_leaf:
+        if node.is_empty:
+            finished.append(None)
+        elif node.is_leaf:
             word -= 1
             text = unescape_brackets(node.words[0]).lower().translate(_APOSTROPHES)
             finished.append(Unit(basic_category(node.label), [], head=word, text=text or "_"))
         else:
-            children = [finished.pop() for _ in node.child_trees]
-            label = _COMPARATIVES.get(children[-1].label) if node.label == "X" else None  # the more you eat
-            finished.append(Unit(label or basic_category(node.label), children))
-    return finished[0]
+            children = [unit for _ in node.child_trees if (unit := finished.pop())]
+            finished.append(_build_constituent(node, children) if children else None)
+    root = finished[0]
+    assert root is not None, "a sentence has words"
+    return root
+
+
+def _build_constituent(node: Tree, children: list[Unit]) -> Unit:
+    label = _COMPARATIVES.get(children[-1].label) if node.label == "X" else None  # the more you eat
+    unit = Unit(label or basic_category(node.label), children)
+    unit.functions = node.functions
+    unit.is_passive = unit.label == "VP" and any(map(_is_passive_trace, node.child_trees))
+    return unit
+
+
+def _is_passive_trace(node: Tree) -> bool:
+    (child, *others) = node.child_trees or (node,)
+    return node.category == "NP" and not others and child.kind == "*"
 
 
 def first_word(unit: Unit) -> Unit:

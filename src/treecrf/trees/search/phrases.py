@@ -3,6 +3,7 @@
 They are patterns with names; `Tree.search` finds what they do not. Labels may have function tags.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ Role = Literal["main", "subordinate", "relative"]
 _PATTERNS: dict[str, str] = {}
 for _name, _text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
     _PATTERNS[_name] = _text.format(**_PATTERNS)
+_SUBJECTS = [_name for _name in _PATTERNS if _name.startswith("subject")]
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Clause:
     """A clause over `words[start:end]`, with its subject and its main verbs, several if they are coordinated.
 
     The role of a clause is "relative" if it modifies a noun, "subordinate" if it is inside of another clause or of an
-    SBAR, and "main" otherwise. The subject of "who left" is the wh-phrase. Verbs are preterminals.
+    SBAR, and "main" otherwise. The subject of "who left" is the wh-phrase. Verbs are preterminals. In a tree with
+    functions, the subject has SBJ; for an empty subject, it is the constituent with its index.
     """
 
     node: Tree
@@ -127,13 +130,28 @@ def _distinct(tree: Tree, pattern: str) -> dict[int, Match]:
 
 def _subjects(tree: Tree) -> dict[int, Tree]:
     subjects: dict[int, Tree] = {}
-    for name in (name for name in _PATTERNS if name.startswith("subject")):
+    nodes = list(tree.walk())
+    has_functions = any("SBJ" in node.functions for node in nodes)
+    antecedents = {node.index: node for node in reversed(nodes) if not node.is_leaf and node.index is not None}
+    for name in ["tagged_subject", "subject_5"] if has_functions else _SUBJECTS:
         for match in search_tree(tree, _PATTERNS[name]):
             subject = match["subject"]
-            if isinstance(subject, Tree):
+            if isinstance(subject, Tree) and (subject := _with_words(subject, antecedents)):
                 is_comma_last = len(subject.children) > 1 and subject.child_trees[-1].label == ","
                 subjects.setdefault(match.position, Tree(subject.label, subject[:-1]) if is_comma_last else subject)
     return subjects
+
+
+def _with_words(node: Tree, antecedents: Mapping[int | None, Tree]) -> Tree | None:
+    """The node, or the constituent with words that its empty element stands for; None if there is none."""
+    visited: list[Tree] = []
+    while not node.words:
+        empty = node.empties()[0]
+        if empty.index not in antecedents or any(node is other for other in visited):
+            return None
+        visited.append(node)
+        node = antecedents[empty.index]
+    return node
 
 
 def _main_verbs(phrase: Tree) -> tuple[Tree, ...]:
