@@ -40,7 +40,7 @@ EDGES: dict[str, set[str]] = {
     "parser/models": {"config", "files"},
     "parser/decoding": {
         *("arrays", "threads", "trees/tree", "trees/tree_differences", "trees/treebank", "trees/analysis", "chart"),
-        *("network/data", "network/nn", "trees/notation", "trees/placed_nodes", "trees/search"),
+        *("network/data", "network/nn", "network/runtime", "trees/notation", "trees/placed_nodes", "trees/search"),
     },
     "parser": {
         *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),

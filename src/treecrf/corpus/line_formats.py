@@ -26,6 +26,7 @@ class LineFormatter:
             exact=options.exact,
             probs=options.probs,
             kbest=options.kbest,
+            functions=options.functions,
             is_text=not options.tokens,
         )
 

@@ -127,6 +127,7 @@ class ParseOptions:
     rows: Literal["constituents", "sentences"] = option("constituents", "rows of csv and parquet")
     probs: bool = option(False, "also output the probabilities (json, pretty, csv, parquet)")
     kbest: int = option(0, "also output the K most probable trees (json, pretty)", "K")
+    functions: bool = option(False, "labels with functions, such as NP-SBJ, if the model predicts them")
     exact: bool = option(False, r"in brackets, write parentheses in words as \u{28}, not as -LRB-")
     no_mbr: bool = option(False, "output the trees with the best scores instead of MBR decoding")
     skip_bad: bool = option(False, "write an empty line and a warning for a line that cannot be parsed")

@@ -237,7 +237,8 @@ class LineParser:
             ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), batch.conditions(sentences))
             for batch, sentences in split_batches
         )
-        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, mbr=not self.options.no_mbr)
+        settings = {"mbr": not self.options.no_mbr, "functions": self.options.functions}
+        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **settings)
         for (batch, counts), brackets in parsed:
             trees = iter(brackets)
             output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
@@ -260,10 +261,11 @@ class LineParser:
     def _parse_sentences(
         self, sentences: list[Words], lines: list[Line], conditions: Mapping[str, Any]
     ) -> Iterator[ParsedSentence]:
-        offsets, mbr = map(word_offsets, sentences, lines), not self.options.no_mbr
+        offsets = map(word_offsets, sentences, lines)
+        settings = {**conditions, "mbr": not self.options.no_mbr, "functions": self.options.functions}
         if not self.options.probs and not self.options.kbest:
-            return map(ParsedSentence, self.parser.parse_many(sentences, **conditions, mbr=mbr), offsets)
-        analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **conditions, mbr=mbr)
+            return map(ParsedSentence, self.parser.parse_many(sentences, **settings), offsets)
+        analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **settings)
         return (
             ParsedSentence(analysis.tree, word_spans, analysis)
             for analysis, word_spans in zip(analyses, offsets, strict=True)

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +45,7 @@ from treecrf.parser.pipeline import (
     SentenceReader,
     Sentences,
 )
-from treecrf.parser.storage import ParserConfig, ParserState
+from treecrf.parser.storage import Arrays, ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import torch
 
     from treecrf.network.nn import SpanModel
+    from treecrf.parser.full_trees import FullTreeBuilder
 
 _SEARCH = Path(treecrf.__file__).parent / "trees" / "search"  # not imported: parsing does not need it
 _GPU_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
@@ -107,14 +108,19 @@ class Components:
         subwords: SubwordTokenizer | None = None,
         folder: Path | None = None,
         saved: ParserState | None = None,
+        arrays: Mapping[str, Arrays] | None = None,
     ) -> None:
-        """`saved` is the state from which the CPU runtime was built: `save` and `model` need its weights."""
+        """`saved` is the state from which the CPU runtime was built: `save` and `model` need its weights.
+
+        `arrays` are those of optional components, such as the functions of constituents, by name.
+        """
         self.scorer = scorer
         self.vocabulary = vocabulary
         self.config = replace(config, model=scorer.config)
         self.productions = productions or {}
         self.subwords = subwords
         self.folder = folder
+        self.arrays = arrays or {}
         self._saved = saved
         self._labels = LabelSet(vocabulary.labels)
         self.numericalizer = Numericalizer(
@@ -217,9 +223,18 @@ class Components:
     def _build_trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
         return self.tree_builder.trees(sentences.words, sentences.tags, trees)
 
-    def _bracket_builder(self, exact: bool) -> Callable[[Sentences, FlatTrees], list[str]]:
+    def _bracket_builder(self, exact: bool, *, functions: bool = False) -> Callable[[Sentences, FlatTrees], list[str]]:
+        if functions:
+            return partial(self.full_tree_builder.check("functions").lines, exact=exact)
         writer = self.tree_builder.bracket_writer(exact=exact)
         return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
+
+    @cached_property
+    def full_tree_builder(self) -> "FullTreeBuilder":
+        """The builder of trees with functions and empty elements."""
+        from treecrf.parser.full_trees import FullTreeBuilder  # not at the top: most parsing does not need it
+
+        return FullTreeBuilder(self)
 
     def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
         """The distribution over trees that the scores of a batch define, on the host."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treecrf.trees.analysis import Alternative, Constituent, Offsets, ParsedSentence
-from treecrf.trees.notation import penn_brackets
+from treecrf.trees.analysis import Alternative, Analysis, Constituent, Offsets, ParsedSentence
+from treecrf.trees.notation import penn_brackets, split_label
 from treecrf.trees.tree import Tree
 
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
@@ -22,6 +22,7 @@ class Formatter:
     exact: bool = False
     probs: bool = False
     kbest: int = 0
+    functions: bool = False  # whether spans have functions beside their category
     is_text: bool = False
 
     def line(self, sentences: Sequence[ParsedSentence]) -> str:
@@ -48,9 +49,8 @@ class Formatter:
     def _json(self, sentence: ParsedSentence) -> dict[str, Any]:
         tree, offsets, analysis, _ = sentence
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
-        fields |= {"offsets": offsets, "spans": [_span(*span, offsets) for span in tree.spans()]}
+        fields |= {"offsets": offsets, "spans": self._spans(tree, analysis, offsets)}
         if analysis is not None and self.probs:
-            fields["spans"] = _spans_with_probabilities(analysis.constituents, offsets)
             names = ("log_prob", "calibrated", "entropy")
             fields |= {name: round(getattr(analysis, name), _DIGITS) for name in names}
         if analysis is not None and self.kbest:
@@ -60,6 +60,16 @@ class Formatter:
         if analysis is not None and analysis.marginals is not None:
             fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in analysis.marginals]
         return fields
+
+    def _spans(self, tree: Tree, analysis: Analysis | None, offsets: Offsets) -> list[dict[str, Any]]:
+        spans = [_span(*span, offsets) for span in tree.spans()]
+        if analysis is not None and self.probs:
+            spans = _spans_with_probabilities(analysis.constituents, offsets)
+        if not self.functions:
+            return spans
+        for span, (_, _, label) in zip(spans, tree.spans(), strict=True):
+            span |= {"label": split_label(label).category, "functions": list(split_label(label).functions)}
+        return spans
 
     def _alternative(self, alternative: Alternative, offsets: Offsets) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -103,6 +113,7 @@ def _spans_with_probabilities(constituents: Sequence[Constituent], offsets: Offs
             **_span(c.start, c.end, c.label, offsets),
             "probability": round(c.probability, _DIGITS),
             "calibrated": round(c.calibrated, _DIGITS),
+            **({"function_probabilities": [round(f.probability, _DIGITS) for f in c.functions]} if c.functions else {}),
         }
         for c in constituents
     ]

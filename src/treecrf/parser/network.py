@@ -68,6 +68,7 @@ def network_state(parser: "Parser") -> ParserState:
         subwords=parser.subwords,
         encoder_json=encoder_json,
         productions=parser.productions,
+        components=parser.arrays,
     )
 
 

@@ -90,6 +90,7 @@ class Parser(Components):
             subwords=state.subwords,
             folder=state.folder,
             saved=state if isinstance(scorer, RuntimeScorer) else None,
+            arrays=state.components,
         )
 
     def save(self, folder: str | Path) -> None:
@@ -109,14 +110,16 @@ class Parser(Components):
         tags: Tags | None = None,
         constraints: Constraints | None = None,
         mbr: bool = True,
+        functions: bool = False,
     ) -> Tree:
         """Parses one sentence: a string is raw text, a list is its words.
 
-        Warns if a string has several sentences, or if its language is not the model's.
+        With `functions`, labels have functions, such as NP-SBJ, if the model predicts them. Warns if a string has
+        several sentences, or if its language is not the model's.
         """
         if isinstance(words, str):
             warn_about_text(words, self.language)
-        (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr)
+        (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr, functions=functions)
         return tree
 
     __call__ = parse
@@ -141,21 +144,25 @@ class Parser(Components):
         trees = self.parse_many(filter(has_words, for_trees), mbr=mbr)
         return (next(trees) if has_words(cell) else None for cell in for_cells)
 
-    def parse_text(self, text: str, *, mbr: bool = True) -> Iterator[ParsedSentence]:
+    def parse_text(self, text: str, *, mbr: bool = True, functions: bool = False) -> Iterator[ParsedSentence]:
         """Splits a document into sentences and parses each; yields their trees with their places in the document.
 
         Lines may break anywhere, and an empty line ends a sentence.
         """
         warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
-        for tokens, tree in zip(for_offsets, self.parse_many(for_trees, mbr=mbr), strict=True):
+        trees = self.parse_many(for_trees, mbr=mbr, functions=functions)
+        for tokens, tree in zip(for_offsets, trees, strict=True):
             yield _sentence_of_text(text, tokens, tree)
 
-    def analyze_text(self, text: str, *, k: int = 1, mbr: bool = True) -> Iterator[ParsedSentence]:
+    def analyze_text(
+        self, text: str, *, k: int = 1, mbr: bool = True, functions: bool = False
+    ) -> Iterator[ParsedSentence]:
         """Splits a document like `parse_text`, and yields its sentences with their analyses."""
         warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
-        for tokens, analysis in zip(for_offsets, self.analyze_many(for_trees, k=k, mbr=mbr), strict=True):
+        analyses = self.analyze_many(for_trees, k=k, mbr=mbr, functions=functions)
+        for tokens, analysis in zip(for_offsets, analyses, strict=True):
             yield _sentence_of_text(text, tokens, analysis.tree, analysis)
 
     def parse_many(
@@ -167,6 +174,7 @@ class Parser(Components):
         window: int | None = None,
         batch_words: int | None = None,
         mbr: bool = True,
+        functions: bool = False,
     ) -> Iterator[Tree]:
         """Parses sentences in batches and yields their trees in input order.
 
@@ -174,10 +182,14 @@ class Parser(Components):
         demand, a `window` of some thousands ahead, and batched by length; the default sizes depend on the device.
         Given `tags` appear in the trees, and the network and the grammar read them. For a sentence or a word whose tag
         is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
+        `functions` is as in `parse`.
         """
-        batching = self._batching(window, batch_words)
+        batching, build = self._batching(window, batch_words), self._build_trees
+        if functions:
+            build = self.full_tree_builder.check("functions").trees
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        for _, trees in self._parse_windows(enumerate(windows), self._build_trees, batching, mbr=mbr):
+        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=functions)
+        for _, trees in parsed:
             yield from trees
 
     def brackets_many(
@@ -190,14 +202,16 @@ class Parser(Components):
         window: int | None = None,
         batch_words: int | None = None,
         mbr: bool = True,
+        functions: bool = False,
     ) -> Iterator[str]:
         """Parses sentences like `parse_many` and yields the brackets of their trees, without building the trees.
 
         This is much faster. A line equals `str(tree)`; without `exact`, parentheses in words are -LRB- and -RRB-.
         """
-        batching = self._batching(window, batch_words)
+        batching, build = self._batching(window, batch_words), self._bracket_builder(exact, functions=functions)
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        for _, lines in self._parse_windows(enumerate(windows), self._bracket_builder(exact), batching, mbr=mbr):
+        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=functions)
+        for _, lines in parsed:
             yield from lines
 
     def brackets_by_key(
@@ -206,6 +220,7 @@ class Parser(Components):
         *,
         exact: bool = True,
         mbr: bool = True,
+        functions: bool = False,
     ) -> Iterator[tuple[K, list[str]]]:
         """Parses windows of sentences that the caller has cut; yields each window's key and its brackets, in order.
 
@@ -213,7 +228,8 @@ class Parser(Components):
         the same window share a batch. Up to `batching.prefetch` batches are read ahead.
         """
         read = ((key, self.reader.window(window, **conditions)) for key, window, conditions in windows)
-        return self._parse_windows(read, self._bracket_builder(exact), self.batching, mbr=mbr)
+        build = self._bracket_builder(exact, functions=functions)
+        return self._parse_windows(read, build, self.batching, mbr=mbr, keeps_vectors=functions)
 
     def analyze(
         self,
@@ -223,9 +239,12 @@ class Parser(Components):
         tags: Tags | None = None,
         constraints: Constraints | None = None,
         mbr: bool = True,
+        functions: bool = False,
     ) -> Analysis:
         """The tree that `parse` returns, probabilities of the tree and its constituents, and the k best readings."""
-        (analysis,) = self.analyze_many([words], k=k, tags=_one(tags), constraints=_one(constraints), mbr=mbr)
+        (analysis,) = self.analyze_many(
+            [words], k=k, tags=_one(tags), constraints=_one(constraints), mbr=mbr, functions=functions
+        )
         return analysis
 
     def analyze_many(
@@ -238,19 +257,25 @@ class Parser(Components):
         batch_words: int = 5000,
         mbr: bool = True,
         marginals: bool = False,
+        functions: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> Iterator[Analysis]:
         """The analysis of each sentence, in input order; sentences are read as in `parse_many`.
 
-        With `marginals`, an analysis has the probability of every span too. The search for alternatives calls
-        `should_stop` often. It ends when that returns true, with the best trees that it has found.
+        With `marginals`, an analysis has the probability of every span too. With `functions`, its tree has functions,
+        and its constituents have them with their probabilities; its alternatives have none. The search for
+        alternatives calls `should_stop` often. It ends when that returns true, with the best trees that it has found.
         """
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         reader = replace(self.reader, max_words=min(self.reader.max_words, MAX_ANALYZED_WORDS))
         windows = reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        analyze = partial(self._analyze, k=k, mbr=mbr, marginals=marginals, should_stop=should_stop)
+        if functions:
+            self.full_tree_builder.check("functions")
+        analyze = partial(
+            self._analyze, k=k, mbr=mbr, marginals=marginals, functions=functions, should_stop=should_stop
+        )
         for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
             yield from analyses
 
@@ -372,8 +397,9 @@ class Parser(Components):
         batching: BatchingConfig,
         *,
         mbr: bool,
+        keeps_vectors: bool,
     ) -> Iterator[tuple[K, list[T]]]:
-        decoder = self.batch_decoder(mbr=mbr)
+        decoder = self.batch_decoder(mbr=mbr, keeps_vectors=keeps_vectors)
         if self.device == "cpu":
             initialize = self.scorer.initialize_thread
             return decode_windows(windows, decoder, build, batching, threads=num_threads(), initialize=initialize)
@@ -389,6 +415,7 @@ class Parser(Components):
         k: int,
         mbr: bool,
         marginals: bool,
+        functions: bool,
         should_stop: Callable[[], bool] | None,
     ) -> list[Analysis]:
         brackets = BracketDistribution.of(scores)
@@ -402,7 +429,11 @@ class Parser(Components):
             tags=None if decoded.tags is None else np.split(decoded.tags, np.cumsum(scores.lengths)[:-1]),
         )
         trees = list(self._build_trees(sentences, decoded))
-        return list(analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop))
+        analyses = analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop)
+        if not functions:
+            return list(analyses)
+        decoded = decoded._replace(vectors=scores.word_vectors())
+        return list(self.full_tree_builder.analyses(sentences, decoded, analyses))
 
 
 def _sentence_of_text(

@@ -126,6 +126,7 @@ def _is_finite(array: AnyArray) -> bool:
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
 PRODUCTIONS, CONDITIONS = "productions.txt", "conditions.safetensors"
+COMPONENTS = {name: f"{name}.safetensors" for name in ("functions", "empties")}  # files of optional components
 _CONDITION_PREFIX = "transformer.conditions."  # names of the weights in their own file
 _MAX_BYTES = {
     CONFIG: 1 << 13,
@@ -133,6 +134,7 @@ _MAX_BYTES = {
     WEIGHTS: 1 << 36,
     PRODUCTIONS: 1 << 23,
     CONDITIONS: 1 << 27,
+    **dict.fromkeys(COMPONENTS.values(), 1 << 24),
 }  # the limit of other files is MAX_FILE_BYTES
 # settings with which transformers loads code or weights from elsewhere, and their harmless values
 _REFUSED_SETTINGS = {
@@ -187,6 +189,7 @@ class ParserState:
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
     productions: Mapping[Production, int] = field(default_factory=dict)  # counts in the training trees; may be empty
+    components: Mapping[str, Arrays] = field(default_factory=dict)  # arrays of those of COMPONENTS that it has
     folder: Path | None = None  # folder that the components were loaded from
 
 
@@ -219,6 +222,9 @@ def load_parser_state(source: str | Path) -> ParserState:
         encoder_json=files[ENCODER] if config.model.transformer else None,
         bert=bert,
         productions=_read_productions(folder / PRODUCTIONS, files.get(PRODUCTIONS)),
+        components={
+            name: load_weights(files[file], None, folder / file) for name, file in COMPONENTS.items() if file in files
+        },
         folder=folder,
     )
 
@@ -263,6 +269,8 @@ def save_parser_state(folder: str | Path, state: ParserState, *, weight_step: fl
     }
     if conditions:
         files[CONDITIONS] = to_safetensors({name: array.astype(np.float16) for name, array in conditions.items()})
+    for name, arrays in state.components.items():
+        files[COMPONENTS[name]] = to_safetensors(dict(arrays))
     if state.productions:
         files[PRODUCTIONS] = productions_to_text(state.productions).encode()
     save_folder(Path(folder), _encoder_files(state) | files)

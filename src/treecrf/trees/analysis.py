@@ -9,9 +9,16 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.tree_differences import describe_difference
 
 
+class FunctionTag(NamedTuple):
+    """A function of a constituent, such as SBJ, with the calibrated probability that the constituent has it."""
+
+    name: str
+    probability: float
+
+
 @dataclass(frozen=True, slots=True)
 class Constituent:
-    """A constituent over `words[start:end]`.
+    """A constituent over `words[start:end]`, with its functions if they were requested.
 
     `probability` is its marginal: the sum of the probabilities of all trees that contain it. `calibrated` is the
     calibrated probability, which is about the share of such constituents that are correct.
@@ -22,6 +29,7 @@ class Constituent:
     label: str
     probability: float
     calibrated: float
+    functions: tuple[FunctionTag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,12 +149,17 @@ class TreeBuilder:
 
     def leaves(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[list[Tree]]:
         """The preterminals of each sentence, with the given tags or else the predicted ones."""
+        for sentence, names in zip(words, self.tags(words, tags, flat_trees), strict=True):
+            yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+
+    def tags(self, words: Words, tags: Tags, flat_trees: FlatTrees) -> Iterator[list[str]]:
+        """The given tags of each sentence, or else the predicted ones."""
         predicted = None if flat_trees.tags is None else map(self.vocabulary.tags.__getitem__, flat_trees.tags.tolist())
         for sentence, given_tags in zip(words, tags or [None] * len(words), strict=True):
             names = [_NO_TAG] * len(sentence) if predicted is None else list(islice(predicted, len(sentence)))
             if given_tags is not None:
                 names = [name if tag is None else tag for tag, name in zip(given_tags, names, strict=True)]
-            yield [Tree(tag, (word,)) for tag, word in zip(names, sentence, strict=True)]
+            yield names
 
     def untagged_leaves(self, words: Words) -> list[list[Tree]]:
         return [[Tree(_NO_TAG, (word,)) for word in sentence] for sentence in words]

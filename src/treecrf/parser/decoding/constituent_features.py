@@ -1,0 +1,85 @@
+"""Features of constituents in decoded trees: the words and the symbols that a `ConstituentScorer` reads."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from treecrf.arrays import Ints
+from treecrf.parser.decoding.constituents import Constituents, DecodedBatch
+from treecrf.trees.search.heads import HeadRules
+
+WORDS = ("first", "last", "before", "after", "head", "head of the parent", "head of the last child")
+SYMBOLS = (
+    *("label", "parent", "grandparent", "sibling before", "sibling after", "first child", "last child"),
+    *("first sibling", "head", "head of the parent", "place"),
+)
+_SIDES, _RANKS = 3, 4  # before, around or after the parent's head; among the siblings
+
+
+class Features(NamedTuple):
+    """The features of m constituents."""
+
+    words: Ints  # (m, WORDS) numbers of words; w is no word
+    symbols: Ints  # (m, SYMBOLS) numbers below `Symbols.size`
+
+
+class Symbols:
+    """The numbers of categories, tags and places: those of a model's trees."""
+
+    def __init__(self, categories: Sequence[str], tags: Sequence[str]) -> None:
+        self.tag_ids = {tag: len(categories) + 1 + number for number, tag in enumerate(tags)}
+        self.root = len(categories)
+        self.unknown = self.root + len(tags) + 1  # a given tag that is not in the vocabulary
+        self.none = self.unknown + 1
+        self.places = self.none + 1
+        self.size = self.places + _SIDES * _RANKS * 2
+
+    def features(self, batch: DecodedBatch, rules: HeadRules) -> Features:
+        """The features of all constituents of a batch."""
+        trees = batch.constituents
+        count, words = len(trees), trees.words
+        heads = trees.heads(batch.tags, rules)
+        node_heads = np.concatenate([heads, np.arange(words), [words]])  # -1 is no node
+        tags = [self.tag_ids.get(tag, self.unknown) for tag in batch.tags]
+        symbols = np.concatenate([np.where(trees.ids < 0, self.root, trees.ids), tags, [self.none]]).astype(np.int64)
+        parents = trees.parents[:count]
+        safe_parents = np.where(parents < 0, 0, parents)
+        grandparents = np.where(parents < 0, -1, trees.parents[safe_parents])
+        before, after = (nodes[:count] for nodes in trees.siblings)
+        first_children = trees.children.nodes[trees.children.firsts[:-1]]
+        last_children = trees.children.nodes[trees.children.firsts[1:] - 1]
+        first_siblings = np.where(parents < 0, -1, first_children[safe_parents])
+        ends_of_sentences = np.cumsum(trees.lengths)[trees.sentences]
+        starts_of_sentences = ends_of_sentences - trees.lengths[trees.sentences]
+        parent_heads = node_heads[parents]
+        word_columns = [
+            trees.starts,
+            trees.ends - 1,
+            np.where(trees.starts > starts_of_sentences, trees.starts - 1, words),
+            np.where(trees.ends < ends_of_sentences, trees.ends, words),
+            heads,
+            parent_heads,
+            node_heads[last_children],
+        ]
+        tag_symbols = symbols[count:]
+        symbol_columns = [
+            symbols[:count],
+            *(symbols[nodes] for nodes in (parents, grandparents, before, after, first_children, last_children)),
+            symbols[first_siblings],
+            tag_symbols[heads],
+            tag_symbols[parent_heads],
+            self.places + self._place(trees, parent_heads),
+        ]
+        return Features(np.stack(word_columns, 1), np.stack(symbol_columns, 1))
+
+    def _place(self, trees: Constituents, parent_heads: Ints) -> Ints:
+        """The side of the parent's head, the number of siblings before, and whether the parent has the same words."""
+        side = np.where(trees.ends <= parent_heads, 0, np.where(trees.starts > parent_heads, 2, 1))
+        nodes = trees.children.nodes
+        ranks = np.zeros(len(trees.parents), np.int64)
+        ranks[nodes] = np.arange(len(nodes)) - trees.children.firsts[trees.parents[nodes]]
+        rank = np.minimum(ranks[: len(trees)], _RANKS - 1)
+        parents = trees.parents[: len(trees)]
+        is_unary = (parents >= 0) & (trees.starts == trees.starts[parents]) & (trees.ends == trees.ends[parents])
+        return (side * _RANKS + rank) * 2 + is_unary

@@ -1,0 +1,87 @@
+"""Functions of constituents in decoded trees: SBJ in NP-SBJ."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treecrf.arrays import AnyArray, Floats, Ints
+from treecrf.network.runtime.constituent_scorer import ConstituentScorer
+from treecrf.network.runtime.weights import Weights
+from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS, Symbols
+from treecrf.parser.decoding.constituents import DecodedBatch
+from treecrf.trees.analysis import FunctionTag
+from treecrf.trees.search.heads import HeadRules
+
+NAMES, SCHEMES = "names", "scheme_names"  # arrays with texts, beside the weights of the scorer
+_THRESHOLD = 0.5
+
+
+class Functions(NamedTuple):
+    """The probability of each function of m constituents."""
+
+    names: Sequence[str]
+    probabilities: Floats  # (m, functions)
+
+    def labels(self, categories: Sequence[str]) -> list[str]:
+        """The label of each constituent: its category with its probable functions.
+
+        >>> Functions(["LOC", "PRD"], np.array([[0.9, 0.6], [0.1, 0.4]])).labels(["PP", "NP"])
+        ['PP-LOC-PRD', 'NP']
+        """
+        suffixes = {code: "".join(f"-{name}" for name in self._names(code)) for code in set(self._codes.tolist())}
+        return [category + suffixes[code] for category, code in zip(categories, self._codes.tolist(), strict=True)]
+
+    def of(self, constituent: int) -> tuple[FunctionTag, ...]:
+        """The probable functions of a constituent with their probabilities."""
+        row = self.probabilities[constituent].tolist()
+        return tuple(FunctionTag(name, p) for name, p in zip(self.names, row, strict=True) if p > _THRESHOLD)
+
+    @property
+    def _codes(self) -> Ints:
+        """The functions of each constituent as bits of a number."""
+        return (self.probabilities > _THRESHOLD) @ (1 << np.arange(len(self.names)))
+
+    def _names(self, code: int) -> list[str]:
+        return [name for number, name in enumerate(self.names) if code >> number & 1]
+
+
+class FunctionTagger:
+    """Predicts the functions of constituents, in the scheme of one of the treebanks that it was trained on.
+
+    `arrays` are the weights of a `ConstituentScorer` with the names of its classes and schemes, the default scheme
+    first; `layers` are those of the CPU runtime.
+    """
+
+    def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, rules: HeadRules, layers: Any) -> None:
+        self.names, self.schemes = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES))
+        self._symbols, self._rules = symbols, rules
+        self._arrays, self._layers = arrays, layers
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights, for vectors of words of this width."""
+        size = self._arrays["words.weight"].shape[0]
+        return {
+            "words.weight": (size, width),
+            "words.bias": (size,),
+            "roles.weight": (len(WORDS) * size, size),
+            "roles.bias": (len(WORDS) * size,),
+            "symbols": (len(SYMBOLS), self._symbols.size, size),
+            "schemes": (len(self.schemes), size),
+            "hidden.weight": (size, size),
+            "hidden.bias": (size,),
+            "out.weight": (len(self.names), size),
+            "biases": (len(self.schemes), len(self.names)),
+        }
+
+    @cached_property
+    def _scorer(self) -> ConstituentScorer:
+        return ConstituentScorer(Weights(self._arrays), self._layers)
+
+    def __call__(self, batch: DecodedBatch, *, scheme: str = "") -> Functions:
+        """The functions of a batch's constituents; a scheme that is not known is the default."""
+        features = self._symbols.features(batch, self._rules)
+        number = self.schemes.index(scheme) if scheme in self.schemes else 0
+        logits = self._scorer(batch.vectors, *features, number)
+        return Functions(self.names, np.float32(0.5) * (np.tanh(np.float32(0.5) * logits) + np.float32(1)))

@@ -1,0 +1,117 @@
+"""Full trees: decoded trees with the functions of their constituents and with empty elements.
+
+The components that predict them are files in a parser's folder, and are loaded when they are first used.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+import numpy as np
+
+from treecrf.files import DamagedFileError
+from treecrf.network.runtime import int8, reference
+from treecrf.network.runtime.weights import NARROW_LEVELS
+from treecrf.parser.decoding.constituent_features import Symbols
+from treecrf.parser.decoding.constituents import Constituents, DecodedBatch, LabelChains, full_lines
+from treecrf.parser.decoding.functions import Functions, FunctionTagger
+from treecrf.parser.models import installed_folder, names
+from treecrf.parser.pipeline import Sentences
+from treecrf.parser.storage import COMPONENTS, check_shapes
+from treecrf.trees.analysis import Analysis
+from treecrf.trees.search.heads import HEAD_RULES, HeadRules
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.bracket_writer import FlatTrees
+
+if TYPE_CHECKING:
+    from treecrf.parser.components import Components
+
+_NO_RULES = HeadRules({}, default=(("left", ()),))  # of languages without rules
+_TITLES = {"functions": "function tags", "empties": "empty elements"}
+
+
+class Component(Protocol):
+    """A component with weights, which is built from its arrays, the symbols, head rules and layers."""
+
+    def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
+        """The shapes of the weights, for vectors of words of this width."""
+
+
+C = TypeVar("C", bound=Component)
+
+
+class FullTreeBuilder:
+    """Builds the full trees of decoded batches that have the vectors of their words."""
+
+    def __init__(self, parser: "Components") -> None:
+        self._parser = parser
+        self._chains = LabelChains(parser.vocabulary.labels)
+        self.symbols = Symbols(self._chains.categories, parser.vocabulary.tags)
+        self._rules = HEAD_RULES.get(parser.language, _NO_RULES)
+        is_int8 = parser.scorer.precision.startswith("int")
+        self._components: dict[str, Component] = {}
+        self._layers: Any = int8.layers(NARROW_LEVELS) if is_int8 else reference
+
+    def check(self, *components: str) -> "FullTreeBuilder":
+        """The same builder; an error if the parser does not have the components with these names."""
+        for name in components:
+            if name not in self._parser.arrays:
+                able = [model for model in names() if (installed_folder(model) / COMPONENTS[name]).is_file()]
+                raise ValueError(
+                    f"the model {self._parser.folder or 'in memory'} predicts no {_TITLES[name]}; "
+                    f"installed models that do: {', '.join(able) or 'none'}"
+                )
+        return self
+
+    def _component(self, name: str, kind: Callable[..., C], batch: DecodedBatch) -> C:
+        """The component with this name, whose weights fit the vectors of a batch."""
+        if name not in self._components:
+            self.check(name)
+            arrays, source = self._parser.arrays[name], f"{self._parser.folder or 'the parser'}: {COMPONENTS[name]}"
+            try:
+                component = kind(arrays, self.symbols, self._rules, self._layers)
+                shapes = component.shapes(batch.vectors.shape[1])
+            except (KeyError, ValueError, IndexError) as error:
+                raise DamagedFileError(f"{source} has no {_TITLES[name]}: {error!s:.200}") from None
+            check_shapes({key: array.shape for key, array in arrays.items() if key in shapes}, shapes, source)
+            self._components[name] = component
+        return cast(C, self._components[name])
+
+    def decoded_batch(self, sentences: Sentences, trees: FlatTrees) -> DecodedBatch:
+        """The constituents, words, tags and vectors of decoded trees."""
+        assert trees.vectors is not None, "the decoder keeps vectors"
+        lengths = np.array(list(map(len, sentences.words)))
+        leaves = self._parser.tree_builder.tags(sentences.words, sentences.tags, trees)
+        return DecodedBatch(
+            constituents=Constituents.of(trees, lengths, self._chains, self._parser.root),
+            words=list(chain.from_iterable(sentences.words)),
+            tags=list(chain.from_iterable(leaves)),
+            vectors=trees.vectors,
+        )
+
+    def functions(self, batch: DecodedBatch) -> Functions:
+        """The functions of a batch's constituents with their probabilities."""
+        return self._component("functions", FunctionTagger, batch)(batch, scheme=self._parser.scheme)
+
+    def lines(self, sentences: Sentences, trees: FlatTrees, *, exact: bool = True) -> list[str]:
+        """The brackets of the full trees."""
+        batch = self.decoded_batch(sentences, trees)
+        labels = self.functions(batch).labels(batch.constituents.labels)
+        return list(full_lines(batch, labels, exact=exact))
+
+    def trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
+        """The full trees."""
+        return map(Tree.parse, self.lines(sentences, trees))
+
+    def analyses(self, sentences: Sentences, trees: FlatTrees, analyses: Iterable[Analysis]) -> Iterator[Analysis]:
+        """Analyses of the decoded trees with functions."""
+        batch = self.decoded_batch(sentences, trees)
+        functions = self.functions(batch)
+        lines = full_lines(batch, functions.labels(batch.constituents.labels))
+        numbers = count()
+        for analysis, line in zip(analyses, lines, strict=True):
+            constituents = tuple(
+                replace(constituent, functions=functions.of(next(numbers))) for constituent in analysis.constituents
+            )
+            yield replace(analysis, tree=Tree.parse(line), constituents=constituents)
