@@ -29,7 +29,7 @@ from treecrf.parser.pipeline import (
     warn_about_document,
     warn_about_text,
 )
-from treecrf.parser.storage import ParserConfig, load_parser_state, save_parser_state
+from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
@@ -136,7 +136,9 @@ class Parser(Components):
             raise TypeError(
                 "a parser with a network of PyTorch cannot be pickled; save it, and load it in each process"
             )
-        return _load_again, (self.folder, self.scorer.precision.split()[0], self.config)
+        precision = self.scorer.precision.split()[0]
+        load = partial(Parser.load, precision=None if precision == "float32" else precision)
+        return load, (self.folder, "cpu"), {"config": self.config}
 
     def parse_column(self, sentences: Iterable[str | Words | None], *, mbr: bool = True) -> Iterator[Tree | None]:
         """Parses the column of a table like `parse_many`; the tree of an empty or missing cell is None."""
@@ -441,12 +443,6 @@ def _sentence_of_text(
 ) -> ParsedSentence:
     offsets = [(token.start, token.end) for token in tokens]
     return ParsedSentence(tree, offsets, analysis, text[offsets[0][0] : offsets[-1][1]])
-
-
-def _load_again(folder: Path, precision: Precision, config: ParserConfig) -> Parser:
-    parser = Parser.load(folder, "cpu", precision=None if precision == "float32" else precision)
-    parser.config = config
-    return parser
 
 
 def _one(value: Any) -> list[Any] | None:

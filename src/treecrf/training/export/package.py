@@ -10,14 +10,7 @@ from tempfile import TemporaryDirectory
 
 from treecrf.parser.models import is_embedded
 from treecrf.parser.models.entry_points import GROUP
-from treecrf.parser.models.model_card import (
-    CARD_JSON,
-    CARD_MARKDOWN,
-    NOT_STATED,
-    ModelCard,
-    Purpose,
-    TreebankInfo,
-)
+from treecrf.parser.models.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, Purpose, TreebankInfo
 from treecrf.parser.models.model_folder import NAME, PREFIX
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose
