@@ -5,7 +5,8 @@
 A mutant changes one comparison, sign, operator, constant, condition or return value, in a copy of the repository. The
 tests of `src/treecrf/a/b.py` are `tests/a/test_b.py`, or the tests of its package if there is no such file, and the
 examples in its docstrings. They run once without a mutant: if they fail or time out, the mutants of the module are left
-out, otherwise a mutant has three times as long and 10 s more.
+out, otherwise a mutant has three times as long and 10 s more. The fastest tests come first, until one fails, and
+Hypothesis does not shrink what it finds.
 
 Errors, log messages, assertions, annotations, f-strings and powers of two (sizes of caches) are not changed, nor are
 `__init__.py`, C, and modules with Triton kernels, which tests run in Triton's interpreter if there is no GPU.
@@ -14,11 +15,11 @@ Errors, log messages, assertions, annotations, f-strings and powers of two (size
 import argparse
 import ast
 import contextlib
+import multiprocessing
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,8 +27,12 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import Phase, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PAIRS: list[tuple[type, type]] = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.Is, ast.IsNot)]
@@ -37,10 +42,11 @@ EXACT = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 SKIPPED_NODES = (ast.Raise, ast.Assert, ast.JoinedStr)
 SKIPPED_CALLS = ("warn", "warning", "debug", "info", "lru_cache")
 SKIPPED_FIELDS = ("annotation", "returns", "decorator_list")
-PYTEST = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider"]
+OPTIONS = ["-qx", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 VARIABLES = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-NULL = subprocess.DEVNULL
-NO_TESTS = 5  # exit status of pytest
+# each run of tests is a fork of a process that has imported what is slow to import
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["hypothesis", "numpy", "pytest", "torch"])
 
 
 class Mutant(NamedTuple):
@@ -140,38 +146,76 @@ def replace_source(path: Path, mutant: Mutant) -> None:
     path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
 
 
-def run_tests(module: Path, seconds: float, mutant: Mutant | None = None) -> str:
+class FastestFirst:
+    """A plugin of pytest that measures the seconds of each test, and runs the fastest tests of an earlier run first."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = dict(seconds)
+
+    def pytest_sessionstart(self) -> None:
+        phases = [Phase.explicit, Phase.reuse, Phase.generate]
+        settings.register_profile("without shrinking", settings.get_profile("untimed"), phases=phases)
+        settings.load_profile("without shrinking")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        items.sort(key=lambda item: self.seconds.get(item.nodeid, 0.0))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+
+def run_pytest(repository: Path, module: Path, seconds: dict[str, float], end: Connection) -> None:
+    """Runs the tests of a module in a copy, and sends the exit status and the seconds of the tests."""
+    os.setsid()
+    os.chdir(repository)
+    folders = [str(repository / "src"), str(repository / "tests")]
+    os.environ.update(VARIABLES, PYTHONPATH=":".join(folders))
+    sys.path[:0] = folders
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(null, stream)
+    order = FastestFirst(seconds)
+    end.send((pytest.main([*OPTIONS, *mirrored_tests(module)], plugins=[order]), order.seconds))
+
+
+def run_tests(
+    module: Path, limit: float, seconds: dict[str, float], mutant: Mutant | None = None
+) -> tuple[str, dict[str, float]]:
     """Runs the tests of a module in a copy: "survived" if all pass, "killed" if one fails, or "timeout"."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build", ignore_cleanup_errors=True) as folder:
         repository = Path(folder, "copy")
         copy_repository(repository)
         if mutant is not None:
             replace_source(repository / module, mutant)
-        command = [*PYTEST, *mirrored_tests(module)]
-        variables = os.environ | VARIABLES | {"PYTHONPATH": f"{repository / 'src'}:{repository / 'tests'}"}
-        options: dict[str, Any] = {"cwd": repository, "env": variables, "stdout": NULL, "stderr": NULL}
-        process = subprocess.Popen(command, start_new_session=True, **options)
+        receiver, sender = PROCESSES.Pipe(duplex=False)
+        process = PROCESSES.Process(target=run_pytest, args=(repository, module, seconds, sender))
+        process.start()
+        sender.close()
         try:
-            return "survived" if process.wait(seconds) in (0, NO_TESTS) else "killed"
-        except subprocess.TimeoutExpired:
-            return "timeout"
+            if not receiver.poll(limit):
+                return "timeout", {}
+            status, seconds = receiver.recv()
+            passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+            return "survived" if passed else "killed", seconds
+        except EOFError:  # the process has crashed
+            return "killed", {}
         finally:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+                os.killpg(process.pid or 0, signal.SIGKILL)
+            process.join()
 
 
 def run_mutants(module: Path, mutants: list[Mutant], seconds: float) -> Counter[str]:
     """Runs the tests of a module without a mutant and with each, prints each result, and counts the results."""
     start = time.monotonic()
-    status = run_tests(module, seconds)
+    status, test_seconds = run_tests(module, seconds, {})
     if status != "survived":
         print(f"left out {module}: {len(mutants)} mutants, because its tests without a mutant: {status}", flush=True)
         return Counter({"left out": len(mutants)})
     limit = min(seconds, 3 * (time.monotonic() - start) + 10)
     counts: Counter[str] = Counter()
     for mutant in mutants:
-        status = run_tests(module, limit, mutant)
+        status, _ = run_tests(module, limit, test_seconds, mutant)
         counts[status] += 1
         print(f"{status:8} {module}:{mutant.line}: {' '.join(mutant.old.split())} -> {mutant.new}", flush=True)
     return counts
