@@ -1,5 +1,6 @@
 """Tests of random splits of a treebank."""
 
+import math
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -10,7 +11,14 @@ from hypothesis import strategies as st
 from toygrammar import toy_trees, write_trees
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.random_split import RandomSplit, SplitShares, assign_documents, report_split, split_files
+from treecrf.trees.treebank.random_split import (
+    RandomSplit,
+    SplitShares,
+    assign_documents,
+    report_split,
+    runs_of_trees,
+    split_files,
+)
 from treecrf.trees.treebank.releases import SPLITS, CleanTrees
 
 
@@ -24,6 +32,13 @@ def test_the_parts_have_their_shares_up_to_one_document(sizes: list[int], seed: 
     counts = {split: sum(size for size, name in zip(sizes, splits, strict=True) if name == split) for split in SPLITS}
     assert abs(counts["dev"] - 0.2 * sum(sizes)) <= max(sizes)
     assert abs(counts["test"] - 0.1 * sum(sizes)) <= max(sizes)
+
+
+@given(st.integers(0, 3000))
+def test_runs_have_twenty_trees_and_small_treebanks_have_fifty_runs(count: int) -> None:
+    runs = list(runs_of_trees(range(count)))
+    assert [tree for run in runs for tree in run] == list(range(count))
+    assert len(runs) == math.ceil(count / 20) if count >= 1000 else len(runs) >= min(count, 50)
 
 
 def test_every_tree_is_in_one_part_and_the_same_seed_gives_the_same_split(tmp_path: Path) -> None:
