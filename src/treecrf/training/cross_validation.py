@@ -11,7 +11,8 @@ from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.loop import fit
 from treecrf.training.metrics_log import ProgressCallback
 from treecrf.trees.bootstrap import Interval
-from treecrf.trees.evalb import bootstrap, evaluate
+from treecrf.trees.evalb import evaluate
+from treecrf.trees.evalb.bootstrap import f1_interval
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees, write_trees
 from treecrf.trees.treebank.random_split import runs_of_trees
@@ -74,8 +75,7 @@ def cross_validate(
     write_trees(folder / TREES, trees)
     write_trees(folder / PREDICTED, found)
     score = evaluate(trees, found, rules=read_rules(run, recipe))
-    interval = bootstrap.intervals(score).get("f1", Interval(score.f1, score.f1))
-    return CrossValidation(trees=len(trees), fold_f=fold_f, f=score.f1, interval=interval)
+    return CrossValidation(trees=len(trees), fold_f=fold_f, f=score.f1, interval=f1_interval(score))
 
 
 def assign_folds(trees: int, folds: int, *, seed: int) -> list[int]:

@@ -16,7 +16,8 @@ from treecrf.training.config import Recipe
 from treecrf.training.markdown import render
 from treecrf.training.metrics_log import NAME, read_metrics
 from treecrf.trees.bootstrap import Interval
-from treecrf.trees.evalb import Score, bootstrap
+from treecrf.trees.evalb import Score
+from treecrf.trees.evalb.bootstrap import f1_interval
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank import read_trees
 
@@ -50,7 +51,7 @@ class PartScores:
 
     @property
     def interval(self) -> Interval:
-        return bootstrap.intervals(self.main).get("f1", Interval(self.main.f1, self.main.f1))
+        return f1_interval(self.main)
 
 
 def write_report(

@@ -1,12 +1,9 @@
 """Bootstrap over sentences: totals of resampled sentences, and intervals of their statistics."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 _BLOCK = 1 << 20  # multiplicities of sentences in memory at once
 
@@ -26,8 +23,6 @@ def resampled_totals(
     With `multinomial`, the number of times that each sentence is drawn is one draw itself, which is faster for long
     texts. The distribution is the same, but not the random numbers.
     """
-    import numpy as np
-
     size = len(counts)
     generator = np.random.default_rng(seed)
     totals = np.zeros((resamples, counts.shape[1]))
@@ -44,7 +39,5 @@ def resampled_totals(
 
 def percentile_interval(values: NDArray[np.float64]) -> Interval:
     """Returns the middle 95% of values."""
-    import numpy as np
-
     low, high = np.percentile(values, [2.5, 97.5])
     return Interval(float(low), float(high))

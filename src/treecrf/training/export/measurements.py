@@ -22,7 +22,8 @@ from treecrf.parser.models.model_card import (
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.calibration.reliability import reliability
 from treecrf.training.config import Recipe
-from treecrf.trees.evalb import Rules, Score, bootstrap
+from treecrf.trees.evalb import Rules
+from treecrf.trees.evalb.bootstrap import f1_interval
 from treecrf.trees.evalb.score import summarize
 from treecrf.trees.notation import unescape_brackets
 from treecrf.trees.tree import Tree
@@ -175,9 +176,9 @@ def _score(
         name=name,
         sentences=main.all.sentences,
         f1=main.f1,
-        interval=_interval(main),
+        interval=f1_interval(main),
         evalb_f1=evalb.f1,
-        evalb_interval=_interval(evalb),
+        evalb_interval=f1_interval(evalb),
         skipped=evalb.all.sentences - evalb.all.valid,
         tagging=evalb.all.tagging_accuracy if has_own_tags(parser) else None,
         lower_f1=lowercase_scores.all_sentences.f1,
@@ -201,7 +202,3 @@ def _well_formedness(name: str, comparison: WellFormednessComparison) -> Treeban
         },
         unseen_productions=shares if predicted.productions else None,
     )
-
-
-def _interval(score: Score) -> tuple[float, float]:
-    return bootstrap.intervals(score).get("f1", (score.f1, score.f1))  # missing if EVALB scores no sentence

@@ -1,19 +1,16 @@
 """Bootstrap over sentences: confidence intervals of scores, and a paired test of two systems."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treecrf.trees.bootstrap import Interval, percentile_interval, resampled_totals
 from treecrf.trees.evalb.match import Status
 from treecrf.trees.evalb.score import Score, SentenceScore
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 RESAMPLES = 2000
 SIGNIFICANCE_LEVEL = 0.05
@@ -37,14 +34,17 @@ def intervals(score: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> dic
     return {name: percentile_interval(values) for name, values in _percentages(totals).items()}
 
 
+def f1_interval(score: Score) -> Interval:
+    """The 95% interval of F1; F1 itself if EVALB scores no sentence."""
+    return intervals(score).get("f1", Interval(score.f1, score.f1))
+
+
 def compare(score: Score, other: Score, *, resamples: int = RESAMPLES, seed: int = 0) -> Comparison:
     """Tests whether the F1 of `score` and `other` differ significantly; both must have the same gold trees.
 
     A resample has the same sentences for both systems. The p-value is the proportion of resamples whose difference is
     at least as far from the observed difference as the observed difference is from zero.
     """
-    import numpy as np
-
     _check_sizes([score], [other])
     f1s, other_f1s = (_percentages(totals)["f1"] for totals in _resample([score, other], resamples, seed))
     differences = np.subtract(f1s, other_f1s)
@@ -63,8 +63,6 @@ def compare_runs(
     t with k - 1 degrees of freedom, scaled to the standard error of the mean over seeds. The interval is symmetric and
     excludes 0 exactly if p is at most 0.05: both are from the same resamples. One seed has no variation between seeds.
     """
-    import numpy as np
-
     _check_sizes(scores, others)
     f1_samples = [_percentages(totals)["f1"] for totals in _resample([*scores, *others], resamples, seed)]
     f1, other_f1 = (statistics.fmean(score.f1 for score in group) for group in (scores, others))
@@ -96,8 +94,6 @@ def _check_sizes(scores: Sequence[Score], others: Sequence[Score]) -> None:
 
 def _resample(scores: list[Score], resamples: int, seed: int) -> list[NDArray[np.float64]]:
     """For each score, the summed counts of its valid sentences in each resample: (counts, resamples)."""
-    import numpy as np
-
     rows = [[_counts(sentence) for sentence in score.sentences] for score in scores]
     counts = np.concatenate(np.array(rows, dtype=np.float64), axis=1)  # (sentences, all counts of all scores)
     return np.split(resampled_totals(counts, resamples, seed=seed).T, len(scores))

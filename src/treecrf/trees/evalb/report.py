@@ -23,19 +23,9 @@ def evalb_report(score: Score) -> str:
     if score.stopped:
         rows = [sentence for sentence in score.sentences if sentence.number < score.stopped.sentence]
         return "".join([_HEAD, _RULE, *map(_row, rows)])
-    return "".join(
-        [
-            _HEAD,
-            _RULE,
-            *map(_row, score.sentences),
-            _RULE,
-            _total(score.all),
-            "=== Summary ===\n\n-- All --\n",
-            _block(score.all),
-            f"\n-- len<={score.rules.cutoff} --\n",
-            _block(score.short),
-        ]
-    )
+    table = "".join([_HEAD, _RULE, *map(_row, score.sentences), _RULE, _total(score.all)])
+    summaries = f"-- All --\n{_block(score.all)}\n-- len<={score.rules.cutoff} --\n{_block(score.short)}"
+    return f"{table}=== Summary ===\n\n{summaries}"
 
 
 def _row(sentence: SentenceScore) -> str:
@@ -123,22 +113,25 @@ def both_figures(
     all_sentences: Score, evalb: Score, intervals: Mapping[str, Interval], evalb_intervals: Mapping[str, Interval]
 ) -> str:
     """The last section: F1 over all sentences, then EVALB's F1 and the number of sentences that it leaves out."""
-    lines = ["\n-- All sentences, punctuation deleted by the gold tags --"]
-    lines += [f"Bracketing Recall         = {all_sentences.recall:6.2f}"]
-    lines += [f"Bracketing Precision      = {all_sentences.precision:6.2f}"]
-    lines += [f"Complete match            = {all_sentences.all.complete_match:6.2f}"]
-    lines += _figure(all_sentences, intervals)
-    lines += ["\n-- EVALB, punctuation deleted by the tags of each tree --"]
-    lines += _figure(evalb, evalb_intervals)
-    return "\n".join(lines) + "\n"
+    return f"""
+-- All sentences, punctuation deleted by the gold tags --
+Bracketing Recall         = {all_sentences.recall:6.2f}
+Bracketing Precision      = {all_sentences.precision:6.2f}
+Complete match            = {all_sentences.all.complete_match:6.2f}
+{_figure(all_sentences, intervals)}
+-- EVALB, punctuation deleted by the tags of each tree --
+{_figure(evalb, evalb_intervals)}"""
 
 
-def _figure(score: Score, intervals: Mapping[str, Interval]) -> Iterator[str]:
-    yield f"Bracketing FMeasure       = {score.f1:6.2f}"
-    if intervals:
-        yield f"95% interval of it        = {intervals['f1'].low:6.2f} to {intervals['f1'].high:6.2f}"
-    yield f"Sentences                 = {score.all.sentences:6}"
-    yield f"Sentences left out        = {score.all.sentences - score.all.valid:6}"
+def _figure(score: Score, intervals: Mapping[str, Interval]) -> str:
+    low, high = intervals.get("f1", (0.0, 0.0))
+    interval = f"95% interval of it        = {low:6.2f} to {high:6.2f}\n" if intervals else ""
+    return f"""\
+Bracketing FMeasure       = {score.f1:6.2f}
+{interval}\
+Sentences                 = {score.all.sentences:6}
+Sentences left out        = {score.all.sentences - score.all.valid:6}
+"""
 
 
 def accuracy_text(accuracy: Accuracy) -> str:
