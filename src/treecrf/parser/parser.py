@@ -12,11 +12,12 @@ import numpy as np
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.parser.components import Components, load_scorer, require_torch
+from treecrf.parser.components import load_scorer
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import Analyzer
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.decode import BracketDistribution
+from treecrf.parser.distributions import Distributions
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
     MAX_ANALYZED_WORDS,
@@ -26,6 +27,7 @@ from treecrf.parser.pipeline import (
     Words,
     decode_windows,
     has_words,
+    many,
     warn_about_document,
     warn_about_text,
 )
@@ -39,11 +41,7 @@ from treecrf.trees.treebank.bracket_writer import FlatTrees
 if TYPE_CHECKING:
     import torch
 
-    from treecrf.chart.crf import SpanCRF
-    from treecrf.chart.tree_crf import TreeCRF
-    from treecrf.parser.tree_samples import ExpectedCount, TreeSamples
     from treecrf.text import Token
-    from treecrf.trees.search import Pattern
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
 T = TypeVar("T")
@@ -57,7 +55,7 @@ _NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and ben
 }
 
 
-class Parser(Components):
+class Parser(Distributions):
     """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
     `config` has the settings that `save` writes, and the parser has them as attributes. `folder` is where the parser
@@ -119,7 +117,7 @@ class Parser(Components):
         """
         if isinstance(words, str):
             warn_about_text(words, self.language)
-        (tree,) = self.parse_many([words], tags=_one(tags), constraints=_one(constraints), mbr=mbr, functions=functions)
+        (tree,) = self.parse_many([words], tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions)
         return tree
 
     __call__ = parse
@@ -245,7 +243,7 @@ class Parser(Components):
     ) -> Analysis:
         """The tree that `parse` returns, probabilities of the tree and its constituents, and the k best readings."""
         (analysis,) = self.analyze_many(
-            [words], k=k, tags=_one(tags), constraints=_one(constraints), mbr=mbr, functions=functions
+            [words], k=k, tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions
         )
         return analysis
 
@@ -280,112 +278,6 @@ class Parser(Components):
         )
         for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
             yield from analyses
-
-    def sample(
-        self,
-        words: str | Words,
-        count: int = 1,
-        *,
-        tags: Tags | None = None,
-        constraints: Constraints | None = None,
-        seed: int = 0,
-    ) -> list[Tree]:
-        """Draws trees of a sentence, each with its exact probability; see `log_prob`.
-
-        Tags that are not given are drawn as well, each by its probability.
-        """
-        return next(self.sample_many([words], count, tags=_one(tags), constraints=_one(constraints), seed=seed)).trees
-
-    def sample_many(
-        self,
-        sentences: Iterable[str | Words],
-        count: int,
-        *,
-        tags: Iterable[Tags | None] | None = None,
-        constraints: Iterable[Constraints | None] | None = None,
-        seed: int = 0,
-    ) -> "Iterator[TreeSamples]":
-        """Draws `count` trees of each sentence like `sample`, in input order; sentences are read as in `parse_many`."""
-        from treecrf.parser.tree_samples import sample_sentences
-
-        if count < 1:
-            raise ValueError(f"the number of samples is {count}; expected 1 or more")
-        windows = self.reader.windows(sentences, tags, constraints, sizes=self.batching.window_sizes)
-        sample = partial(sample_sentences, self, count=count, seed=seed)
-        for _, samples in decode_windows(enumerate(windows), self.batch_scorer, sample, self.batching):
-            yield from samples
-
-    def expected_count(
-        self,
-        pattern: "str | Pattern",
-        words: str | Words,
-        *,
-        tags: Tags | None = None,
-        constraints: Constraints | None = None,
-        samples: int = 1000,
-        seed: int = 0,
-    ) -> "ExpectedCount":
-        """The expected number of matches of a Tregex pattern in the tree of a sentence, with intervals.
-
-        The trees of the sentence are weighted by their probabilities: the mean is taken over exact samples, see
-        `sample`.
-        """
-        trees = self.sample_many([words], samples, tags=_one(tags), constraints=_one(constraints), seed=seed)
-        return next(trees).count(pattern)
-
-    def log_prob(self, tree: Tree, *, constraints: Constraints | None = None) -> float:
-        """The log-probability of a tree, given its words; -inf for a tree that the parser never gives.
-
-        `distribution` has the same probabilities as tensors. The tags of the tree are not part of it; they are the
-        input of a model that reads tags.
-        """
-        tags = [tree.tags] if self.model_config.tag_size else None
-        (window,) = self.reader.windows([tree.words], tags, _one(constraints), sizes=[1])
-        return self.tree_distribution(self.batch_scorer(window)).log_prob(0, tree)
-
-    def crf(self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None) -> "SpanCRF":
-        """The distribution over a sentence's binary trees, labels summed out: a batch of one. It needs PyTorch."""
-        require_torch("the distribution over trees as tensors")
-        from treecrf.parser.network import to_span_crf
-
-        (window,) = self.reader.windows([words], _one(tags), _one(constraints), sizes=[1])
-        return to_span_crf(BracketDistribution.of(self.batch_scorer(window)), self.device)
-
-    def distribution(
-        self, words: str | Words, *, tags: Tags | None = None, constraints: Constraints | None = None
-    ) -> "TreeCRF":
-        """The distribution over a sentence's trees as tensors: a batch of one. It needs PyTorch.
-
-        `log_prob` of `charts([tree])` equals `Parser.log_prob` of the tree.
-        """
-        return self.distribution_many([words], tags=_one(tags), constraints=_one(constraints))
-
-    def distribution_many(
-        self,
-        sentences: Sequence[str | Words],
-        *,
-        tags: Sequence[Tags | None] | None = None,
-        constraints: Sequence[Constraints | None] | None = None,
-    ) -> "TreeCRF":
-        """The distribution over the trees of each sentence: one batch, whose charts have the size of the longest."""
-        require_torch("the distribution over trees as tensors")
-        from treecrf.parser.network import to_tree_crf
-
-        (window,) = self.reader.windows(sentences, tags, constraints, sizes=[len(sentences)])
-        return to_tree_crf(self.tree_distribution(self.batch_scorer(window)), self.device)
-
-    def charts(self, trees: Sequence[Tree]) -> "torch.Tensor":
-        """One tree of each sentence as charts of label ids, (b, n + 1, n + 1), which a `distribution` takes."""
-        from treecrf.parser.network import trees_to_charts
-
-        return trees_to_charts(trees, self.vocabulary.labels, self.device)
-
-    def trees(self, charts: "torch.Tensor", sentences: Sequence[Sequence[str]]) -> list[Tree]:
-        """The trees of charts that a `distribution` gives, (b, n + 1, n + 1), over words without tags."""
-        from treecrf.parser.network import charts_to_trees
-
-        leaves = self.tree_builder.untagged_leaves(sentences)
-        return list(charts_to_trees(charts, leaves, self.vocabulary.labels, self.root))
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
         """The parser's batching with the sizes that the caller has chosen."""
@@ -443,7 +335,3 @@ def _sentence_of_text(
 ) -> ParsedSentence:
     offsets = [(token.start, token.end) for token in tokens]
     return ParsedSentence(tree, offsets, analysis, text[offsets[0][0] : offsets[-1][1]])
-
-
-def _one(value: Any) -> list[Any] | None:
-    return None if value is None else [value]

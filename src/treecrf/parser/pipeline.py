@@ -192,6 +192,11 @@ class SentenceReader:
                 )
 
 
+def many(condition: Any) -> list[Any] | None:
+    """The conditions of a batch with one sentence; None if it has none."""
+    return None if condition is None else [condition]
+
+
 def has_words(cell: Any) -> TypeGuard[str | Words]:
     """Whether the cell of a table has words; a missing cell is None, NaN or the NA of pandas."""
     if cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and math.isnan(cell)):
