@@ -36,6 +36,7 @@ bench: $(DEVELOPMENT)
 	$(BIN)/python benchmarks/chart.py
 
 docs: $(DEVELOPMENT)
+	$(BIN)/python docs/screenshots.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
 # the tests of the C code, and of each module 100,000 random calls and 100,000 calls guided by coverage, with sanitizers,

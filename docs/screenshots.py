@@ -1,6 +1,6 @@
 """Makes the screenshots of the web page: `python docs/screenshots.py`.
 
-It needs Chromium and the extras `test` and `server`.
+It needs the extras `test` and `server`. Without Chromium or Chrome, it says so and makes none.
 """
 
 import io
@@ -28,6 +28,10 @@ LONG = (
     "of the new library, agreed that the old building near the river should be repaired first, because the roof leaked "
     "whenever it rained and the rare books in the basement were already damp."
 )
+TREES = """
+(TOP (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat) (PP-LOC (IN on) (NP (DT the) (NN mat)))) (. .)))
+(TOP (S (NP-SBJ (PRP It)) (VP (VBD saw) (NP (NP (DT a) (NN bird)) (PP (IN in) (NP (DT the) (NN tree))))) (. .)))
+"""
 COLORS = 256
 
 
@@ -88,8 +92,12 @@ def collapse(page: Page, *constituents: tuple[str, str]) -> None:
 
 def main() -> None:
     """Makes all screenshots."""
+    command = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if command is None:
+        print("docs/screenshots.py: no Chromium and no Chrome, so the documentation has no pictures of the web page")
+        return
     with run_server() as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
+        browser = playwright.chromium.launch(executable_path=command)
         for length, text in (("10", SHORT), ("60", LONG)):
             for device in SIZES:
                 for theme in ("light", "dark"):
@@ -105,12 +113,23 @@ def main() -> None:
         save(open_page(browser, url, "desktop", "light", **state, tree="2"), "comparison")
         page = open_page(browser, url, "desktop", "light", text=LONG, hide="punctuation")
         collapse(page, ("SBAR", "When"), ("SBAR", "who"), ("SBAR", "because"))
-        page.click("#clear")
         save(page, "collapsed")
+        page = open_page(browser, url, "desktop", "light", text=TREES)
+        page.fill("#pattern", "@NP << NN")
+        page.keyboard.press("Enter")
+        page.locator("#matches button").last.click()
+        page.locator("#sentence >> text=2. It saw").wait_for(state="attached")
+        page.wait_for_selector("#view .matched")
+        save(page, "search")
         save(open_page(browser, url, "desktop", "light", text=SHORT, view="heat"), "heat-map")
         page = open_page(browser, url, "desktop", "light", text=SHORT)
         page.keyboard.press("?")
         save(page, "shortcuts")
+        page = open_page(browser, url, "desktop", "light", text=SHORT)
+        page.goto(f"{url}/docs")
+        page.click("#route-parse button")
+        page.locator("pre").get_by_text("200").wait_for()
+        save(page, "api")
         browser.close()
 
 

@@ -106,7 +106,7 @@ EDGES: dict[str, set[str]] = {
     "integrations": {"threads", "trees/notation", "trees/tree", "trees/treebank", "text", "parser"},
     "server": {
         *("files", "trees/tree", "trees/treebank", "trees/search", "trees/analysis", "text", "parser/models"),
-        *("trees/notation", "parser/decoding", "parser", "corpus/annotation"),
+        *("trees/notation", "trees/dependencies", "parser/decoding", "parser", "corpus/annotation"),
     },
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),

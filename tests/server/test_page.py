@@ -1,8 +1,11 @@
 """The web page, in a browser and with a server process."""
 
+import csv
+import gzip
 import io
 import json
 import math
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,14 +22,19 @@ from small import random_parser
 from toygrammar import toy_trees
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.parser.formats import Formatter
 from treecrf.trees import drawing
-from treecrf.trees.analysis import Analysis
+from treecrf.trees.analysis import Analysis, ParsedSentence
+from treecrf.trees.dependencies import to_dependencies
 from treecrf.trees.drawing.colors import THEMES
+from treecrf.trees.tree import Tree
+from treecrf.trees.treebank.label_glossary import explain
 
 expect = playwright.expect
 TEXT = "The old cat sees a garden. She slept!"
 FIRST, SECOND = ["The", "old", "cat", "sees", "a", "garden", "."], ["She", "slept", "!"]
 VIEWS = ("tree", "heat", "outline")
+SUFFIXES = ("mrg", "jsonl", "csv", "conllu", "pdf")
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True}
 LONG = " ".join(["the old cat sees a garden and"] * 8 + ["she sleeps here ."])
@@ -83,9 +91,7 @@ def analysis(parser: Parser) -> Analysis:
 
 
 def read_percentage(text: str) -> float:
-    """Reads the probability at the end of a text, as in "42 %" or "1 in 2,000", as a percentage."""
-    if " in " in text:
-        return 100 / float(text.split(" in ")[1].replace(",", ""))
+    """Reads the percentage at the end of a text, as in "42 %" or "< 0.1 %"."""
     return float(text.removesuffix(" %").split()[-1])
 
 
@@ -102,12 +108,13 @@ def test_typed_text_is_parsed(open_session: OpenSession, parser: Parser) -> None
 def test_the_button_parses_pasted_text(open_session: OpenSession, parser: Parser) -> None:
     session = open_session().open()
     session.page.fill("#text", TEXT)
-    session.page.click("#form button")
+    session.page.click("#parse")
     expect(session.page.locator("#count")).to_have_text("Sentence 1 of 2")
     session.wait()
     assert session.copy("brackets") == str(parser.parse(FIRST))
+    session.page.click("#edit")
     session.page.fill("#text", " ")
-    session.page.click("#form button")
+    session.page.click("#parse")
     expect(session.page.locator("#result")).to_be_hidden()
 
 
@@ -128,8 +135,8 @@ def test_hovering_and_focusing_show_a_probability(open_session: OpenSession, ana
     tooltip = session.page.locator("#tooltip")
     for number, constituent in enumerate(analysis.constituents):
         session.page.locator("#view g.label").nth(number).hover()
-        title, words = (tooltip.locator(part).inner_text() for part in ("strong", "span"))
-        assert title.split()[0] == constituent.label
+        title, meaning, words = tooltip.locator("strong, span").all_inner_texts()
+        assert title.split()[0] == constituent.label and meaning == f"{constituent.label}: {explain(constituent.label)}"
         assert words == " ".join(FIRST[constituent.start : constituent.end])
         assert read_percentage(title) == pytest.approx(100 * constituent.calibrated, abs=0.6)
         assert session.texts("#words > .highlighted") == FIRST[constituent.start : constituent.end]
@@ -147,6 +154,7 @@ def test_hovering_and_focusing_show_a_probability(open_session: OpenSession, ana
 def test_buttons_and_arrow_keys_go_through_alternatives(open_session: OpenSession, analysis: Analysis) -> None:
     session = open_session().open(text=TEXT)
     alternatives = [other for other in analysis.alternatives if other.tree != analysis.tree]
+    alternatives.sort(key=lambda other: -other.log_prob)
     assert len(session.texts("#tree-list label")) == 1 + len(alternatives)
     for number, other in enumerate(alternatives[:3]):
         if number:
@@ -155,7 +163,7 @@ def test_buttons_and_arrow_keys_go_through_alternatives(open_session: OpenSessio
             session.page.click("#next-tree")
         expect(session.page.locator("#tree-number")).to_contain_text(f"Tree {number + 2} of {1 + len(alternatives)}:")
         assert read_percentage(session.page.inner_text("#tree-number")) == pytest.approx(
-            100 * math.exp(other.log_prob), abs=0.6
+            100 * other.calibrated, abs=0.6
         )
         assert session.copy("brackets") == str(other.tree)
         names = session.attributes("#view g.label", "aria-label")
@@ -175,11 +183,16 @@ def test_every_tree_says_what_it_changes(open_session: OpenSession, analysis: An
     assert descriptions[0].startswith("The parser’s choice")
     for other in analysis.alternatives[1:]:
         assert any("\n".join(other.differences) in text for text in descriptions)
+    session.page.click("#trees summary")
     rows = dict(zip(session.texts("#numbers dt"), session.texts("#numbers dd"), strict=True))
     numbers = [float(rows[name].replace("−", "-")) for name in ("of the parser’s choice", "of the most probable tree")]
     assert numbers == pytest.approx([analysis.log_prob, best.log_prob], abs=1e-3)
-    calibrated = read_percentage(rows["Calibrated probability of this tree"])
-    assert calibrated == pytest.approx(100 * analysis.calibrated, abs=0.6)
+    assert read_percentage(rows["That this tree is correct (calibrated)"]) == pytest.approx(
+        100 * analysis.calibrated, rel=0.01
+    )
+    assert read_percentage(rows["Of this tree in the model"]) == pytest.approx(
+        100 * math.exp(analysis.log_prob), rel=0.01
+    )
     assert ("Exact search" in session.page.inner_text("#remarks")) == analysis.alternatives_exact
     assert ("expected F1" in session.page.inner_text("#remarks")) == (best.tree != analysis.tree)
     hidden = "(all) => all.filter(({scrollWidth, clientWidth}) => scrollWidth > clientWidth).length"
@@ -288,6 +301,7 @@ def test_buttons_go_through_the_sentences_of_a_text(open_session: OpenSession, p
 
 def test_constraints_stay_with_their_sentence_when_the_text_changes(open_session: OpenSession) -> None:
     session = open_session().open(text=TEXT, sentence="2", must="2:0-2")
+    session.page.click("#edit")
     session.page.fill("#text", "Boris sang. The cat slept. She slept!")
     expect(session.page.locator("#count")).to_have_text("Sentence 2 of 3")
     session.wait().page.click("#next-sentence")
@@ -511,6 +525,11 @@ def test_axe_finds_no_serious_accessibility_problems(open_session: OpenSession, 
     check()
     session.page.click("#show-shortcuts")
     check()
+    session.page.goto(f"{session.url}/docs")
+    session.page.evaluate(axe)
+    session.page.locator("#route-parse button").click()
+    session.page.locator("pre").get_by_text("200").wait_for()
+    check()
 
 
 def test_constituents_collapse_to_triangles(open_session: OpenSession, analysis: Analysis) -> None:
@@ -609,6 +628,139 @@ def test_a_text_file_is_opened_dropped_or_pasted(open_session: OpenSession, tmp_
     expect(session.page.locator("#message")).to_contain_text("a.bin is not a text file in UTF-8")
 
 
+def open_text(session: PageSession, name: str, content: bytes) -> PageSession:
+    session.page.set_input_files("#file", {"name": name, "mimeType": "", "buffer": content})
+    expect(session.page.locator("#count")).to_contain_text(f"{name}: sentence 1 of 2")
+    return session.wait()
+
+
+GOLD = [
+    "(TOP (S (NP-SBJ-1 (DT the) (NN cat)) (VP (VBZ sees) (NP (-NONE- *-1)))))",
+    "( (NP (NN wall)\n     (-LRB- -LRB-)))",
+]
+
+
+def test_files_of_trees_are_opened_beside_the_parser_s_trees(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open()
+    analyses = [parser.analyze(Tree.parse(tree).words) for tree in GOLD]
+    lines = [Formatter(format="json", probs=True).line([ParsedSentence(a.tree, [(0, 1)] * 3, a)]) for a in analyses]
+    for name, content in (
+        ("gold.mrg", "\n".join(["<S ID=1>", *GOLD]).encode()),
+        ("gold.mrg.gz", gzip.compress("\n".join(GOLD).encode())),
+        ("trees.jsonl", "\n".join(lines).encode()),
+    ):
+        open_text(session, name, content)
+        trees = [str(a.tree) for a in analyses] if "jsonl" in name else [" ".join(tree.split()) for tree in GOLD]
+        assert session.copy("brackets") == trees[0]
+        assert session.texts("#words > *") == ["the", "cat", "sees"]
+        assert session.texts("#tree-list .differences")[0].startswith("The tree of the file")
+        session.page.click("#next-tree")
+        assert session.copy("brackets") == str(analyses[0].tree)
+        session.page.click("#next-sentence")
+        assert session.wait().copy("brackets") == trees[1]
+    open_text(session, "gold.mrg", "\n".join(GOLD).encode())
+    assert session.attributes("#view g.label", "data-label") == ["TOP", "S", "NP-SBJ-1", "VP"]
+    session.page.locator("#view g.label").nth(2).hover()
+    expect(session.page.locator("#tooltip")).to_contain_text("NP-SBJ-1: noun phrase")
+    session.page.locator("#view g.leaf").first.hover()
+    expect(session.page.locator("#tooltip")).to_contain_text("DT: determiner")
+    second = open_session().open(text=GOLD[0] + GOLD[1])
+    assert second.copy("brackets") == GOLD[0]
+    second.open(text="(S (NP (NN cat)) (and")
+    expect(second.page.locator("#warnings")).to_contain_text(
+        "is read as text, because the tree in line 1 is not closed"
+    )
+
+
+def test_the_whole_document_is_searched_and_matches_are_marked(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT)
+    trees = list(parser.parse_many([FIRST, SECOND]))
+    label = trees[1].spans()[1].label
+    expected = [(i, span) for i, tree in enumerate(trees) for span in tree.spans() if span.label == label]
+    session.page.keyboard.press("/")
+    session.page.keyboard.type(label)
+    session.page.keyboard.press("Enter")
+    matches = session.page.locator("#matches button")
+    expect(matches).to_have_count(len(expected))
+    expect(session.page.locator("#found")).to_contain_text(f"{len(expected)} match")
+    matches.last.click()
+    expect(session.page.locator("#count")).to_have_text("Sentence 2 of 2")
+    words = SECOND[expected[-1][1].start : expected[-1][1].end]
+    expect(session.page.locator("#words > [aria-selected=true]")).to_have_text(words)
+    in_second = sum(i == 1 for i, _ in expected)
+    expect(session.wait().page.locator("#view .matched")).to_have_count(in_second)
+    session.page.fill("#pattern", "NP < (")
+    session.page.click("#search button")
+    expect(session.page.locator("#found")).to_contain_text("Pattern: ")
+    assert session.messages.pop().startswith("Failed to load resource")
+
+
+def test_the_whole_document_is_exported(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session().open(text=TEXT, must="1:0-3:NP")
+    constraints = [Constraints(require=[(0, 3, "NP")]), None]
+    trees = list(parser.parse_many([FIRST, SECOND], constraints=constraints))
+    contents = {}
+    for button, suffix in zip(session.page.locator("[data-save-all]").all(), SUFFIXES, strict=True):
+        with session.page.expect_download() as download:
+            button.click()
+        assert download.value.suggested_filename == f"the-old-cat-sees-a-garden.{suffix}"
+        contents[suffix] = Path(download.value.path()).read_bytes()
+    assert contents["mrg"].decode() == "".join(f"{tree}\n" for tree in trees)
+    assert [json.loads(line)["tree"] for line in contents["jsonl"].splitlines()] == list(map(str, trees))
+    rows = list(csv.DictReader(io.StringIO(contents["csv"].decode())))
+    spans = [(i, *map(str, span)) for i, tree in enumerate(trees, 1) for span in tree.spans()]
+    assert [(int(row["sentence"]), row["start"], row["end"], row["label"]) for row in rows] == spans
+    assert rows[0]["text"] == " ".join(FIRST) and 0 < float(rows[0]["calibrated"]) <= 1
+    conllu = [to_dependencies(tree).conllu(sentence_id=str(i)) for i, tree in enumerate(trees, 1)]
+    assert contents["conllu"].decode() == "".join(conllu)
+    pages = pytest.importorskip("pypdf", reason="pypdf is not installed").PdfReader(io.BytesIO(contents["pdf"])).pages
+    assert [set(words) <= set(page.extract_text().split()) for page, words in zip(pages, (FIRST, SECOND), strict=True)]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_text_is_shown_once_and_the_tree_begins_in_the_upper_third(
+    open_session: OpenSession, size: dict[str, Any]
+) -> None:
+    session = open_session(**size).open(text=f"{LONG} {LONG}")
+    page = session.page
+    for _ in range(2):
+        assert page.locator("#text").is_visible() != page.locator("#words").is_visible()
+        assert page.locator("#view svg").bounding_box()["y"] < size["viewport"]["height"] / 3
+        page.evaluate("scrollTo(0, 600)")
+        expect(page.locator("#sentence")).to_be_in_viewport()  # the sentence picker stays in view
+        page.evaluate("scrollTo(0, 0)")
+        page.keyboard.press("e")
+    assert page.evaluate("document.activeElement.id") == "text"
+    page.keyboard.press("Escape")
+    expect(page.locator("#words")).to_be_visible()
+
+
+def test_a_tree_has_one_probability_and_its_other_numbers_are_on_demand(open_session: OpenSession) -> None:
+    session = open_session().open(text=TEXT)
+    number = session.page.inner_text("#tree-number").split(": ")[1]
+    assert session.texts("#tree-list .probability")[0] == number
+    assert f"({number})" in session.texts("#compare option")[-10] and number.endswith(" %")
+    session.page.locator("#view g.label").first.hover()
+    texts = [*session.page.locator("#view text").all_text_contents(), session.page.inner_text("#tooltip"), number]
+    assert not re.search(r"\.\d\d\b|\d in \d", " ".join(texts))  # percentages only
+    expect(session.page.locator("#numbers")).to_be_hidden()
+    session.page.click("#trees summary")
+    expect(session.page.locator("#numbers")).to_contain_text("Of this tree in the model")
+    session.page.click("#tab-heat")
+    numbers = [text for text in session.page.locator("#view .cell text").all_text_contents() if text.endswith("%")]
+    assert len(numbers) == session.page.locator("#view .cell:not(:has(circle))").count() > 7
+
+
+def test_the_api_page_sends_requests(open_session: OpenSession, parser: Parser) -> None:
+    session = open_session()
+    session.page.goto(f"{session.url}/docs")
+    section = session.page.locator("#route-parse")
+    section.locator("textarea").fill('{"tokens": ["We", "sing"], "format": "brackets"}')
+    section.locator("button").click()
+    expect(section.locator("pre")).to_contain_text(str(parser.parse(["We", "sing"])))
+    expect(section.locator("pre")).to_contain_text(f"$ curl {session.url}/parse -H")
+
+
 def test_shortcuts_are_listed_and_can_be_switched_off(open_session: OpenSession) -> None:
     session = open_session().open(text=TEXT)
     session.page.locator("#view").focus()
@@ -623,6 +775,7 @@ def test_shortcuts_are_listed_and_can_be_switched_off(open_session: OpenSession)
     session.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     session.page.keyboard.press("t")
+    session.page.click("#edit")
     session.page.locator("#text").press_sequentially("?")
     expect(session.page.locator("#view .cell").first).to_be_visible()
     expect(dialog).to_be_hidden()
@@ -633,6 +786,7 @@ def test_a_text_in_another_language_shows_a_warning(open_session: OpenSession) -
     expect(session.page.locator("#warnings")).to_have_text(
         "The text looks Chinese, and the model small reads English; no model of this server reads it."
     )
+    session.page.click("#edit")
     session.page.fill("#text", TEXT)
     expect(session.page.locator("#warnings")).to_be_hidden()
     session.wait()
@@ -645,6 +799,7 @@ def test_the_page_works_with_a_token_and_small_limits(open_session: OpenSession,
         expect(session.page.locator("#view")).to_have_text("This server shows heat maps of at most 3 words.")
         expect(session.page.locator("#tree-number")).to_contain_text("Tree 1 of 1")
         assert server.stop() == 0
-        session.page.click("#form button")
+        session.page.click("#edit")
+        session.page.click("#parse")
         expect(session.page.locator("#message")).to_have_text("The server does not answer. Is it still running?")
         assert session.messages.pop().startswith("Failed to load resource")

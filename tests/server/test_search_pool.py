@@ -30,7 +30,7 @@ def run_with_pool(test: Callable[[SearchPool], Coroutine[Any, Any, None]]) -> No
 def test_a_process_answers_several_searches() -> None:
     async def test(pool: SearchPool) -> None:
         for _ in range(3):
-            answer = json.loads(await pool.search("client", "NN", [TREE]))
+            answer = json.loads(await pool.search("client", "find_pattern", "NN", [TREE]))
             assert answer["sentences"][0]["0"]["match"] == "(NN a)\n"
         assert len(pool._processes) <= 2
 
@@ -41,16 +41,16 @@ def test_the_search_of_a_client_that_has_left_is_stopped(monkeypatch: pytest.Mon
     monkeypatch.setattr("treecrf.server.limits.SEARCH_SECONDS", 1000.0)
 
     async def test(pool: SearchPool) -> None:
-        await pool.search("client", "NN", [TREE])
+        await pool.search("client", "find_pattern", "NN", [TREE])
         (process,) = [process for process in pool._processes if process in pool._ready._queue]  # type: ignore[attr-defined]
-        search = asyncio.ensure_future(pool.search("client", *SLOW))
+        search = asyncio.ensure_future(pool.search("client", "find_pattern", *SLOW))
         while process in pool._ready._queue:  # type: ignore[attr-defined]
             await asyncio.sleep(0.01)
         search.cancel()
         await asyncio.wait({search})
         await process.wait()
         assert process.returncode == -signal.SIGKILL
-        assert b"sentences" in await pool.search("client", "NN", [TREE])
+        assert b"sentences" in await pool.search("client", "find_pattern", "NN", [TREE])
 
     run_with_pool(test)
 
@@ -61,9 +61,9 @@ def test_the_clock_of_a_search_starts_when_its_process_is_ready(monkeypatch: pyt
     monkeypatch.setattr("treecrf.server.limits.SEARCH_SECONDS", 1.0)
 
     async def test(pool: SearchPool) -> None:
-        assert b"sentences" in await pool.search("client", "NN", [TREE])
+        assert b"sentences" in await pool.search("client", "find_pattern", "NN", [TREE])
         with pytest.raises(ApiError, match="422: the search took more than 1 seconds"):
-            await pool.search("client", *SLOW)
+            await pool.search("client", "find_pattern", *SLOW)
 
     run_with_pool(test)
 
@@ -75,7 +75,7 @@ def test_a_process_that_does_not_start_in_time_is_status_503(monkeypatch: pytest
 
     async def test(pool: SearchPool) -> None:
         with pytest.raises(ApiError) as error:
-            await pool.search("client", "NN", [TREE])
+            await pool.search("client", "find_pattern", "NN", [TREE])
         assert (error.value.status_code, error.value.headers) == (503, {"retry-after": "1"})
 
     run_with_pool(test)

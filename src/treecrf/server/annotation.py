@@ -85,12 +85,9 @@ def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: S
         trees = await run(request, partial(session.finished, annotator(request)))
         client, lines = client_name(request.scope), [str(tree) for tree in trees.values()]
         async with pool.turn(client):
-            found = json.loads(await pool.search(client, pattern, lines))
-        matches = [
-            {"sentence": number, "text": match["spanString"]}
-            for number, by_match in zip(trees, found["sentences"], strict=True)
-            for match in by_match.values()
-        ]
+            found = json.loads(await pool.search(client, "find_nodes", pattern, lines))
+        numbers = list(trees)
+        matches = [{"sentence": numbers[match["tree"]], "text": match["text"]} for match in found["matches"]]
         return Response(
             json.dumps({"matches": matches[:_LISTED], "count": len(matches)}), media_type="application/json"
         )

@@ -23,12 +23,13 @@ from treecrf.server.errors import handle_http_error
 from treecrf.server.limits import Limits
 from treecrf.server.memory import release_memory_periodically
 from treecrf.server.middleware import AuthMiddleware, DrainUnreadBody, HeadMethod
-from treecrf.server.models import model_info
+from treecrf.server.models import explain_labels, model_info
 from treecrf.server.monitoring import AccessLog, Metrics
 from treecrf.server.parse_routes import AUTH_ERRORS, PLAIN_TEXT, RequestRunner, parse_routes, parse_sentences
-from treecrf.server.request_parsing import RequestReader
+from treecrf.server.request_parsing import RequestReader, model_name
 from treecrf.server.schema import DocumentedApp, docs_page
 from treecrf.server.search_pool import SearchPool
+from treecrf.server.tree_routes import tree_routes
 from treecrf.server.work_queue import Batcher
 
 _PAGE_FOLDER = Path(__file__).parent / "page"
@@ -83,7 +84,7 @@ def create_app(
     app.state.limits, app.state.batcher, app.state.is_closing = limits, batcher, False
     app.state.connections = Connections(limits.connections)
     runner = RequestRunner(RequestReader(parsers, limits), batcher)
-    routers = [parse_routes(runner), _info_routes(parsers, metrics, limits)]
+    routers = [parse_routes(runner), tree_routes(runner, pool), _info_routes(parsers, metrics, limits)]
     if corenlp:
         routers.append(corenlp_routes(runner, pool))
     if annotation:
@@ -114,6 +115,11 @@ def _info_routes(parsers: Mapping[str, Parser], metrics: Metrics, limits: Limits
     async def list_models() -> schema.ModelsResponse:
         """List the models and the limits on requests."""
         return models
+
+    @routes.get("/labels", responses=schema.error_responses(*AUTH_ERRORS, 422))
+    async def list_labels(model: str | None = None) -> schema.LabelsResponse:
+        """Explain the labels and tags of a model, by default of the first one."""
+        return explain_labels(parsers[model_name(parsers, model)])
 
     @routes.get(
         "/metrics",

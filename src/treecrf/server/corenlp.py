@@ -214,7 +214,7 @@ def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
         client = client_name(request.scope)
         async with AsyncExitStack() as stack:
             await await_connected(request, stack.enter_async_context(pool.turn(client)))
-            answer = await await_connected(request, pool.search(client, pattern, trees))
+            answer = await await_connected(request, pool.search(client, "find_pattern", pattern, trees))
             return _AnswerInPieces(answer, stack.pop_all())
 
     @routes.get("/ping")

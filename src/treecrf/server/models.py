@@ -5,9 +5,11 @@ from pathlib import Path
 
 from treecrf.parser import Parser, models
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard, format_megabytes
-from treecrf.server.schema import ModelInfo
+from treecrf.server.schema import LabelsResponse, ModelInfo
 from treecrf.text import guess_other_language, language_name, tokenize
 from treecrf.trees.treebank.binarize import LabelSet
+from treecrf.trees.treebank.label_glossary import explain, read_glossary
+from treecrf.trees.treebank.languages import LANGUAGES
 
 _ENCODERS = {"lstm": "LSTM", "transformer": "transformer"}
 
@@ -32,10 +34,28 @@ def model_info(name: str, parser: Parser) -> ModelInfo:
         description=_describe(parser),
         language=parser.language,
         root=parser.root,
-        labels=sorted({parser.root, *LabelSet(parser.vocabulary.labels).names}),
+        labels=_labels(parser),
         reads_tags=bool(parser.model_config.tag_size),
         has_tags=parser.model_config.tag_head,
     )
+
+
+def explain_labels(parser: Parser) -> LabelsResponse:
+    """The meanings of a model's labels and tags, and of the others in the glossary of its language."""
+    language = parser.language
+    if language not in LANGUAGES:
+        return LabelsResponse(labels={}, tags={})
+
+    def meanings(names: Iterable[str], table: str) -> dict[str, str]:
+        all_names = {*names, *read_glossary(language)[table]}
+        explained = {name: explain(name, language, is_tag=table == "tag") for name in sorted(all_names)}
+        return {name: meaning for name, meaning in explained.items() if meaning}
+
+    return LabelsResponse(labels=meanings(_labels(parser), "label"), tags=meanings(parser.vocabulary.tags, "tag"))
+
+
+def _labels(parser: Parser) -> list[str]:
+    return sorted({parser.root, *LabelSet(parser.vocabulary.labels).names})
 
 
 def _describe(parser: Parser) -> str:

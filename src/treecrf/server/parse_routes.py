@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 PLAIN_TEXT = {"text/plain": {"schema": {"type": "string"}}}
 AUTH_ERRORS = (401, 403, 421)
-_READ_ERRORS = (400, *AUTH_ERRORS, 408, 413, 415, 422)
+READ_ERRORS = (400, *AUTH_ERRORS, 408, 413, 415, 422)
 _CPU_BATCH_WORDS = 500  # a CPU gains more from sentences of similar length than from large batches
 _GPU_BATCH_WORDS = 5000
 
@@ -160,24 +160,19 @@ def parse_routes(runner: RequestRunner) -> APIRouter:
     """The routes of this server's own protocol."""
     routes = APIRouter()
 
-    def post(path: str, body: str, answer: str, *errors: int) -> Callable[[Any], Any]:
-        """A decorator for a route that reads its body itself; the names of schemas are for the OpenAPI document."""
-        content = schema.json_content(answer) | (PLAIN_TEXT if answer != "SplitResponse" else {})
-        responses = {200: {"content": content}, **schema.error_responses(*_READ_ERRORS, *errors)}
-        extra = {"requestBody": {"content": schema.json_content(body), "required": True}}
-        return routes.post(path, responses=responses, openapi_extra=extra)
-
-    @post("/parse", "ParseRequest", "ParseResponse", 503)
+    @routes.post("/parse", **schema.body_route("ParseRequest", "ParseResponse", *READ_ERRORS, 503, content=PLAIN_TEXT))
     async def parse(request: Request) -> Response:
         """Parse a text, or the words of a sentence."""
         return await runner.answer(request, schema.ParseRequest)
 
-    @post("/parse/batch", "BatchRequest", "BatchResponse", 503)
+    @routes.post(
+        "/parse/batch", **schema.body_route("BatchRequest", "BatchResponse", *READ_ERRORS, 503, content=PLAIN_TEXT)
+    )
     async def parse_batch(request: Request) -> Response:
         """Parse several texts or sentences."""
         return await runner.answer(request, schema.BatchRequest)
 
-    @post("/sentences", "SplitRequest", "SplitResponse")
+    @routes.post("/sentences", **schema.body_route("SplitRequest", "SplitResponse", *READ_ERRORS))
     async def split(request: Request) -> Response:
         """Split a text into sentences and words, without parsing them."""
         return await runner.split(request)

@@ -66,7 +66,7 @@ class RequestReader:
 
     def read(self, content: bytes, body_type: type[schema.ParseRequest] | type[schema.BatchRequest]) -> ParsedRequest:
         body: schema.ParseRequest | schema.BatchRequest = validate(body_type, parse_json(content))
-        model = self._model_name(body.model)
+        model = model_name(self.parsers, body.model)
         if body.k > self.limits.k:
             raise ApiError(422, f"k: {body.k} alternatives; this server's limit is {self.limits.k}")
         formatter = Formatter(format=body.format, probs=body.probabilities, kbest=body.k)
@@ -82,7 +82,7 @@ class RequestReader:
     def split(self, content: bytes) -> schema.SplitResponse:
         """Reads a request to split a text, and splits the text."""
         body = validate(schema.SplitRequest, parse_json(content))
-        model = self._model_name(body.model)
+        model = model_name(self.parsers, body.model)
         group = self._split_text(body.text, model)
         if len(group) > self.limits.sentences:
             raise self._too_many_sentences()
@@ -98,13 +98,6 @@ class RequestReader:
         """Checks the limits on the sentences of a request in another schema."""
         self._check_group(group, len(group), options)
         self._check_work([group], options)
-
-    def _model_name(self, name: str | None) -> str:
-        """The name of a model, by default of the first one."""
-        names = list(self.parsers)
-        if name is not None and name not in names:
-            raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(names)}")
-        return names[0] if name is None else name
 
     def _read_inputs(self, inputs: Sequence[schema.Input], options: RequestOptions) -> list[list[SentenceInput]]:
         """Splits each input into sentences, and checks the limits."""
@@ -161,6 +154,13 @@ class RequestReader:
                 f"the request has {work:,.0f} units of work; this server's limit is {self.limits.work:,}; "
                 "send fewer or shorter sentences, or ask for fewer alternatives",
             )
+
+
+def model_name(parsers: Mapping[str, Parser], name: str | None) -> str:
+    """The name of a model, by default of the first one."""
+    if name is not None and name not in parsers:
+        raise ApiError(422, f"model: this server has no model {name!r:.80}; expected one of {', '.join(parsers)}")
+    return next(iter(parsers)) if name is None else name
 
 
 def input_prefix(index: int, inputs: int) -> str:

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import models_json_schema
 
-from treecrf.server.limits import CONSTRAINT_SPANS
+from treecrf.server.limits import CONSTRAINT_SPANS, PATTERN_CHARACTERS
 
 _FOLDER = Path(__file__).parent
 _TEXT_OR_TOKENS: dict[str, Any] = {
@@ -107,6 +107,53 @@ class SplitRequest(_Strict):
     model: str | None = Field(default=None, description="a name from GET /models, whose language the text has")
 
 
+class TreesRequest(_Strict):
+    """Trees in brackets."""
+
+    trees: _List[str]
+
+
+class DependenciesRequest(TreesRequest):
+    """The body of POST /dependencies: English trees in brackets, and the number of the first one."""
+
+    first: int = 1
+
+
+class SearchRequest(TreesRequest):
+    """The body of POST /search: trees in brackets, and a Tregex pattern."""
+
+    pattern: str = Field(min_length=1, max_length=PATTERN_CHARACTERS)
+
+
+class FoundNode(BaseModel):
+    """A node that a pattern matches: the index of its tree, its words[start:end], and its label."""
+
+    tree: int
+    start: int
+    end: int
+    label: str
+    text: str
+
+
+class SearchResponse(BaseModel):
+    """The response to POST /search: the nodes that match, each once."""
+
+    matches: list[FoundNode]
+
+
+class DependenciesResponse(BaseModel):
+    """The response to POST /dependencies: the sentences, numbered from `first`."""
+
+    conllu: str
+
+
+class LabelsResponse(BaseModel):
+    """The meanings of labels and tags that are known."""
+
+    labels: dict[str, str]
+    tags: dict[str, str]
+
+
 class Warnings(BaseModel):
     """Messages about an input that is parsed nonetheless."""
 
@@ -169,6 +216,23 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorResponse, "description": _ERRORS[status]} for status in statuses}
 
 
+def body_route(body: str, answer: str, *errors: int, content: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The OpenAPI description of a route that reads its body itself and answers in JSON or with other `content`."""
+    responses = {200: {"content": json_content(answer) | (content or {})}, **error_responses(*errors)}
+    body_content = {name: {**content, "example": _EXAMPLES[body]} for name, content in json_content(body).items()}
+    return {"responses": responses, "openapi_extra": {"requestBody": {"content": body_content, "required": True}}}
+
+
+_TREE = "(TOP (S (NP (DT The) (NN cat)) (VP (VBD sat)) (. .)))"
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "ParseRequest": {"text": "The old cat sees a garden.", "k": 2, "probabilities": True},
+    "BatchRequest": {"inputs": [{"text": "We sing."}, {"tokens": ["She", "slept", "!"]}], "format": "brackets"},
+    "SplitRequest": {"text": "Dr. Smith came. We sang."},
+    "SearchRequest": {"pattern": "NP < DT", "trees": [_TREE]},
+    "DependenciesRequest": {"trees": [_TREE]},
+}
+
+
 _ERRORS = {
     400: "The body is not valid JSON.",
     401: "The token is missing or wrong.",
@@ -188,30 +252,46 @@ class DocumentedApp(FastAPI):
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
             schemas = super().openapi()["components"]["schemas"]
-            models: list[Any] = [(model, "validation") for model in (ParseRequest, BatchRequest, SplitRequest)]
-            models.append((SplitResponse, "serialization"))
+            bodies = (ParseRequest, BatchRequest, SplitRequest, SearchRequest, DependenciesRequest)
+            models: list[Any] = [(model, "validation") for model in bodies]
+            answers = (SplitResponse, SearchResponse, DependenciesResponse)
+            models += [(model, "serialization") for model in answers]
             _, definitions = models_json_schema(models, ref_template="#/components/schemas/{model}")
             schemas |= json.loads((_FOLDER / "responses.json").read_bytes()) | definitions["$defs"]
         return super().openapi()
 
 
 def docs_page(document: Mapping[str, Any]) -> str:
-    """The HTML page that lists the routes of an OpenAPI document and the fields of its schemas."""
-    info = document["info"]
-    body = "\n".join([*_route_sections(document["paths"]), *_schema_sections(document["components"]["schemas"])])
+    """The HTML page that lists the routes of an OpenAPI document, with forms to try them, and the fields of schemas."""
+    info, schemas = document["info"], document["components"]["schemas"]
+    routes = [(path, method, route) for path, methods in document["paths"].items() for method, route in methods.items()]
+    links = [f'<a href="#{_anchor(path)}">{escape(path)}</a>' for path, _, _ in routes]
     page = (_FOLDER / "docs.html").read_text(encoding="utf-8")
-    return page.format(version=escape(info["version"]), description=escape(info["description"]), body=body)
+    return page.format(
+        version=escape(info["version"]),
+        description=escape(info["description"]),
+        links=" ".join(links),
+        routes="\n".join(piece for route in routes for piece in _route_section(*route)),
+        schemas="\n".join(_schema_sections(schemas)),
+    )
 
 
-def _route_sections(paths: Mapping[str, Any]) -> Iterator[str]:
-    yield "<h2>Routes</h2>"
-    for path, methods in paths.items():
-        for method, route in methods.items():
-            yield f"<h3>{escape(method.upper())} {escape(path)}</h3><p>{escape(route.get('description', ''))}</p>"
-            if "requestBody" in route:
-                yield f"<p>Body: {_type_name(route['requestBody']['content']['application/json']['schema'])}.</p>"
-            rows = [(status, _response(response)) for status, response in sorted(route["responses"].items())]
-            yield _table(("status", "response"), rows)
+def _anchor(path: str) -> str:
+    return f"route{path.replace('/', '-')}"
+
+
+def _route_section(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
+    yield f'<section id="{_anchor(path)}"><h3><code>{method.upper()}</code> {escape(path)}</h3>'
+    yield f"<p>{escape(route.get('description', ''))}</p>"
+    body = ""
+    if "requestBody" in route:
+        content = route["requestBody"]["content"]["application/json"]
+        example = escape(json.dumps(content["example"], ensure_ascii=False))
+        yield f"<p>Body: {_type_name(content['schema'])}</p>"
+        body = f'<textarea aria-label="Body of {escape(path)}" rows="3" spellcheck="false">{example}</textarea>'
+    yield f'<form data-method="{method.upper()}" data-path="{escape(path[1:])}">{body}<button>Try it</button></form>'
+    rows = [(status, _response(response)) for status, response in sorted(route["responses"].items())]
+    yield f"<details><summary>Responses</summary>{_table(('status', 'response'), rows)}</details></section>"
 
 
 def _response(response: Mapping[str, Any]) -> str:
@@ -220,7 +300,6 @@ def _response(response: Mapping[str, Any]) -> str:
 
 
 def _schema_sections(schemas: Mapping[str, Any]) -> Iterator[str]:
-    yield "<h2>Fields</h2>"
     for name, fields in schemas.items():
         yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(fields.get("description", ""))}</p>'
         rows = [_field_row(field_name, field) for field_name, field in fields.get("properties", {}).items()]
@@ -250,4 +329,5 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
     lines = [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
-    return f"<table><tr>{''.join(f'<th>{cell}</th>' for cell in header)}</tr>\n{chr(10).join(lines)}\n</table>"
+    head = f"<tr>{''.join(f'<th>{cell}</th>' for cell in header)}</tr>"
+    return f'<div class="table" tabindex="0"><table>{head}\n{chr(10).join(lines)}\n</table></div>'

@@ -1,4 +1,4 @@
-"""The search processes of a server, which wait for patterns of clients.
+"""The processes of a server that search and convert trees of clients.
 
 Clients share the processes by the seconds that their searches take. A client has one search at a time, from its turn to
 the last byte of its answer; a few more may wait. So neither slow patterns nor slow readers of one client keep the
@@ -14,17 +14,18 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from treecrf.files import real_path
 from treecrf.server import limits
 from treecrf.server.errors import ApiError
 from treecrf.server.fair_queue import FairThreads
-from treecrf.server.tregex import LENGTH_BYTES
+from treecrf.server.tree_process import LENGTH_BYTES
 
 log = logging.getLogger(__name__)
 
 _PACKAGES = Path(__file__).parents[2]
-_PROGRAM = "import sys; sys.path[:0] = sys.argv[1:]; from treecrf.server.tregex import main; main()"
+_PROGRAM = "import sys; sys.path[:0] = sys.argv[1:]; from treecrf.server.tree_process import main; main()"
 _RETRY = {"retry-after": "1"}
 
 
@@ -122,19 +123,23 @@ class SearchPool:
             if not searches:
                 self._turns.pop(client, None)
 
-    async def search(self, client: str, pattern: str, brackets: Sequence[str]) -> bytes:
-        """CoreNLP's JSON for the matches of a pattern."""
+    async def search(self, client: str, function: str, pattern: str, trees: Sequence[str]) -> bytes:
+        """The answer of `find_pattern` or `find_nodes`."""
         if not 0 < len(pattern) <= limits.PATTERN_CHARACTERS:
             raise ApiError(
                 422,
                 f"pattern has {len(pattern):,} characters; "
                 f"expected a Tregex pattern of 1 to {limits.PATTERN_CHARACTERS:,}",
             )
-        request = json.dumps({"pattern": pattern, "brackets": brackets}).encode()
+        return await self.run(client, function, brackets=trees, pattern=pattern)
+
+    async def run(self, client: str, function: str, **values: Any) -> bytes:
+        """The answer of a function of `tree_process`, which is JSON."""
+        request = json.dumps({"function": function, **values}).encode()
         async with self._places.reserve(client):
             answer = await self._run(request)
         if answer.startswith(b'{"error"'):
-            raise ApiError(422, f"pattern: {json.loads(answer)['error']}")
+            raise ApiError(422, json.loads(answer)["error"])
         return answer
 
     async def _run(self, request: bytes) -> bytes:

@@ -42,7 +42,7 @@ def test_numbers_outside_0_to_1_are_an_error(probabilities):
 def test_rounding_errors_are_accepted():
     assert check_probabilities([1.0000001, -0.0000001], 2)
     assert THEMES["light"].fill(1.0000001) == THEMES["light"].fill(1)
-    assert [format_probability(p) for p in (1.0000001, 0.995, 0.994, 0.5, -1e-7)] == ["", "", ".99", ".50", ".00"]
+    assert [format_probability(p) for p in (1.0000001, 0.995, 0.994, 0.5, -1e-7)] == ["", "", "99 %", "50 %", "0 %"]
 
 
 def test_an_unknown_theme_is_an_error():

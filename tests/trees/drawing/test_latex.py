@@ -48,7 +48,7 @@ def test_probabilities_fill_nodes_with_defined_colors(package):
     text = latex(Tree.parse("(NP (NP (NN a)) (NP (NN b)))"), [1.0, 0.5, 0.25], package=package)
     used, defined = re.findall(r"fill=(\w+)", text), re.findall(r"definecolor\{(\w+)\}", text)
     assert used == ["certain100", "certain50", "certain25"] and sorted(used) == sorted(defined)
-    assert ".50" in text and ".25" in text
+    assert r"50 \%" in text and r"25 \%" in text
 
 
 def test_chinese_adds_its_package():

@@ -89,7 +89,7 @@ def test_probabilities_become_colors_numbers_and_a_legend():
     assert group is not None
     fills = [element.get("fill") for element in group.findall(f"{NAME}rect")]
     assert fills[0] == fills[1] and len(set(fills)) == 3
-    assert texts(picture, "labels") == ["TOP", "S", "NP", ".50", "VP", ".25"]
+    assert texts(picture, "labels") == ["TOP", "S", "NP", "50 %", "VP", "25 %"]
     assert texts(picture, "legend") == ["0", "probability", "1"]
     assert "legend" not in svg(TREE)
 
@@ -140,7 +140,7 @@ def test_a_colored_box_is_wider_than_its_label_and_its_number():
     nodes = list_nodes(TREE)
     plain, colored = (arrange(nodes, numbers, "tidy").boxes for numbers in (None, [1.0, 1.0, 0.5, 0.25]))
     difference = [round(box.width - other.width, 2) for box, other in zip(colored, plain, strict=True)]
-    number_width = round(width(".50", 9.5) + 3, 2)
+    number_width = round(width("50 %", 9.5) + 3, 2)
     assert difference[:3] == [10, 10, 10 + number_width] and [node.kind for node in nodes[:3]] == ["label"] * 3
 
 
@@ -176,7 +176,7 @@ def test_an_arc_connects_a_trace_with_its_antecedent(layout):
     assert start == (boxes["*-1"].x, boxes["*-1"].y + 10) and end[1] == boxes["NP-SBJ-1"].y
     assert abs(end[0] - boxes["NP-SBJ-1"].x) > boxes["NP-SBJ-1"].width / 2 and picture.height > start[1] + 14
     assert svg(tree, layout=layout).count('class="arc"') == 1 and 'class="arc"' not in svg(tree.plain(), layout=layout)
-    assert svg(tree, [0.5] * len(tree.spans()), layout=layout).count(".50") == len(tree.spans())
+    assert svg(tree, [0.5] * len(tree.spans()), layout=layout).count("50 %") == len(tree.spans())
 
 
 def test_an_arc_ends_at_the_far_side_of_the_antecedent():

@@ -43,7 +43,7 @@ def test_probabilities_follow_labels():
     numbers = [1.0, 0.9999, 0.5, 0.25, 0.125]
     for width in (10, 100):
         drawing = text(TREE, numbers, width=width)
-        assert "NP .50" in drawing and "VP .25" in drawing and "NP .12" in drawing and "S ." not in drawing
+        assert "NP 50 %" in drawing and "VP 25 %" in drawing and "NP 13 %" in drawing and "S 1" not in drawing
 
 
 @pytest.mark.parametrize("tree", [deep_tree(2000), wide_tree(1000)], ids=["deep", "wide"])
@@ -53,5 +53,5 @@ def test_large_trees_are_drawn(tree):
 
 def test_constituents_without_words_have_no_probability():
     tree = Tree.parse("(S (NP (-NONE- *)) (VP (VB Go)))")
-    assert text(tree, [0.25, 0.5], width=300).count(".") == 2
-    assert text(tree, [0.25, 0.5], width=3).split("\n")[0] == "S .25"
+    assert text(tree, [0.25, 0.5], width=300).count("%") == 2
+    assert text(tree, [0.25, 0.5], width=3).split("\n")[0] == "S 25 %"

@@ -54,17 +54,62 @@ function cutText(text, maximum) {
   return [...pieces, rest].filter((piece) => piece.trim());
 }
 
+// The meanings of the labels and tags of a model.
+export const getLabels = (model) => requestJson(`labels?${new URLSearchParams({ model })}`);
+
+const toSpan = ({ start, end, label }) => (label ? { start, end, label } : { start, end });
+const spansOf = (constraints, kind) => constraints.filter((one) => one.kind === kind).map(toSpan);
+const toConstraints = (constraints) => ({ require: spansOf(constraints, "require"), forbid: spansOf(constraints, "forbid") });
+
 // The analysis of one sentence. Its `trees` have probabilities; the parser's choice is the first of them.
 export async function getAnalysis(tokens, { model, constraints, limits }, signal) {
-  const body = { tokens, model, probabilities: true, k: Math.min(10, limits.k) };
+  const body = { tokens, model, probabilities: true, k: Math.min(10, limits.k), constraints: toConstraints(constraints) };
   body.marginals = tokens.length <= limits.marginal_words;
-  const toSpan = ({ start, end, label }) => (label ? { start, end, label } : { start, end });
-  const spansOf = (kind) => constraints.filter((one) => one.kind === kind).map(toSpan);
-  if (constraints.length) body.constraints = { require: spansOf("require"), forbid: spansOf("forbid") };
   const answer = await post("parse", body, signal);
   const [sentence] = answer.sentences;
   const alternatives = sentence.kbest ?? [];
   const choice = alternatives.find((tree) => tree.tree === sentence.tree) ?? sentence;
-  const trees = [choice, ...alternatives.filter((tree) => tree !== choice)];
-  return { sentence, model: answer.model, ...sentence, trees, bestTree: alternatives[0] ?? choice };
+  const others = alternatives.filter((tree) => tree !== choice).sort((a, b) => b.log_prob - a.log_prob);
+  const trees = [choice, ...others];
+  return { sentence, model: answer.model, ...sentence, trees, choice, bestTree: alternatives[0] ?? choice };
+}
+
+// The trees of several sentences, with probabilities.
+export async function parseBatch(inputs, model, signal) {
+  const toInput = ({ tokens, constraints }) => ({ tokens, constraints: toConstraints(constraints) });
+  const answer = await post("parse/batch", { inputs: inputs.map(toInput), model, probabilities: true }, signal);
+  return answer.results.map(({ sentences }) => sentences[0]);
+}
+
+// The nodes of trees that a Tregex pattern matches.
+export async function findNodes(trees, pattern, limits, signal) {
+  const matches = [];
+  for (const { first, piece } of cutTrees(trees, limits)) {
+    const answer = await post("search", { trees: piece, pattern }, signal);
+    matches.push(...answer.matches.map((match) => ({ ...match, tree: first + match.tree })));
+  }
+  return matches;
+}
+
+// The dependencies of trees in CoNLL-U.
+export async function toConllu(trees, limits, signal) {
+  let text = "";
+  for (const { first, piece } of cutTrees(trees, limits)) {
+    text += (await post("dependencies", { trees: piece, first: first + 1 }, signal)).conllu;
+  }
+  return text;
+}
+
+// Cuts a list of trees into pieces of limited length, at least one.
+function cutTrees(trees, limits) {
+  const pieces = [{ first: 0, piece: [] }];
+  let characters = 0;
+  trees.forEach((tree, i) => {
+    const { piece } = pieces.at(-1);
+    const isFull = piece.length >= limits.sentences || (characters + tree.length) * MAX_BYTES > limits.body_bytes;
+    if (isFull && piece.length) [pieces[pieces.length], characters] = [{ first: i, piece: [] }, 0];
+    characters += tree.length;
+    pieces.at(-1).piece.push(tree);
+  });
+  return pieces;
 }

@@ -18,8 +18,8 @@ export const THEMES = {
   },
 };
 
-// The color of a probability, interpolated between the colors of the theme's scale.
-export function fillColor(theme, probability) {
+// The color of a probability, interpolated between the colors of the theme's scale; without one, of a certain constituent.
+export function fillColor(theme, probability = 1) {
   const steps = theme.scale.length - 1;
   const position = Math.min(Math.max(probability, 0), 1) * steps;
   const low = Math.min(Math.trunc(position), steps - 1);
@@ -36,17 +36,17 @@ export function textColor(background) {
   return luminance / 0.05 >= 1.05 / luminance ? [0, 0, 0] : [255, 255, 255];
 }
 
-// A probability with two digits, as in ".87"; empty from 0.995 on.
-export const twoDigits = (probability) => (probability < 0.995 ? Math.max(probability, 0).toFixed(2).slice(1) : "");
-
-// A probability as a percentage, or as "1 in 20,000" if it is small.
+// A probability as a percentage; the digits of small and of large ones are on demand.
 export function formatProbability(probability) {
   const value = 100 * probability;
-  if (value > 99.95) return value >= 99.9995 ? "100 %" : "> 99.9 %";
-  if (value >= 0.1) return `${value.toFixed(value < 10 || value > 99 ? 1 : 0)} %`;
-  if (probability < 1e-9) return probability > 0 ? probability.toExponential(0).replace("-", "−") : "0 %";
-  const notation = probability < 1e-6 ? "compact" : "standard";
-  return `1 in ${(1 / probability).toLocaleString("en", { notation, maximumSignificantDigits: 2 })}`;
+  if (value < 0.1) return value > 0 ? "< 0.1 %" : "0 %";
+  if (value > 99.9) return value >= 99.9995 ? "100 %" : "> 99.9 %";
+  return `${value.toFixed(value < 10 || value > 99 ? 1 : 0)} %`;
 }
 
-export const treeProbability = (tree) => formatProbability(Math.exp(tree.log_prob));
+// A probability in a picture: a percentage without digits, and nothing from 99.5 % on or without a probability.
+export const shortProbability = (probability) =>
+  probability < 0.995 ? `${Math.round(100 * Math.max(probability, 0))} %` : "";
+
+// The probability that a tree is correct. The tree of a file has none.
+export const treeProbability = ({ calibrated }) => (calibrated === undefined ? "" : formatProbability(calibrated));

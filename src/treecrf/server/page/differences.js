@@ -14,15 +14,22 @@ export function addedSpans(tree, other) {
 }
 
 // For each tree, what it is or what it changes against the most probable tree. No two trees have the same lines.
-export function describeTrees({ trees, bestTree }, textOf) {
+export function describeTrees({ trees, choice, bestTree = trees[0] }, textOf) {
   const descriptions = [];
   const seen = new Set();
-  for (const [i, tree] of trees.entries()) {
-    const roles = [...(i ? [] : ["The parser’s choice"]), ...(tree === bestTree ? ["The most probable tree"] : [])];
-    let changes = tree === bestTree ? [] : tree.differences;
+  for (const tree of trees) {
+    const roles = [
+      ...(tree.isOpened ? ["The tree of the file"] : []),
+      ...(tree === choice ? ["The parser’s choice"] : []),
+      ...(tree === bestTree && choice ? ["The most probable tree"] : []),
+    ];
+    let changes = tree === bestTree ? [] : (tree.differences ?? []);
     const isUnclear = !changes.length || seen.has(changes.join());
     if (tree !== bestTree && isUnclear) changes = [...changes, ...listSpans(tree, bestTree, textOf)];
     seen.add(changes.join());
+    if (tree.isOpened && choice && !addedSpans(tree, bestTree).length && !addedSpans(bestTree, tree).length) {
+      roles.push("The same constituents as the most probable tree");
+    }
     descriptions.push([...roles, ...changes]);
   }
   return descriptions;
@@ -40,7 +47,8 @@ function listSpans(tree, bestTree, textOf) {
 export function describeComparison(tree, other, textOf) {
   const spans = addedSpans(tree, other);
   if (!spans.length) return "Every constituent is in the other tree too.";
-  const name = (span) => `${span.label} “${textOf(span)}” (${formatProbability(span.calibrated)})`;
+  const probability = ({ calibrated }) => (calibrated === undefined ? "" : ` (${formatProbability(calibrated)})`);
+  const name = (span) => `${span.label} “${textOf(span)}”${probability(span)}`;
   const count = spans.length === 1 ? "1 constituent" : `${spans.length} constituents`;
   return `${count} only here: ${spans.map(name).join("; ")}`;
 }

@@ -5,8 +5,8 @@ import { byId, html } from "./dom.js";
 import { drawHeatmap } from "./heatmap.js";
 import { nodeKey, toShownNodes } from "./nodes.js";
 import { drawOutline } from "./outline.js";
-import { comparedTree, currentConstraints, currentTree, joinWords, page, textOf, updateAddress } from "./page.js";
-import { describeSpan, showCurrentTree, showLegend } from "./panels.js";
+import { comparedTree, currentTree, joinWords, page, textOf, updateAddress } from "./page.js";
+import { describeSpan, explain, showCurrentTree, showLegend } from "./panels.js";
 import { HIDEABLE_PARTS, VIEWS } from "./state.js";
 import { theme } from "./theme.js";
 import { drawTree } from "./tree.js";
@@ -34,8 +34,10 @@ viewers.forEach(({ view }, i) => {
 function createViewer(element, shownTree) {
   return new Viewer(element, {
     describe: (span, group) => {
-      if (group.classList.contains("label")) return [group.ariaLabel.replace(", probability", ""), textOf(span)];
-      return describeSpan(span, shownTree().tree, shownTree().analysis.marginals, textOf);
+      const { label, tag } = group.dataset;
+      if (label) return [group.ariaLabel.replace(", probability", ""), explain(label, page.labels.labels), textOf(span)];
+      const [text, ...facts] = describeSpan(span, shownTree().tree, shownTree().analysis.marginals, textOf);
+      return [text, ...(tag ? [explain(tag, page.labels.tags)] : []), ...facts];
     },
     onHover: (span) => wordSelector.highlight(span),
     onSelect: selectSpan,
@@ -59,7 +61,10 @@ export function showTree({ isAnimated = false } = {}) {
   if (other) showPane(viewers[1], other, { ...options, layout: layouts[1], otherTree: shown.tree });
   showComparison("comparison", shown, other);
   showComparison("other-comparison", other, shown);
-  for (const viewer of viewers) viewer.mark(page.selection);
+  for (const viewer of viewers) {
+    viewer.mark(page.selection);
+    viewer.markMatches(page.matches.filter(({ sentence }) => sentence === state.sentence));
+  }
   showLegend(theme(), state.view);
   showCurrentTree(page.analysis, state.tree);
   updateAddress();
@@ -78,7 +83,7 @@ function showControls() {
   for (const part of HIDEABLE_PARTS) byId(`hide-${part}`).checked = state.hiddenParts.includes(part);
   byId("expand").hidden = !state.collapsed.length;
   const option = (value, text) => html("option", { value, selected: value === comparedValue() }, text);
-  const trees = analysis.trees.map((tree, i) => option(`tree:${i}`, `Tree ${i + 1} (${treeProbability(tree)})`));
+  const trees = analysis.trees.map((tree, i) => option(`tree:${i}`, `Tree ${i + 1} (${treeProbability(tree) || "file"})`));
   const otherModels = server.models.filter((one) => one !== page.model);
   const models = otherModels.map(({ name }) => option(`model:${name}`, name));
   byId("compare").replaceChildren(
@@ -112,26 +117,27 @@ function showPane(viewer, { analysis, tree }, { layout, otherTree, isAnimated, m
 function showComparison(id, shown, other) {
   byId(id).hidden = !(shown && other);
   if (!shown || !other) return;
-  const heading = html("b", {}, `${shown.name}: ${treeProbability(shown.tree)}`);
+  const probability = treeProbability(shown.tree);
+  const heading = html("b", {}, `${shown.name}${probability && `: ${probability}`}`);
   byId(id).replaceChildren(heading, html("span", {}, describeComparison(shown.tree, other.tree, textOf)));
 }
 
-function shownNodes({ analysis, tree }) {
-  const { hiddenParts, collapsed } = page.state;
-  const { root } = page.server.models.find((one) => one.name === analysis.model);
+function shownNodes({ analysis, tree, collapsed = page.state.collapsed }) {
+  const { hiddenParts } = page.state;
+  const { root } = page.server.models.find((one) => one.name === analysis.model) ?? page.model;
   return toShownNodes(tree, analysis, { hiddenParts, collapsed, rootLabel: root, joinWords });
 }
 
 // The layouts of trees with the parts that are shown, for the width of the view.
 function layoutShown(shownTrees) {
   const viewWidth = viewers[0].view.clientWidth - VIEW_PADDING;
-  return layoutTrees(shownTrees.map(shownNodes), { words: page.analysis.words, layout: page.state.layout, viewWidth });
+  const [{ analysis }] = shownTrees;
+  return layoutTrees(shownTrees.map(shownNodes), { words: analysis.words, layout: page.state.layout, viewWidth });
 }
 
-// The picture of the current tree for files: as on the screen, without the frames of selections and differences.
-export function drawPicture() {
-  const shown = { analysis: page.analysis, tree: currentTree() };
-  const [title, brackets] = [joinWords(page.analysis.words), shown.tree.tree];
+// The picture of a tree for files: as on the screen, without the frames of selections and differences.
+export function drawPicture(shown = { analysis: page.analysis, tree: currentTree() }) {
+  const [title, brackets] = [joinWords(shown.analysis.words), shown.tree.tree];
   return drawTree(layoutShown([shown])[0], theme(), { title, brackets });
 }
 
@@ -148,7 +154,6 @@ export function selectSpan(span) {
 function showSelection(span) {
   page.selection = span;
   byId("span").hidden = span === null;
-  byId("hint").hidden = span !== null || currentConstraints().length > 0;
   for (const viewer of viewers) viewer.mark(span);
   if (span === null) return;
   const { analysis } = page;

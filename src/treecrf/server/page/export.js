@@ -1,5 +1,5 @@
 // Exports a tree as LaTeX, SVG or PNG, to the clipboard or a file.
-import { THEMES, fillColor, textColor, twoDigits } from "./colors.js";
+import { THEMES, fillColor, textColor, shortProbability } from "./colors.js";
 import { visible } from "./nodes.js";
 
 const SUFFIXES = { brackets: "mrg", latex: "tex", json: "json", svg: "svg", png: "png", pdf: "pdf", link: "txt" };
@@ -16,7 +16,7 @@ const LATEX_COMMANDS = {
   "-": "-{}", // keeps two hyphens from becoming a dash
 };
 const escapeLatex = (text) => visible(text).replace(/[\\~^<>|"{}$&#_%]|-(?=-)/g, (a) => LATEX_COMMANDS[a] ?? `\\${a}`);
-const toHundredths = (probability) => Math.round(100 * Math.min(Math.max(probability, 0), 1));
+const toHundredths = (probability = 1) => Math.round(100 * Math.min(Math.max(probability, 0), 1));
 
 // A forest environment with the tree, as `treecrf draw` writes it.
 export function toLatex(root, { words, tags }, { hasTags }) {
@@ -30,9 +30,9 @@ export function toLatex(root, { words, tags }, { hasTags }) {
     }
     const shade = toHundredths(node.probability);
     const color = textColor(fillColor(THEMES.light, shade / 100))[0] ? "white" : "black";
-    const number = twoDigits(node.probability);
+    const number = shortProbability(node.probability);
     shades.add(shade);
-    const text = escapeLatex(node.label) + (number && `\\,{\\scriptsize ${number}}`);
+    const text = escapeLatex(node.label) + (number && `\\,{\\scriptsize ${escapeLatex(number)}}`);
     lines.push(`${indent}[{${text}}, fill=certain${shade}, text=${color}`);
     for (const child of node.children) write(child, `${indent}  `.slice(0, 60));
     lines.push(`${indent}]`);
@@ -86,14 +86,18 @@ export async function copy(content) {
 }
 
 // The name of a file with a tree: the first words of the sentence, and the number of the tree if it is not the first.
-export function fileName(sentence, treeIndex, kind) {
-  const words = sentence.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ["tree"];
+export const fileName = (sentence, treeIndex, kind) =>
+  `${stemOf(sentence)}${treeIndex ? `-tree-${treeIndex + 1}` : ""}.${SUFFIXES[kind]}`;
+
+// The beginning of a file's name: the first words of a text.
+export function stemOf(text) {
+  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? ["tree"];
   let name = "";
   for (const word of words) {
     if (name && name.length + word.length >= NAME_CHARACTERS) break;
     name += `${name && "-"}${word.slice(0, NAME_CHARACTERS)}`;
   }
-  return `${name}${treeIndex ? `-tree-${treeIndex + 1}` : ""}.${SUFFIXES[kind]}`;
+  return name;
 }
 
 export function save(blob, name) {

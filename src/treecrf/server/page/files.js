@@ -1,5 +1,5 @@
-// Text files: opened with the button, dropped on the page, or pasted.
-const MAX_BYTES = 2_000_000;
+// Files of text or trees, plain or gzipped: opened with the button, dropped on the page, or pasted.
+const MAX_BYTES = 5_000_000;
 
 // Connects the button and the page; `onText(text, fileName)` gets the content of a file, or pasted text, whose file name
 // is empty. `onError(message)` gets the reason why a file cannot be read.
@@ -36,14 +36,21 @@ export function connectFiles({ button, input, onText, onError }) {
 }
 
 async function readText(file) {
-  if (file.size > MAX_BYTES) {
-    throw new Error(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; this page reads files of at most 2 MB.`);
+  const isGzip = file.name.endsWith(".gz");
+  const fail = (reason) => {
+    throw new Error(`${file.name} ${reason}`);
+  };
+  const stream = isGzip ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+  const bytes = await new Response(stream).arrayBuffer().catch(() => fail("is damaged or no gzip file."));
+  if (bytes.byteLength > MAX_BYTES) {
+    const size = (bytes.byteLength / 1e6).toFixed(1);
+    fail(`has ${size} MB${isGzip ? " of text" : ""}; this page reads files of at most ${MAX_BYTES / 1e6} MB.`);
   }
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;
   } catch {
     // the message below
   }
-  throw new Error(`${file.name} is not a text file in UTF-8. Save it as plain text, and open it again.`);
+  return fail("is not a text file in UTF-8. Save it as plain text, and open it again.");
 }

@@ -1,10 +1,10 @@
 // The heat map of span marginals: a row per start, a column per end.
-import { fillColor, textColor, toHex } from "./colors.js";
+import { fillColor, formatProbability, textColor, toHex } from "./colors.js";
 import { svg } from "./dom.js";
 import { visible } from "./nodes.js";
 import { FONT, textWidth } from "./text_width.js";
 
-const CELL = 27;
+const CELL = 36;
 const GAP = 2;
 const FONT_SIZE = 13;
 const MARGIN = 12;
@@ -36,18 +36,25 @@ export function drawHeatmap({ words, marginals }, tree, theme) {
   return [picture, { width, height }];
 }
 
+// A cell has its probability, and above it the label if it is a constituent of the tree.
 function drawCell({ x, y, start, end, probability, label }, theme) {
   const size = CELL - GAP;
   const isDot = probability < MIN_PROBABILITY && label === undefined;
   const fill = isDot ? theme.ground : fillColor(theme, probability);
-  const box = svg("rect", { x, y, width: size, height: size, rx: 4, fill: toHex(fill) });
+  const frame = label === undefined ? { stroke: toHex(theme.line) } : { stroke: toHex(theme.accent), "stroke-width": 2.5 };
+  const box = svg("rect", { x, y, width: size, height: size, rx: 4, fill: toHex(fill), ...(isDot ? {} : frame) });
   const group = svg("g", { class: "cell", "data-start": start, "data-end": end }, box);
-  if (isDot) group.append(svg("circle", { cx: x + size / 2, cy: y + size / 2, r: 1.2, fill: toHex(theme.line) }));
-  if (label === undefined) return group;
-  box.setAttribute("stroke", toHex(theme.accent));
-  box.setAttribute("stroke-width", 2);
-  const center = { x: x + size / 2, y: y + size / 2 + 3, "text-anchor": "middle", fill: toHex(textColor(fill)) };
-  const fontSize = Math.min(9, (9 * (size - 3)) / textWidth(label, 9, 600));
-  group.append(svg("text", { ...center, "font-size": fontSize, "font-weight": 600 }, label));
+  const [centerX, centerY] = [x + size / 2, y + size / 2];
+  if (isDot) {
+    group.append(svg("circle", { cx: centerX, cy: centerY, r: 1.6, fill: toHex(theme.faint) }));
+    return group;
+  }
+  const write = (text, line, weight) => {
+    const fontSize = Math.min(10, (10 * (size - 3)) / textWidth(text, 10, weight));
+    const place = { x: centerX, y: line, "text-anchor": "middle", fill: toHex(textColor(fill)) };
+    group.append(svg("text", { ...place, "font-size": fontSize, "font-weight": weight }, text));
+  };
+  write(probability > 0.995 ? "100 %" : formatProbability(probability), centerY + (label ? 13 : 3.5), 400);
+  if (label) write(label, centerY, 700);
   return group;
 }

@@ -1,7 +1,8 @@
 // The start of the page: fills the menus, and connects the controls with their actions.
-import { getModels } from "./api.js";
-import { announce, currentNodes, drawPicture, selectedConstituent, showTree } from "./display.js";
+import { getLabels, getModels } from "./api.js";
+import { announce, currentNodes, drawPicture, selectSpan, selectedConstituent, showTree } from "./display.js";
 import { toggleCollapsed, viewers, wordSelector } from "./display.js";
+import { saveDocument, search, toRecord } from "./document.js";
 import { byId, html } from "./dom.js";
 import { copy, fileName, save, toLatex, toPng, toSvgText } from "./export.js";
 import { connectFiles } from "./files.js";
@@ -26,9 +27,26 @@ let shownWidth = innerWidth;
 // Parses a text from its first sentence on. `source` is the name of its file, if it has one.
 function setText(text, source = "") {
   byId("text").value = page.state.text = text;
+  showWords();
   page.fileName = source;
   [page.state.sentence, page.state.tree, page.state.collapsed] = [0, 0, []];
   parseText();
+}
+
+// The text is shown once: in the text box while it is edited, or as the words of the sentence.
+function setEditing(isEditing) {
+  for (const id of ["text", "parse"]) byId(id).hidden = !isEditing;
+  for (const id of ["words", "edit"]) byId(id).hidden = isEditing;
+  const { text } = page.state;
+  const isExample = !text.trim() || (EXAMPLES[page.model.language] ?? []).includes(text);
+  byId("examples").hidden = !isEditing || !isExample;
+}
+
+const showWords = () => setEditing(!page.state.text.trim());
+
+function editText() {
+  setEditing(true);
+  byId("text").focus();
 }
 
 function onTyping() {
@@ -39,6 +57,8 @@ function onTyping() {
 
 function parseNow() {
   clearTimeout(typingTimer);
+  showWords();
+  if (!byId("edit").hidden) byId("edit").focus();
   parseText();
 }
 
@@ -53,6 +73,9 @@ function setModel(name) {
     button.addEventListener("click", () => setText(text));
     return button;
   };
+  byId("exports").querySelector("[data-save-all=conllu]").hidden = page.model.language !== "en";
+  page.labels = {};
+  getLabels(page.model.name).then((labels) => (page.labels = labels), () => {}); // without meanings, trees are shown too
   const examples = EXAMPLES[page.model.language] ?? [];
   byId("examples").replaceChildren(...(examples.length ? ["Examples: ", ...examples.map(exampleButton)] : []));
 }
@@ -69,6 +92,7 @@ async function openState() {
   setModel(linkedModel);
   if (!location.hash) page.state.text = EXAMPLES[page.model.language]?.[0] ?? "";
   byId("text").value = page.state.text;
+  setEditing(!location.hash || !page.state.text.trim());
   await parseText();
   if (!linkedModel || linkedModel === page.model.name) return;
   showMessage(`This server has no model ${linkedModel}; the page shows the trees of ${page.model.name}.`);
@@ -80,6 +104,19 @@ function goToSentence(index) {
   if (index < 0 || index >= page.sentences.length) return;
   [page.state.sentence, page.state.tree, page.state.collapsed] = [index, 0, []];
   runRequests(parseSentence);
+}
+
+// Shows a node that a search has found, with its words selected.
+function goToMatch(match) {
+  const { sentence } = match;
+  const select = () => selectSpan(match);
+  if (sentence === page.state.sentence) return select();
+  [page.state.sentence, page.state.tree, page.state.collapsed] = [sentence, 0, []];
+  return runRequests(async (signal) => {
+    const problem = await parseSentence(signal);
+    select();
+    return problem;
+  });
 }
 
 function goToTree(index) {
@@ -126,11 +163,15 @@ function addConstraint(kind) {
 function exportTree(kind) {
   const { analysis, state } = page;
   if (kind === "brackets") return currentTree().tree;
-  if (kind === "json") return `${JSON.stringify({ model: analysis.model, ...analysis.sentence }, null, 1)}\n`;
+  if (kind === "json") {
+    const isOpened = currentTree().isOpened;
+    const record = isOpened ? toRecord(currentTree()) : { model: analysis.model, ...analysis.sentence };
+    return `${JSON.stringify(record, null, 1)}\n`;
+  }
   if (kind === "latex") return toLatex(currentNodes(), analysis, { hasTags: !state.hiddenParts.includes("tags") });
   if (kind === "link") return location.href;
   const picture = drawPicture();
-  return { svg: toSvgText, png: toPng, pdf: toPdf }[kind](picture);
+  return { svg: toSvgText, png: toPng, pdf: (one) => toPdf([one]) }[kind](picture);
 }
 
 async function saveTree(kind) {
@@ -151,7 +192,14 @@ async function copyTree(kind, button) {
 const on = (id, event, action) => byId(id).addEventListener(event, action);
 on("form", "submit", (event) => (event.preventDefault(), parseNow()));
 on("text", "input", onTyping);
-on("text", "keydown", (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && parseNow());
+on("text", "keydown", (event) => {
+  if ((event.key === "Enter" && (event.ctrlKey || event.metaKey)) || event.key === "Escape") parseNow();
+});
+on("edit", "click", editText);
+on("search", "submit", (event) => {
+  event.preventDefault();
+  search(byId("pattern").value, goToMatch).then(() => page.analysis && showTree());
+});
 on("model", "change", changeModel);
 on("sentence", "change", () => goToSentence(Number(byId("sentence").value)));
 on("previous-sentence", "click", () => goToSentence(page.state.sentence - 1));
@@ -183,6 +231,10 @@ on("views", "keydown", (event) => {
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", () => copyTree(button.dataset.copy, button));
 }
+for (const button of document.querySelectorAll("[data-save-all]")) {
+  const draw = (tree) => drawPicture({ analysis: tree, tree, collapsed: [] });
+  button.addEventListener("click", () => saveDocument(button.dataset.saveAll, draw));
+}
 for (const button of document.querySelectorAll("[data-save]")) {
   button.addEventListener("click", () => saveTree(button.dataset.save));
 }
@@ -206,7 +258,8 @@ connectShortcuts({
   checkbox: byId("shortcuts-on"),
   shortcuts: [
     ["?", "show this list", () => byId("shortcuts").showModal()],
-    ["/", "edit the text", () => byId("text").focus()],
+    ["e", "edit the text", editText],
+    ["/", "search the trees", () => byId("pattern").focus()],
     ["n p", "next or previous sentence", (key) => goToSentence(page.state.sentence + (key === "n" ? 1 : -1))],
     ["j k", "next or previous tree", (key) => goToTree(page.state.tree + (key === "j" ? 1 : -1))],
     ["t h o", "tree, heat map or outline", (key) => changeDisplay({ view: VIEWS.find((view) => view[0] === key) })],

@@ -14,8 +14,10 @@ export const walk = (node) => [node, ...node.children.flatMap(walk)];
 
 export const nodeKey = ({ start, end, label }) => `${start}-${end}:${label}`;
 
-// Builds the nodes of a tree from its constituents, which are in preorder, and the words.
-export function toNodes({ spans }, { words, tags }) {
+// Builds the nodes of a tree from its constituents, which are in preorder, and the words. The tree of a file has tags of
+// its own.
+export function toNodes({ spans, tags: ownTags }, { words, tags: parserTags }) {
+  const tags = ownTags ?? parserTags;
   let next = 0;
   const leaf = (start) => {
     const tag = tags[start] === "_" ? "" : visible(tags[start]);

@@ -8,7 +8,8 @@ export function drawOutline(root, { framedSpans, textOf, brackets }) {
     const word = html("b", { dir: "auto" }, node.word);
     if (node.kind === "leaf") return html("li", {}, node.tag ? `${node.tag} ` : "", word);
     const label = html("b", { class: framedSpans.includes(node.span) ? "name framed" : "name" }, node.label);
-    const probability = html("span", { class: "faint" }, ` ${formatProbability(node.probability)} · `);
+    const number = node.probability === undefined ? "" : ` ${formatProbability(node.probability)}`;
+    const probability = html("span", { class: "faint" }, `${number} · `);
     const children = html("ul", {}, ...node.children.map(item));
     return html("li", {}, label, probability, html("span", { dir: "auto" }, textOf(node)), children);
   };

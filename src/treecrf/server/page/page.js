@@ -8,7 +8,11 @@ export const page = {
   server: { models: [], limits: {} },
   model: null, // one of the server's models
   fileName: "", // of the file that the text comes from
+  labels: {}, // the meanings of the model's labels and tags
   sentences: [], // the words of each sentence
+  opened: null, // the tree of each sentence, if the text is trees
+  parsed: new Map(), // trees of sentences, for the whole document
+  matches: [], // nodes that a search has found
   analysis: null, // of the current sentence
   otherAnalysis: null, // of the current sentence, by the model to compare with
   selection: null, // a span

@@ -8,10 +8,10 @@ const MENU_CHARACTERS = 90; // longer sentences are cut in the menu
 const LEGENDS = {
   tree:
     "Strong colors mark improbable constituents. A frame marks constituents that the first tree, or the tree beside, " +
-    "does not have.",
+    "does not have, and a dashed frame what a search has found.",
   heat:
     "Each square is a span, from the word at the left of its row to the word at the bottom of its column. Spans of the " +
-    "tree have a frame. Spans below 1 % are dots.",
+    "tree have a frame and their label. Spans below 1 % are dots.",
 };
 
 // Fills the menu of sentences.
@@ -42,14 +42,13 @@ export function showConstraints(constraints, textOf, onChange) {
 // Lists the trees with their probabilities, each with its differences from the most probable one.
 export function showTreeList(analysis, textOf) {
   const { trees } = analysis;
-  const maximum = Math.max(...trees.map((tree) => tree.log_prob));
   const descriptions = describeTrees(analysis, textOf);
   const row = (tree, i) => {
     const input = html("input", { type: "radio", name: "tree", value: i });
     const probability = html("span", { class: "probability" }, treeProbability(tree));
     const lines = descriptions[i].map((line) => html("span", {}, line));
     const label = html("label", {}, input, probability, html("span", { class: "differences" }, ...lines));
-    label.style.setProperty("--part", Math.exp(tree.log_prob - maximum)); // the length of the bar in the style sheet
+    label.style.setProperty("--part", tree.calibrated ?? 0); // the length of the bar in the style sheet
     return label;
   };
   byId("tree-list").replaceChildren(...trees.map(row));
@@ -57,21 +56,26 @@ export function showTreeList(analysis, textOf) {
 
 export function showCurrentTree(analysis, current) {
   const { trees } = analysis;
-  byId("tree-number").textContent = `Tree ${current + 1} of ${trees.length}: ${treeProbability(trees[current])}`;
+  const probability = treeProbability(trees[current]);
+  byId("tree-number").textContent = `Tree ${current + 1} of ${trees.length}${probability && `: ${probability}`}`;
   byId("previous-tree").disabled = current === 0;
   byId("next-tree").disabled = current === trees.length - 1;
   byId("tree-list").querySelectorAll("input")[current].checked = true;
-  showNumbers(analysis, trees[current]);
+  byId("trees").querySelector("details").hidden = trees[current].log_prob === undefined;
+  if (trees[current].log_prob !== undefined) showNumbers(analysis, trees[current]);
 }
 
-// The log-probabilities of the tree, of the parser's choice and of the most probable tree, side by side.
-function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, tree) {
+// All numbers of a tree, and the log-probabilities of the parser's choice and of the most probable tree.
+function showNumbers({ choice, bestTree, entropy, kbest, kbest_exact: isExact }, tree) {
   const format = (value) => value.toFixed(3).replace("-", "−");
+  const percentage = (probability) => `${(100 * probability).toPrecision(3).replace("-", "−")} %`;
   const rows = [
+    ["That this tree is correct (calibrated)", percentage(tree.calibrated)],
+    ["Of this tree in the model", percentage(Math.exp(tree.log_prob))],
+    ...(tree.probability === undefined ? [] : [["Of its reading, all its trees together", percentage(tree.probability)]]),
     ["Log-probability of this tree", format(tree.log_prob)],
-    ["of the parser’s choice", format(trees[0].log_prob)],
+    ["of the parser’s choice", format(choice.log_prob)],
     ...(kbest ? [["of the most probable tree", format(bestTree.log_prob)]] : []),
-    ["Calibrated probability of this tree", formatProbability(tree.calibrated)],
     ["Entropy of all bracketings", `${format(entropy)} nats`],
   ];
   byId("numbers").replaceChildren(...rows.flatMap(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
@@ -83,7 +87,7 @@ function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, 
         : "The search has reached its limit: other trees may be more probable than these.",
     );
   }
-  if (trees[0] !== bestTree) {
+  if (choice !== bestTree) {
     remarks.push(
       "The parser chooses by expected F1 and by the productions of its training trees, so its choice need not be the most " +
         "probable tree.",
@@ -93,7 +97,7 @@ function showNumbers({ trees, bestTree, entropy, kbest, kbest_exact: isExact }, 
 }
 
 export function showLegend(theme, view) {
-  const scale = svg("svg", { width: 172, height: 28, "aria-hidden": "true" }, drawLegend(theme, 10));
+  const scale = svg("svg", { width: 188, height: 28, "aria-hidden": "true" }, drawLegend(theme, 16));
   byId("legend").replaceChildren(scale, LEGENDS[view] ?? "");
   byId("legend").hidden = view === "outline";
 }
@@ -102,9 +106,16 @@ export function showLegend(theme, view) {
 export function describeSpan(span, tree, marginals, textOf) {
   const constituents = tree.spans.filter(({ start, end }) => start === span.start && end === span.end);
   const marginal = marginals?.[span.start][span.end - span.start - 1];
+  const number = (probability) => (probability === undefined ? "" : ` ${formatProbability(probability)}`);
   return [
     textOf(span),
-    ...constituents.map(({ label, calibrated }) => `${label} ${formatProbability(calibrated)}`),
-    ...(marginal === undefined ? [] : [`as a span ${formatProbability(marginal)}`]),
+    ...constituents.map(({ label, calibrated }) => `${label}${number(calibrated)}`),
+    ...(marginal === undefined ? [] : [`as a span${number(marginal)}`]),
   ];
+}
+
+// A label or a tag with its meaning. Functions, as in NP-SBJ, are left out if the whole has none.
+export function explain(symbol, meanings = {}) {
+  const meaning = meanings[symbol] ?? meanings[symbol.split(/(?<=.)[-=|]/)[0]];
+  return meaning ? `${symbol}: ${meaning}` : symbol;
 }

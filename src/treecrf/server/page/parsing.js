@@ -1,5 +1,6 @@
 // Parsing: splits the text into sentences, requests the analysis of one of them, and shows its trees.
 import { getAnalysis, getSentences } from "./api.js";
+import { readTrees } from "./tree_reader.js";
 import { treeProbability } from "./colors.js";
 import { announce, showTree, viewers, wordSelector } from "./display.js";
 import { byId } from "./dom.js";
@@ -39,18 +40,35 @@ export const parseText = () =>
     updateAddress();
     const onProgress = (part) => announce(`${Math.round(100 * part)} % of the text is split into sentences.`);
     const options = { model: model.name, limits: server.limits, onProgress };
-    const { sentences, warnings } = await getSentences(state.text, options, signal);
+    const { opened, remark } = openTrees(state.text);
+    const { sentences, warnings } = opened
+      ? { sentences: opened.map(({ words }) => words), warnings: [] }
+      : await getSentences(state.text, options, signal);
     const hasLostConstraints = moveConstraints(sentences);
-    page.sentences = sentences;
+    if (remark) warnings.push(remark);
+    [page.sentences, page.opened, page.matches] = [sentences, opened, []];
+    page.parsed.clear();
+    byId("found").textContent = "";
+    byId("matches").replaceChildren();
     showWarnings(warnings);
     showSentences(sentences.map(joinWords));
     state.sentence = Math.max(0, Math.min(state.sentence, sentences.length - 1));
     byId("result").inert = false;
     byId("result").hidden = !sentences.length;
     if (!sentences.length) return announce("There are no words to parse.");
-    await parseSentence(signal);
+    const problem = await parseSentence(signal);
+    if (problem) return problem;
     return hasLostConstraints ? "Some constraints were removed because their sentence changed." : undefined;
   });
+
+// The trees of the text, or null and a remark if it only begins like trees.
+function openTrees(text) {
+  try {
+    return { opened: readTrees(text) };
+  } catch (error) {
+    return { opened: null, remark: `the text begins like trees but is read as text, because ${error.message}` };
+  }
+}
 
 function showWarnings(warnings) {
   const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
@@ -70,7 +88,7 @@ function moveConstraints(newSentences) {
   return isLoss;
 }
 
-// Requests and shows the trees of the current sentence.
+// Requests and shows the trees of the current sentence; returns the reason why the parser has none, if so.
 export async function parseSentence(signal) {
   const { state, sentences } = page;
   const words = currentWords();
@@ -83,14 +101,29 @@ export async function parseSentence(signal) {
     for (const viewer of viewers) viewer.zoom = null;
     wordSelector.show(words);
   }
-  [page.analysis, page.otherAnalysis] = await Promise.all([analyze(page.model.name, signal), analyzeOther(signal)]);
+  [page.analysis, page.otherAnalysis] = await Promise.all([analyzeWithOpened(signal), analyzeOther(signal)]);
   const { trees } = page.analysis;
   state.tree = Math.min(state.tree, trees.length - 1);
   byId("analysis").inert = false;
   showTreeList(page.analysis, textOf);
   showTree({ isAnimated: isSameSentence });
   const position = `Sentence ${state.sentence + 1} of ${sentences.length}`;
-  announce(`${position}, ${trees.length} trees; the first has probability ${treeProbability(trees[0])}.`);
+  const probability = treeProbability(trees[0]);
+  announce(`${position}, ${trees.length} trees; the first ${probability ? `has probability ${probability}` : "is in the file"}.`);
+  return page.analysis.problem;
+}
+
+// The tree of the file, if there is one, is the first tree, before the parser's, which may be unable to parse the words.
+async function analyzeWithOpened(signal) {
+  const opened = page.opened?.[page.state.sentence];
+  if (!opened) return analyze(page.model.name, signal);
+  try {
+    const analysis = await analyze(page.model.name, signal);
+    return { ...analysis, trees: [opened, ...analysis.trees] };
+  } catch (error) {
+    if (signal.aborted || error.status !== 422) throw error;
+    return { ...opened, model: page.model.name, trees: [opened], problem: explainMessage(error.message, textOf) };
+  }
 }
 
 const analyze = (model, signal) =>
@@ -105,9 +138,9 @@ async function analyzeOther(signal) {
 // Replaces the constraints of the current sentence, and parses it again.
 export function setConstraints(constraints) {
   page.state.constraints[page.state.sentence] = constraints;
-  page.state.tree = 0;
+  page.state.tree = page.opened ? 1 : 0; // the parser's choice
   wordSelector.select(null);
-  wordSelector.list.querySelector("[tabindex='0']").focus();
+  (byId("words").hidden ? byId("edit") : byId("words").querySelector("[tabindex='0']")).focus();
   updateAddress();
   runRequests(parseSentence);
 }

@@ -1,4 +1,4 @@
-// Converts the picture of a tree to a PDF of one page. Text in Latin script is text in the PDF, in Helvetica, which every
+// Converts pictures of trees to a PDF. Text in Latin script is text in the PDF, in Helvetica, which every
 // reader of PDF has. A picture with other scripts becomes an image, because a PDF would have to contain their fonts.
 import { renderToCanvas } from "./export.js";
 import { textWidth } from "./text_width.js";
@@ -8,23 +8,30 @@ const MAX_POINTS = 14_400; // of a side of a PDF page
 const WIN_ANSI = "€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ";
 const FONTS = ["Helvetica", "Helvetica-Bold"];
 
-export async function toPdf(picture) {
-  const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
-  const scale = Math.min(1, MAX_POINTS / Math.max(width, height));
-  const isLatin = [...picture.querySelectorAll("text")].every((text) => encode(text.textContent) !== null);
-  const image = isLatin ? null : await toJpeg(picture);
-  const drawing = image ? `${width} 0 0 ${height} 0 0 cm /Image Do` : drawElements(picture, height);
+// The pages of a PDF, each as large as its picture.
+export async function toPdf(pictures) {
   const font = (name) => `<< /Type /Font /Subtype /Type1 /BaseFont /${name} /Encoding /WinAnsiEncoding >>`;
-  const fonts = FONTS.map((name, i) => `/F${i} ${font(name)}`);
-  const resources = image ? "/XObject << /Image 5 0 R >>" : `/Font << ${fonts.join(" ")} >>`;
-  const box = [width, height].map((side) => format(side * scale)).join(" ");
-  return writePdf([
-    ["/Type /Catalog /Pages 2 0 R"],
-    ["/Type /Pages /Kids [3 0 R] /Count 1"],
-    [`/Type /Page /Parent 2 0 R /MediaBox [0 0 ${box}] /Contents 4 0 R /Resources << ${resources} >>`],
-    ["", toBytes(`${format(scale)} 0 0 ${format(scale)} 0 0 cm\n${drawing}`)],
-    ...(image ? [[image.dictionary, image.bytes]] : []),
-  ]);
+  const fonts = `/Font << ${FONTS.map((name, i) => `/F${i} ${font(name)}`).join(" ")} >>`;
+  const objects = [["/Type /Catalog /Pages 2 0 R"], null]; // the pages follow
+  const pages = [];
+  for (const picture of pictures) {
+    const [width, height] = ["width", "height"].map((name) => Number(picture.getAttribute(name)));
+    const scale = Math.min(1, MAX_POINTS / Math.max(width, height));
+    const isLatin = [...picture.querySelectorAll("text")].every((text) => encode(text.textContent) !== null);
+    const image = isLatin ? null : await toJpeg(picture);
+    const drawing = image ? `${width} 0 0 ${height} 0 0 cm /Image Do` : drawElements(picture, height);
+    const [page, content] = [objects.length + 1, objects.length + 2]; // objects are counted from 1
+    const resources = image ? `/XObject << /Image ${content + 1} 0 R >>` : fonts;
+    const box = [width, height].map((side) => format(side * scale)).join(" ");
+    objects.push(
+      [`/Type /Page /Parent 2 0 R /MediaBox [0 0 ${box}] /Contents ${content} 0 R /Resources << ${resources} >>`],
+      ["", toBytes(`${format(scale)} 0 0 ${format(scale)} 0 0 cm\n${drawing}`)],
+      ...(image ? [[image.dictionary, image.bytes]] : []),
+    );
+    pages.push(`${page} 0 R`);
+  }
+  objects[1] = [`/Type /Pages /Kids [${pages.join(" ")}] /Count ${pages.length}`];
+  return writePdf(objects);
 }
 
 async function toJpeg(picture) {

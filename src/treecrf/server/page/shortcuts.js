@@ -4,7 +4,7 @@ import { useStorage } from "./theme.js";
 
 const STORAGE_KEY = "shortcuts";
 const OTHER_KEYS = [
-  ["Ctrl Enter", "parse the text at once"],
+  ["Ctrl Enter", "parse the text at once, and show its words"],
   ["Arrows", "in the tree: to the parent, to a child, along a level"],
   ["Enter", "in the tree: select the words of a constituent"],
   ["Shift Arrows", "in the words: select several words"],

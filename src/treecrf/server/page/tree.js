@@ -46,12 +46,14 @@ function drawLines(lines, theme, forScreen) {
   return group;
 }
 
+const probabilityOf = ({ probability }) =>
+  probability === undefined ? [] : [`probability ${formatProbability(probability)}`];
 const spanAttributes = ({ start, end }) => ({ "data-start": start, "data-end": end });
 
 function interactiveAttributes(node, root, isFramed) {
   const remarks = isFramed ? ["only in this tree"] : [];
   const facts = {
-    label: () => [node.label, `probability ${formatProbability(node.probability)}`, ...remarks],
+    label: () => [node.label, ...probabilityOf(node), ...remarks],
     leaf: () => [node.word, ...(node.tag ? [node.tag] : [])],
     triangle: () => [`collapsed: ${node.word}`],
   };
@@ -64,6 +66,7 @@ function interactiveAttributes(node, root, isFramed) {
     "aria-label": facts[node.kind]().join(", "),
     "aria-expanded": node.kind === "label" && String(!node.isCollapsed),
     "data-label": node.label,
+    "data-tag": node.tag || undefined,
     ...spanAttributes(node),
   };
 }
@@ -99,7 +102,7 @@ export function drawLegend(theme, x = 6, y = 2) {
     const fill = toHex(fillColor(theme, (step + 0.5) / 10));
     group.append(svg("rect", { x: x + step * cell, y, width: cell, height: 10, fill }));
   }
-  for (const [step, name] of [[0, "0"], [5, "probability"], [10, "1"]]) {
+  for (const [step, name] of [[0, "0 %"], [5, "probability"], [10, "100 %"]]) {
     group.append(svg("text", { x: x + step * cell, y: y + 22 }, name));
   }
   return group;

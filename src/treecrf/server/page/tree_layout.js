@@ -1,6 +1,6 @@
 // The positions of nodes and lines in the picture of a tree: from top to bottom, or sideways for long sentences.
 import { placeNodes } from "./layout.js";
-import { twoDigits } from "./colors.js";
+import { shortProbability } from "./colors.js";
 import { visible, walk } from "./nodes.js";
 import { isRightToLeft, textWidth } from "./text_width.js";
 
@@ -121,7 +121,7 @@ function measure(node) {
     node.width = Math.max(textWidth(node.word, LABEL_SIZE), textWidth(node.tag, TAG_SIZE));
     return;
   }
-  node.number = twoDigits(node.probability);
+  node.number = shortProbability(node.probability);
   const numberWidth = node.number ? textWidth(node.number, NUMBER_SIZE) + 3 : 0;
   node.width = textWidth(visible(node.label), LABEL_SIZE, 600) + numberWidth + 2 * PAD;
 }

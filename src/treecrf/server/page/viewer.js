@@ -67,6 +67,15 @@ export class Viewer {
     }
   }
 
+  // Marks constituents that a search has found, each {start, end, label}.
+  markMatches(matches) {
+    for (const group of this.view.querySelectorAll("g.label")) {
+      const { start, end, label } = constituentOf(group);
+      const isMatch = matches.some((one) => one.start === start && one.end === end && one.label === label);
+      group.classList.toggle("matched", isMatch);
+    }
+  }
+
   // The scale at which a picture fits the width of the view.
   fittingScale(width = this.size.width) {
     return Math.min((this.view.clientWidth - 24) / width, MAX_FITTING_ZOOM);

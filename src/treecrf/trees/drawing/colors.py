@@ -4,6 +4,7 @@ A probability of 1 has nearly the color of the background, a probability of 0 th
 monotonic, so that the scale is also readable in grayscale and with every kind of color vision.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,12 +85,12 @@ def check_probabilities(probabilities: Sequence[float] | None, spans: int) -> Se
 
 
 def format_probability(probability: float) -> str:
-    """A probability with two digits, or an empty string if it rounds to 1.
+    """A probability as a percentage, or an empty string if it rounds to 100 %.
 
     >>> format_probability(0.618), format_probability(0.9999), format_probability(0.001)
-    ('.62', '', '.00')
+    ('62 %', '', '0 %')
     """
-    return f"{max(probability, 0.0):.2f}"[1:] if probability < 0.995 else ""
+    return f"{math.floor(100 * max(probability, 0.0) + 0.5)} %" if probability < 0.995 else ""
 
 
 def _linear(channel: float) -> float:

@@ -113,7 +113,7 @@ def _opening(label: str, probability: float | None, name: str, package: Package)
     text, styles = escape_latex(label), []
     if probability is not None:
         if number := format_probability(probability):
-            text += rf"\,{{\scriptsize {number}}}"
+            text += rf"\,{{\scriptsize {escape_latex(number)}}}"
         ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
         styles = [f"fill=certain{_percent(probability)}", f"text={ink}"]
     if package == "forest":

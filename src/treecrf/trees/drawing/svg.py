@@ -240,7 +240,7 @@ def _legend(palette: Theme, top: float) -> list[str]:
     for step in range(steps):
         fill = to_hex(palette.fill((step + 0.5) / steps))
         elements.append(f'<rect x="{_n(x + step * cell)}" y="{_n(y)}" width="{_n(cell)}" height="10" fill="{fill}"/>')
-    for position, name in ((0, "0"), (steps / 2, "probability"), (steps, "1")):
+    for position, name in ((0, "0 %"), (steps / 2, "probability"), (steps, "100 %")):
         elements.append(text_element(name, x + position * cell, y + 22))
     return [*elements, "</g>"]
 
