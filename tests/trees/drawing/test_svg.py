@@ -90,7 +90,7 @@ def test_probabilities_become_colors_numbers_and_a_legend():
     fills = [element.get("fill") for element in group.findall(f"{NAME}rect")]
     assert fills[0] == fills[1] and len(set(fills)) == 3
     assert texts(picture, "labels") == ["TOP", "S", "NP", "50 %", "VP", "25 %"]
-    assert texts(picture, "legend") == ["0", "probability", "1"]
+    assert texts(picture, "legend") == ["0 %", "probability", "100 %"]
     assert "legend" not in svg(TREE)
 
 

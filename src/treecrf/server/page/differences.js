@@ -1,9 +1,10 @@
 // Differences between trees, in words.
 import { formatProbability } from "./colors.js";
+import { withoutFunctions } from "./nodes.js";
 
-const spanKey = ({ start, end, label }) => `${label} ${start}-${end}`;
+const spanKey = ({ start, end, label }) => `${withoutFunctions(label)} ${start}-${end}`;
 
-// The constituents of a tree that another tree does not have, or does not have as often.
+// The constituents of a tree that another tree does not have, or does not have as often; functions do not count.
 export function addedSpans(tree, other) {
   const otherKeys = other.spans.map(spanKey);
   return tree.spans.filter((span) => {

@@ -9,6 +9,9 @@ export function visible(text) {
   return text.replace(/[\0-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\ufeff]|[^\S ]/gu, escape);
 }
 
+// A label without functions and index: NP of NP-SBJ-1.
+export const withoutFunctions = (label) => label.split(/(?<=.)[-=|]/)[0];
+
 // A node and its descendants in preorder.
 export const walk = (node) => [node, ...node.children.flatMap(walk)];
 

@@ -2,6 +2,7 @@
 import { formatProbability, treeProbability } from "./colors.js";
 import { describeTrees } from "./differences.js";
 import { byId, html, svg } from "./dom.js";
+import { withoutFunctions } from "./nodes.js";
 import { drawLegend } from "./tree.js";
 
 const MENU_CHARACTERS = 90; // longer sentences are cut in the menu
@@ -116,6 +117,6 @@ export function describeSpan(span, tree, marginals, textOf) {
 
 // A label or a tag with its meaning. Functions, as in NP-SBJ, are left out if the whole has none.
 export function explain(symbol, meanings = {}) {
-  const meaning = meanings[symbol] ?? meanings[symbol.split(/(?<=.)[-=|]/)[0]];
+  const meaning = meanings[symbol] ?? meanings[withoutFunctions(symbol)];
   return meaning ? `${symbol}: ${meaning}` : symbol;
 }
