@@ -206,6 +206,22 @@ def test_a_cluster_without_room_for_a_worker_is_an_error(
     assert f"no machine of the cluster has {need} for a worker" in str(ended.value.code)
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({}, 4), ({"cpu_workers": 4}, 4), ({"workers": 2, "cpu_workers": 1, "cpus_per_worker": 3}, 9)],
+)
+def test_a_cluster_of_this_machine_has_processors_for_all_workers(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, int], expected: int
+) -> None:
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(4)), raising=False)
+    monkeypatch.setattr(ray_engine, "_start_ray", started.append)
+    monkeypatch.setattr("ray.shutdown", lambda: None)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with ray_engine._connect(ClusterOptions(**options)):  # type: ignore[arg-type]
+        assert started[0]["num_cpus"] == expected
+
+
 def test_processors_help_only_the_workers_with_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [{"Alive": True, "Resources": {"CPU": 4.0, "GPU": 1.0}}]
     monkeypatch.setattr("ray.nodes", lambda: nodes)

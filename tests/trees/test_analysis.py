@@ -26,5 +26,5 @@ def test_a_notebook_shows_calibrated_probabilities():
 
 
 def test_a_sentence_starts_at_its_first_word_and_ends_after_its_last():
-    sentence = ParsedSentence(Tree.parse("(S (A a) (B bc))"), [(3, 4), (5, 7)])
-    assert (sentence.start, sentence.end) == (3, 7)
+    sentence = ParsedSentence(Tree.parse("(S (A a) (B bc) (C .))"), [(3, 4), (5, 7), (7, 8)])
+    assert (sentence.start, sentence.end) == (3, 8)
