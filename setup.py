@@ -23,7 +23,7 @@ MISSING_PARTS = (
     "as gcc or clang, and install treecrf again."
 )
 TERMINAL = Path("/dev/tty")
-PORTABLE = "src/treecrf/chart/portable.h"
+PORTABLE, MODULE = "src/treecrf/chart/portable.h", "src/treecrf/trees/extension_module.h"
 
 
 class BuildExtensions(build_ext):
@@ -73,7 +73,7 @@ def extension(name: str, *sources: str, flags: Sequence[str] = (), headers: Sequ
     return Extension(
         name,
         list(sources),
-        depends=list(headers),
+        depends=[MODULE, *headers],
         define_macros=[("Py_LIMITED_API", "0x030A0000")] if abi3 else [],
         py_limited_api=abi3,
         extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", *flags] if posix else [],

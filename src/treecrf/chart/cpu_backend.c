@@ -11,6 +11,7 @@
    weight is then W exp(r). Marginals have as many charts: of a span anywhere, and of a span as a right child. */
 
 #include "cpu_backend.h"
+#include "../trees/extension_module.h"
 
 #define PARENT_BLOCK (4 * LANES) /* parents that the outside pass processes at once */
 #define MIN_SHARED_WORDS 200 /* threads share longer sentences only; in shorter ones they would mostly wait */
@@ -309,6 +310,18 @@ static void run_batch(const Batch *b, Step *step, int descending) {
     }
 }
 
+/* Whether the charts hold all sentences; sets a ValueError if not. */
+int check_lengths(const int64_t *lengths, int64_t batch, int64_t size) {
+    for (int64_t k = 0; k < batch; k++) {
+        if (lengths[k] < 1 || lengths[k] >= size) {
+            PyErr_Format(PyExc_ValueError, "sentence %lld has length %lld; the chart holds 1 to %lld words", (long long)k,
+                         (long long)lengths[k], (long long)size - 1);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Whether sizes, addresses and indices are valid; sets a ValueError if not. Only the inside chart may be null. */
 static int check_batch(const Batch *b, int needs_charts) {
     if (b->batch < 0 || b->size < 1 || b->threads < 1 || b->thread < 0 || b->thread >= b->threads ||
@@ -327,12 +340,8 @@ static int check_batch(const Batch *b, int needs_charts) {
         PyErr_SetString(PyExc_ValueError, "an address is null; expected an array");
         return 0;
     }
+    if (!check_lengths(b->lengths, b->batch, b->size)) return 0;
     for (int64_t k = 0; k < b->batch; k++) {
-        if (b->lengths[k] < 1 || b->lengths[k] >= b->size) {
-            PyErr_Format(PyExc_ValueError, "sentence %lld has length %lld; the chart holds 1 to %lld words", (long long)k,
-                         (long long)b->lengths[k], (long long)b->size - 1);
-            return 0;
-        }
         if (b->order[k] < 0 || b->order[k] >= b->batch) {
             PyErr_Format(PyExc_ValueError, "item %lld of the order is %lld; expected one of %lld sentences", (long long)k,
                          (long long)b->order[k], (long long)b->batch);
@@ -407,13 +416,4 @@ static PyMethodDef methods[] = {{"inside", inside, METH_VARARGS, NULL},
                                 {"plane_length", get_plane_length, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_cpu_backend", .m_methods = methods, .m_slots = slots};
-
-PyMODINIT_FUNC PyInit__cpu_backend(void) { return PyModuleDef_Init(&definition); }
+EXTENSION_MODULE(_cpu_backend,)

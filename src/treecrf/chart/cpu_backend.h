@@ -17,6 +17,7 @@
 #define EACH_LANE for (int lane = 0; lane < LANES; lane++)
 #endif
 
+int check_lengths(const int64_t *lengths, int64_t batch, int64_t size);
 PyObject *label_sums(PyObject *module, PyObject *args);
 PyObject *label_weights(PyObject *module, PyObject *args);
 

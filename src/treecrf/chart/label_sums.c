@@ -160,13 +160,7 @@ static int check_labels(const Labels *b, int has_weights) {
         PyErr_SetString(PyExc_ValueError, "an address is null; expected an array");
         return 0;
     }
-    for (int64_t k = 0; k < b->batch; k++) {
-        if (b->lengths[k] < 1 || b->lengths[k] >= b->size) {
-            PyErr_Format(PyExc_ValueError, "sentence %lld has length %lld; the chart holds 1 to %lld words", (long long)k,
-                         (long long)b->lengths[k], (long long)b->size - 1);
-            return 0;
-        }
-    }
+    if (!check_lengths(b->lengths, b->batch, b->size)) return 0;
     if (load_counter(b->counter) >= 0) return 1;
     PyErr_SetString(PyExc_ValueError, "the counter is negative; expected zero");
     return 0;

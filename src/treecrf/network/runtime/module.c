@@ -9,6 +9,7 @@
 #include "cpu_features.h"
 #include "kernels.h"
 #include "../../chart/portable.h"
+#include "../../trees/extension_module.h"
 
 #define LARGEST_SIZE ((int64_t)1 << 40) /* sizes above this are mistakes, and their products could overflow */
 
@@ -290,13 +291,4 @@ static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"select", select_instruction_set, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)initialize},
-#ifdef Py_GIL_DISABLED
-                                   {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-                                   {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_kernels", .m_methods = methods, .m_slots = slots};
-
-PyMODINIT_FUNC PyInit__kernels(void) { return PyModuleDef_Init(&definition); }
+EXTENSION_MODULE(_kernels, {Py_mod_exec, (void *)initialize},)

@@ -10,6 +10,7 @@
 #include "bracket_reader.h"
 #include "flatten.h"
 #include "head_finder.h"
+#include "../extension_module.h"
 
 static int allocate(Matcher *m) {
     size_t width = binding_count(m) + 1, goals = (size_t)m->goal_count;
@@ -124,13 +125,4 @@ static PyMethodDef methods[] = {{"search", py_search, METH_VARARGS, NULL},
                                 {"find_heads", py_find_heads, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_matcher", .m_methods = methods, .m_slots = slots};
-
-PyMODINIT_FUNC PyInit__matcher(void) { return PyModuleDef_Init(&definition); }
+EXTENSION_MODULE(_matcher,)

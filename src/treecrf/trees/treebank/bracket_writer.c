@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../extension_module.h"
+
 typedef struct {
     const char *text;
     Py_ssize_t size, opens; /* opens: number of "(" in the text */
@@ -259,13 +261,4 @@ static PyObject *write_lines(PyObject *module, PyObject *args) {
 
 static PyMethodDef methods[] = {{"write_lines", write_lines, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
-    {0, NULL}};
-
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_bracket_writer", .m_methods = methods, .m_slots = slots};
-
-PyMODINIT_FUNC PyInit__bracket_writer(void) { return PyModuleDef_Init(&definition); }
+EXTENSION_MODULE(_bracket_writer,)
