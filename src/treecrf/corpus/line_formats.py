@@ -27,6 +27,7 @@ class LineFormatter:
             probs=options.probs,
             kbest=options.kbest,
             functions=options.functions,
+            empties=options.empties,
             is_text=not options.tokens,
         )
 

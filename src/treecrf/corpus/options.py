@@ -128,6 +128,7 @@ class ParseOptions:
     probs: bool = option(False, "also output the probabilities (json, pretty, csv, parquet)")
     kbest: int = option(0, "also output the K most probable trees (json, pretty)", "K")
     functions: bool = option(False, "labels with functions, such as NP-SBJ, if the model predicts them")
+    empties: bool = option(False, "trees with empty elements, such as (NP (-NONE- *T*-1)), if the model predicts them")
     exact: bool = option(False, r"in brackets, write parentheses in words as \u{28}, not as -LRB-")
     no_mbr: bool = option(False, "output the trees with the best scores instead of MBR decoding")
     skip_bad: bool = option(False, "write an empty line and a warning for a line that cannot be parsed")

@@ -223,6 +223,11 @@ class LineParser:
             if write is not None:
                 write.result()
 
+    @property
+    def _settings(self) -> dict[str, Any]:
+        options = self.options
+        return {"mbr": not options.no_mbr, "functions": options.functions, "empties": options.empties}
+
     def _parse(self, batches: Iterator[LineBatch], name: str, is_interactive: bool) -> Iterator[ParsedBatch]:
         if self._formatter is not None:
             return (self._format_trees(batch, name) for batch in batches)
@@ -237,8 +242,7 @@ class LineParser:
             ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), batch.conditions(sentences))
             for batch, sentences in split_batches
         )
-        settings = {"mbr": not self.options.no_mbr, "functions": self.options.functions}
-        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **settings)
+        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **self._settings)
         for (batch, counts), brackets in parsed:
             trees = iter(brackets)
             output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
@@ -262,7 +266,7 @@ class LineParser:
         self, sentences: list[Words], lines: list[Line], conditions: Mapping[str, Any]
     ) -> Iterator[ParsedSentence]:
         offsets = map(word_offsets, sentences, lines)
-        settings = {**conditions, "mbr": not self.options.no_mbr, "functions": self.options.functions}
+        settings = {**conditions, **self._settings}
         if not self.options.probs and not self.options.kbest:
             return map(ParsedSentence, self.parser.parse_many(sentences, **settings), offsets)
         analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **settings)

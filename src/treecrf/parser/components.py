@@ -8,7 +8,7 @@ import ctypes
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -223,9 +223,11 @@ class Components:
     def _build_trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
         return self.tree_builder.trees(sentences.words, sentences.tags, trees)
 
-    def _bracket_builder(self, exact: bool, *, functions: bool = False) -> Callable[[Sentences, FlatTrees], list[str]]:
-        if functions:
-            return partial(self.full_tree_builder.check("functions").lines, exact=exact)
+    def _bracket_builder(
+        self, exact: bool, *, components: Sequence[str] = ()
+    ) -> Callable[[Sentences, FlatTrees], list[str]]:
+        if components:
+            return partial(self.full_tree_builder.check(*components).lines, components=components, exact=exact)
         writer = self.tree_builder.bracket_writer(exact=exact)
         return lambda sentences, trees: writer.lines(sentences.words, trees, tags=sentences.tags)
 

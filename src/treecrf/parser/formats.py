@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from treecrf.trees.analysis import Alternative, Analysis, Constituent, Offsets, ParsedSentence
 from treecrf.trees.notation import penn_brackets, split_label
+from treecrf.trees.placed_nodes import PlacedNode, place_nodes
 from treecrf.trees.tree import Tree
 
 _LINE_BREAKS = re.compile("[\x85\u2028\u2029]")  # end a line for some readers, and JSON does not escape them
@@ -23,6 +24,7 @@ class Formatter:
     probs: bool = False
     kbest: int = 0
     functions: bool = False  # whether spans have functions beside their category
+    empties: bool = False  # whether the trees have empty elements
     is_text: bool = False
 
     def line(self, sentences: Sequence[ParsedSentence]) -> str:
@@ -50,6 +52,8 @@ class Formatter:
         tree, offsets, analysis, _ = sentence
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
         fields |= {"offsets": offsets, "spans": self._spans(tree, analysis, offsets)}
+        if self.empties:
+            fields["empties"] = list(map(_empty, filter(lambda node: node.tree.is_empty, place_nodes(tree))))
         if analysis is not None and self.probs:
             names = ("log_prob", "calibrated", "entropy")
             fields |= {name: round(getattr(analysis, name), _DIGITS) for name in names}
@@ -65,10 +69,12 @@ class Formatter:
         spans = [_span(*span, offsets) for span in tree.spans()]
         if analysis is not None and self.probs:
             spans = _spans_with_probabilities(analysis.constituents, offsets)
-        if not self.functions:
-            return spans
         for span, (_, _, label) in zip(spans, tree.spans(), strict=True):
-            span |= {"label": split_label(label).category, "functions": list(split_label(label).functions)}
+            parts = split_label(label)
+            if self.functions:
+                span |= {"label": parts.category, "functions": list(parts.functions)}
+            if self.empties:
+                span |= {"label": parts.category, "index": parts.index}
         return spans
 
     def _alternative(self, alternative: Alternative, offsets: Offsets) -> dict[str, Any]:
@@ -89,7 +95,7 @@ class Formatter:
         if analysis is not None and self.probs:
             constituents = iter(analysis.constituents)
             for row, node in enumerate(tree.walk()):
-                if not node.is_leaf:
+                if not node.is_leaf and node.words:
                     lines[row] += f"  {next(constituents).calibrated:.3f}"
             lines.append(
                 f"log-probability {analysis.log_prob:.3f}, calibrated {analysis.calibrated:.3f}, "
@@ -105,6 +111,12 @@ class Formatter:
                     "Other readings may have more probable trees: the search has reached the limit on its work.",
                 ]
         return "\n".join([*lines, ""])
+
+
+def _empty(node: PlacedNode) -> dict[str, Any]:
+    """An empty element: its kind and index, the label around it, and the number of words before it."""
+    label = "" if node.parent is None else node.parent.tree.label
+    return {"kind": node.tree.kind, "parent": label, "index": node.tree.index, "words_before": node.start}
 
 
 def _spans_with_probabilities(constituents: Sequence[Constituent], offsets: Offsets) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 The components that predict them are files in a parser's folder, and are loaded when they are first used.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -14,7 +14,8 @@ from treecrf.files import DamagedFileError
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS
 from treecrf.parser.decoding.constituent_features import Symbols
-from treecrf.parser.decoding.constituents import Constituents, DecodedBatch, LabelChains, full_lines
+from treecrf.parser.decoding.constituents import Constituents, DecodedBatch, Empty, LabelChains, full_lines
+from treecrf.parser.decoding.empties import EmptyElements
 from treecrf.parser.decoding.functions import Functions, FunctionTagger
 from treecrf.parser.models import installed_folder, names
 from treecrf.parser.pipeline import Sentences
@@ -46,9 +47,9 @@ class FullTreeBuilder:
 
     def __init__(self, parser: "Components") -> None:
         self._parser = parser
-        self._chains = LabelChains(parser.vocabulary.labels)
-        self.symbols = Symbols(self._chains.categories, parser.vocabulary.tags)
-        self._rules = HEAD_RULES.get(parser.language, _NO_RULES)
+        self.label_chains = LabelChains(parser.vocabulary.labels)
+        self.symbols = Symbols(self.label_chains.categories, parser.vocabulary.tags)
+        self.rules = HEAD_RULES.get(parser.language, _NO_RULES)
         is_int8 = parser.scorer.precision.startswith("int")
         self._components: dict[str, Component] = {}
         self._layers: Any = int8.layers(NARROW_LEVELS) if is_int8 else reference
@@ -70,7 +71,7 @@ class FullTreeBuilder:
             self.check(name)
             arrays, source = self._parser.arrays[name], f"{self._parser.folder or 'the parser'}: {COMPONENTS[name]}"
             try:
-                component = kind(arrays, self.symbols, self._rules, self._layers)
+                component = kind(arrays, self.symbols, self.rules, self._layers)
                 shapes = component.shapes(batch.vectors.shape[1])
             except (KeyError, ValueError, IndexError) as error:
                 raise DamagedFileError(f"{source} has no {_TITLES[name]}: {error!s:.200}") from None
@@ -84,7 +85,7 @@ class FullTreeBuilder:
         lengths = np.array(list(map(len, sentences.words)))
         leaves = self._parser.tree_builder.tags(sentences.words, sentences.tags, trees)
         return DecodedBatch(
-            constituents=Constituents.of(trees, lengths, self._chains, self._parser.root),
+            constituents=Constituents.of(trees, lengths, self.label_chains, self._parser.root),
             words=list(chain.from_iterable(sentences.words)),
             tags=list(chain.from_iterable(leaves)),
             vectors=trees.vectors,
@@ -94,24 +95,38 @@ class FullTreeBuilder:
         """The functions of a batch's constituents with their probabilities."""
         return self._component("functions", FunctionTagger, batch)(batch, scheme=self._parser.scheme)
 
-    def lines(self, sentences: Sentences, trees: FlatTrees, *, exact: bool = True) -> list[str]:
+    def lines(
+        self, sentences: Sentences, trees: FlatTrees, *, components: Collection[str], exact: bool = True
+    ) -> list[str]:
         """The brackets of the full trees."""
         batch = self.decoded_batch(sentences, trees)
-        labels = self.functions(batch).labels(batch.constituents.labels)
-        return list(full_lines(batch, labels, exact=exact))
+        functions = self.functions(batch) if "functions" in components else None
+        return list(self._lines(batch, functions, components, exact=exact))
 
-    def trees(self, sentences: Sentences, trees: FlatTrees) -> Iterator[Tree]:
+    def _lines(
+        self, batch: DecodedBatch, functions: Functions | None, components: Collection[str], *, exact: bool = True
+    ) -> Iterator[str]:
+        labels, empties = batch.constituents.labels, list[Empty]()
+        if functions is not None:
+            labels = functions.labels(labels)
+        if "empties" in components:
+            restore = self._component("empties", EmptyElements, batch)
+            labels, empties = restore(batch, labels, functions=functions is not None)
+        return full_lines(batch, labels, empties, exact=exact)
+
+    def trees(self, sentences: Sentences, trees: FlatTrees, *, components: Collection[str]) -> Iterator[Tree]:
         """The full trees."""
-        return map(Tree.parse, self.lines(sentences, trees))
+        return map(Tree.parse, self.lines(sentences, trees, components=components))
 
-    def analyses(self, sentences: Sentences, trees: FlatTrees, analyses: Iterable[Analysis]) -> Iterator[Analysis]:
-        """Analyses of the decoded trees with functions."""
+    def analyses(
+        self, sentences: Sentences, trees: FlatTrees, analyses: Iterable[Analysis], *, components: Collection[str]
+    ) -> Iterator[Analysis]:
+        """Analyses of the full trees; their constituents have functions with probabilities."""
         batch = self.decoded_batch(sentences, trees)
-        functions = self.functions(batch)
-        lines = full_lines(batch, functions.labels(batch.constituents.labels))
+        functions = self.functions(batch) if "functions" in components else None
         numbers = count()
-        for analysis, line in zip(analyses, lines, strict=True):
-            constituents = tuple(
-                replace(constituent, functions=functions.of(next(numbers))) for constituent in analysis.constituents
-            )
+        for analysis, line in zip(analyses, self._lines(batch, functions, components), strict=True):
+            constituents = analysis.constituents
+            if functions is not None:
+                constituents = tuple(replace(node, functions=functions.of(next(numbers))) for node in constituents)
             yield replace(analysis, tree=Tree.parse(line), constituents=constituents)

@@ -109,15 +109,19 @@ class Parser(Distributions):
         constraints: Constraints | None = None,
         mbr: bool = True,
         functions: bool = False,
+        empties: bool = False,
     ) -> Tree:
         """Parses one sentence: a string is raw text, a list is its words.
 
-        With `functions`, labels have functions, such as NP-SBJ, if the model predicts them. Warns if a string has
-        several sentences, or if its language is not the model's.
+        With `functions`, labels have functions, such as NP-SBJ; with `empties`, the tree has empty elements, and
+        indices connect them with their antecedents. Warns if a string has several sentences, or if its language is not
+        the model's.
         """
         if isinstance(words, str):
             warn_about_text(words, self.language)
-        (tree,) = self.parse_many([words], tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions)
+        (tree,) = self.parse_many(
+            [words], tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions, empties=empties
+        )
         return tree
 
     __call__ = parse
@@ -144,24 +148,26 @@ class Parser(Distributions):
         trees = self.parse_many(filter(has_words, for_trees), mbr=mbr)
         return (next(trees) if has_words(cell) else None for cell in for_cells)
 
-    def parse_text(self, text: str, *, mbr: bool = True, functions: bool = False) -> Iterator[ParsedSentence]:
+    def parse_text(
+        self, text: str, *, mbr: bool = True, functions: bool = False, empties: bool = False
+    ) -> Iterator[ParsedSentence]:
         """Splits a document into sentences and parses each; yields their trees with their places in the document.
 
         Lines may break anywhere, and an empty line ends a sentence.
         """
         warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
-        trees = self.parse_many(for_trees, mbr=mbr, functions=functions)
+        trees = self.parse_many(for_trees, mbr=mbr, functions=functions, empties=empties)
         for tokens, tree in zip(for_offsets, trees, strict=True):
             yield _sentence_of_text(text, tokens, tree)
 
     def analyze_text(
-        self, text: str, *, k: int = 1, mbr: bool = True, functions: bool = False
+        self, text: str, *, k: int = 1, mbr: bool = True, functions: bool = False, empties: bool = False
     ) -> Iterator[ParsedSentence]:
         """Splits a document like `parse_text`, and yields its sentences with their analyses."""
         warn_about_document(text)
         for_trees, for_offsets = tee(split_sentences(text, language=self.language))
-        analyses = self.analyze_many(for_trees, k=k, mbr=mbr, functions=functions)
+        analyses = self.analyze_many(for_trees, k=k, mbr=mbr, functions=functions, empties=empties)
         for tokens, analysis in zip(for_offsets, analyses, strict=True):
             yield _sentence_of_text(text, tokens, analysis.tree, analysis)
 
@@ -175,6 +181,7 @@ class Parser(Distributions):
         batch_words: int | None = None,
         mbr: bool = True,
         functions: bool = False,
+        empties: bool = False,
     ) -> Iterator[Tree]:
         """Parses sentences in batches and yields their trees in input order.
 
@@ -182,13 +189,13 @@ class Parser(Distributions):
         demand, a `window` of some thousands ahead, and batched by length; the default sizes depend on the device.
         Given `tags` appear in the trees, and the network and the grammar read them. For a sentence or a word whose tag
         is `None`, the tags are those that the model predicts. Trees satisfy the `constraints` of their sentence.
-        `functions` is as in `parse`.
+        `functions` and `empties` are as in `parse`.
         """
         batching, build = self._batching(window, batch_words), self._build_trees
-        if functions:
-            build = self.full_tree_builder.check("functions").trees
+        if components := _names(functions=functions, empties=empties):
+            build = partial(self.full_tree_builder.check(*components).trees, components=components)
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=functions)
+        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=bool(components))
         for _, trees in parsed:
             yield from trees
 
@@ -203,14 +210,16 @@ class Parser(Distributions):
         batch_words: int | None = None,
         mbr: bool = True,
         functions: bool = False,
+        empties: bool = False,
     ) -> Iterator[str]:
         """Parses sentences like `parse_many` and yields the brackets of their trees, without building the trees.
 
         This is much faster. A line equals `str(tree)`; without `exact`, parentheses in words are -LRB- and -RRB-.
         """
-        batching, build = self._batching(window, batch_words), self._bracket_builder(exact, functions=functions)
+        batching, components = self._batching(window, batch_words), _names(functions=functions, empties=empties)
+        build = self._bracket_builder(exact, components=components)
         windows = self.reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=functions)
+        parsed = self._parse_windows(enumerate(windows), build, batching, mbr=mbr, keeps_vectors=bool(components))
         for _, lines in parsed:
             yield from lines
 
@@ -221,6 +230,7 @@ class Parser(Distributions):
         exact: bool = True,
         mbr: bool = True,
         functions: bool = False,
+        empties: bool = False,
     ) -> Iterator[tuple[K, list[str]]]:
         """Parses windows of sentences that the caller has cut; yields each window's key and its brackets, in order.
 
@@ -228,8 +238,9 @@ class Parser(Distributions):
         the same window share a batch. Up to `batching.prefetch` batches are read ahead.
         """
         read = ((key, self.reader.window(window, **conditions)) for key, window, conditions in windows)
-        build = self._bracket_builder(exact, functions=functions)
-        return self._parse_windows(read, build, self.batching, mbr=mbr, keeps_vectors=functions)
+        components = _names(functions=functions, empties=empties)
+        build = self._bracket_builder(exact, components=components)
+        return self._parse_windows(read, build, self.batching, mbr=mbr, keeps_vectors=bool(components))
 
     def analyze(
         self,
@@ -240,10 +251,11 @@ class Parser(Distributions):
         constraints: Constraints | None = None,
         mbr: bool = True,
         functions: bool = False,
+        empties: bool = False,
     ) -> Analysis:
         """The tree that `parse` returns, probabilities of the tree and its constituents, and the k best readings."""
         (analysis,) = self.analyze_many(
-            [words], k=k, tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions
+            [words], k=k, tags=many(tags), constraints=many(constraints), mbr=mbr, functions=functions, empties=empties
         )
         return analysis
 
@@ -258,12 +270,13 @@ class Parser(Distributions):
         mbr: bool = True,
         marginals: bool = False,
         functions: bool = False,
+        empties: bool = False,
         should_stop: Callable[[], bool] | None = None,
     ) -> Iterator[Analysis]:
         """The analysis of each sentence, in input order; sentences are read as in `parse_many`.
 
-        With `marginals`, an analysis has the probability of every span too. With `functions`, its tree has functions,
-        and its constituents have them with their probabilities; its alternatives have none. The search for
+        With `marginals`, an analysis has the probability of every span too. `functions` and `empties` are as in
+        `parse`; constituents have functions with probabilities, alternatives are plain trees. The search for
         alternatives calls `should_stop` often. It ends when that returns true, with the best trees that it has found.
         """
         if k < 0:
@@ -271,10 +284,10 @@ class Parser(Distributions):
         batching = replace(DEFAULT_BATCHING["cpu"], batch_words=batch_words)  # the k-best search runs on the host
         reader = replace(self.reader, max_words=min(self.reader.max_words, MAX_ANALYZED_WORDS))
         windows = reader.windows(sentences, tags, constraints, sizes=batching.window_sizes)
-        if functions:
-            self.full_tree_builder.check("functions")
+        if components := _names(functions=functions, empties=empties):
+            self.full_tree_builder.check(*components)
         analyze = partial(
-            self._analyze, k=k, mbr=mbr, marginals=marginals, functions=functions, should_stop=should_stop
+            self._analyze, k=k, mbr=mbr, marginals=marginals, components=components, should_stop=should_stop
         )
         for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
             yield from analyses
@@ -309,7 +322,7 @@ class Parser(Distributions):
         k: int,
         mbr: bool,
         marginals: bool,
-        functions: bool,
+        components: Sequence[str],
         should_stop: Callable[[], bool] | None,
     ) -> list[Analysis]:
         brackets = BracketDistribution.of(scores)
@@ -324,10 +337,10 @@ class Parser(Distributions):
         )
         trees = list(self._build_trees(sentences, decoded))
         analyses = analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop)
-        if not functions:
+        if not components:
             return list(analyses)
         decoded = decoded._replace(vectors=scores.word_vectors())
-        return list(self.full_tree_builder.analyses(sentences, decoded, analyses))
+        return list(self.full_tree_builder.analyses(sentences, decoded, analyses, components=components))
 
 
 def _sentence_of_text(
@@ -335,3 +348,7 @@ def _sentence_of_text(
 ) -> ParsedSentence:
     offsets = [(token.start, token.end) for token in tokens]
     return ParsedSentence(tree, offsets, analysis, text[offsets[0][0] : offsets[-1][1]])
+
+
+def _names(**components: bool) -> tuple[str, ...]:
+    return tuple(name for name, is_wanted in components.items() if is_wanted)

@@ -9,6 +9,24 @@ from treecrf.network.data.model_config import LEAKY_SLOPE
 from treecrf.network.runtime.weights import Weights
 
 
+def weight_shapes(
+    *, width: int, size: int, roles: int, symbols: tuple[int, int], classes: int, schemes: int
+) -> dict[str, tuple[int, ...]]:
+    """The shapes of the weights, for the arguments of `nn.constituent_scorer.ConstituentScorer`."""
+    return {
+        "words.weight": (size, width),
+        "words.bias": (size,),
+        "roles.weight": (roles * size, size),
+        "roles.bias": (roles * size,),
+        "symbols": (*symbols, size),
+        "schemes": (schemes, size),
+        "hidden.weight": (size, size),
+        "hidden.bias": (size,),
+        "out.weight": (classes, size),
+        "biases": (schemes, classes),
+    }
+
+
 class ConstituentScorer:
     """Logits of the classes of constituents; `layers` are those of the parser's network, `int8` or `reference`."""
 

@@ -35,14 +35,19 @@ class Symbols:
         self.places = self.none + 1
         self.size = self.places + _SIDES * _RANKS * 2
 
+    def nodes(self, batch: DecodedBatch) -> Ints:
+        """The symbols of all nodes, and of a missing node at the end, (m + w + 1,)."""
+        tags = [self.tag_ids.get(tag, self.unknown) for tag in batch.tags]
+        ids = batch.constituents.ids
+        return np.concatenate([np.where(ids < 0, self.root, ids), tags, [self.none]]).astype(np.int64)
+
     def features(self, batch: DecodedBatch, rules: HeadRules) -> Features:
         """The features of all constituents of a batch."""
         trees = batch.constituents
         count, words = len(trees), trees.words
         heads = trees.heads(batch.tags, rules)
         node_heads = np.concatenate([heads, np.arange(words), [words]])  # -1 is no node
-        tags = [self.tag_ids.get(tag, self.unknown) for tag in batch.tags]
-        symbols = np.concatenate([np.where(trees.ids < 0, self.root, trees.ids), tags, [self.none]]).astype(np.int64)
+        symbols = self.nodes(batch)
         parents = trees.parents[:count]
         safe_parents = np.where(parents < 0, 0, parents)
         grandparents = np.where(parents < 0, -1, trees.parents[safe_parents])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Floats, Ints
+from treecrf.arrays import Floats, Ints, Mask
 from treecrf.trees.notation import leaf_text, opening, penn_brackets
 from treecrf.trees.placed_nodes import place_nodes
 from treecrf.trees.search.heads import HeadRules, find_heads
@@ -95,8 +95,14 @@ class Constituents:
         """The sentence of each constituent, (m,)."""
         return np.searchsorted(np.cumsum(self.lengths), self.starts, "right")
 
+    def has_category(self, name: str) -> Mask:
+        """The nodes that are constituents of a category, (m + w,)."""
+        number = self.categories.index(name) if name in self.categories else len(self.categories)
+        return np.concatenate([self.ids == number, np.zeros(self.words, np.bool_)])
+
     @cached_property
-    def _node_starts(self) -> Ints:
+    def node_starts(self) -> Ints:
+        """The first word of each node, (m + w,)."""
         return np.concatenate([self.starts, np.arange(self.words)])
 
     @cached_property
@@ -104,7 +110,7 @@ class Constituents:
         """The parent of each node, (m + w,); -1 for the root of a tree."""
         # nodes before it that have begun, without those that have ended: the number of its ancestors
         begun = np.concatenate([np.arange(len(self)), np.searchsorted(self.starts, np.arange(self.words), "right")])
-        depths = begun - np.searchsorted(np.sort(self.ends), self._node_starts, "right")
+        depths = begun - np.searchsorted(np.sort(self.ends), self.node_starts, "right")
         width = len(self) + 1
         keys = np.sort(depths[: len(self)] * width + np.arange(len(self)))
         # the last constituent before the node that has one ancestor less
@@ -114,7 +120,7 @@ class Constituents:
     @cached_property
     def children(self) -> "Children":
         """The children of all constituents."""
-        order = np.lexsort((np.arange(len(self.parents)), self._node_starts, self.parents))
+        order = np.lexsort((np.arange(len(self.parents)), self.node_starts, self.parents))
         order = order[np.searchsorted(self.parents[order], 0) :]  # without roots
         firsts = np.searchsorted(self.parents[order], np.arange(len(self) + 1))
         return Children(nodes=order, firsts=firsts)
@@ -132,7 +138,7 @@ class Constituents:
     def child_at(self, constituent: int, position: int) -> int:
         """The child node of a constituent that begins at a position."""
         children = self.children.of(constituent)
-        starts = self._node_starts[children]
+        starts = self.node_starts[children]
         place = int(np.searchsorted(starts, position))
         if place == len(starts) or starts[place] != position:
             raise ValueError(f"no child of {self.labels[constituent]!r} begins at word {position} of the batch")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treecrf.arrays import AnyArray, Floats, Ints
-from treecrf.network.runtime.constituent_scorer import ConstituentScorer
+from treecrf.network.runtime.constituent_scorer import ConstituentScorer, weight_shapes
 from treecrf.network.runtime.weights import Weights
 from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS, Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch
@@ -62,18 +62,9 @@ class FunctionTagger:
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         """The shapes of the weights, for vectors of words of this width."""
         size = self._arrays["words.weight"].shape[0]
-        return {
-            "words.weight": (size, width),
-            "words.bias": (size,),
-            "roles.weight": (len(WORDS) * size, size),
-            "roles.bias": (len(WORDS) * size,),
-            "symbols": (len(SYMBOLS), self._symbols.size, size),
-            "schemes": (len(self.schemes), size),
-            "hidden.weight": (size, size),
-            "hidden.bias": (size,),
-            "out.weight": (len(self.names), size),
-            "biases": (len(self.schemes), len(self.names)),
-        }
+        sizes = {"classes": len(self.names), "schemes": len(self.schemes)}
+        symbols = (len(SYMBOLS), self._symbols.size)
+        return weight_shapes(width=width, size=size, roles=len(WORDS), symbols=symbols, **sizes)
 
     @cached_property
     def _scorer(self) -> ConstituentScorer:
