@@ -46,6 +46,7 @@ EDGES: dict[str, set[str]] = {
         *("config", "files", "arrays", "threads", "trees/tree", "trees/treebank", "trees/evalb", "trees/search"),
         *(
             "trees/notation",
+            "trees/placed_nodes",
             "trees/analysis",
             "text",
             "chart",
