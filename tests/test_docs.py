@@ -1,6 +1,8 @@
 """Every `python` and `sh` block of the README and the docs runs, from top to bottom, page by page."""
 
 import ast
+import contextlib
+import io
 import json
 import os
 import re
@@ -21,7 +23,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SOURCE = Path(treecrf.__file__).parent
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# a block of code, and what it prints if the page shows it as text
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 # a script, a style sheet or a picture from another server; links to other servers are allowed
 EXTERNAL = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc=["']?(?:https?:)?//|<link[^>]*\shref=["']?(?:https?:)?//""")
 # a path in this repository; CODE, NAME and TREEBANK stand for many
@@ -36,7 +39,7 @@ CONTINUES_OWN_TREEBANK = {"calibration.md", "models.md", "scale.md"}  # these pa
 def own_treebank(tmp_path_factory):
     """The folder of a reader who has followed `own-treebank.md`: trees, a recipe and the trained parser `own`."""
     folder = tmp_path_factory.mktemp("own-treebank")
-    for language, code in blocks(OWN_TREEBANK):
+    for language, code, _ in blocks(OWN_TREEBANK):
         if language == "sh":
             run_shell(code, folder)
     return folder
@@ -56,20 +59,27 @@ def test_code_blocks_run(page, folder, request):
     if page == OWN_TREEBANK or page.name in CONTINUES_OWN_TREEBANK:
         shutil.copytree(request.getfixturevalue("own_treebank"), folder, dirs_exist_ok=True)
     namespace: dict[str, object] = {"__name__": page.stem}
-    for number, (language, code) in enumerate(blocks(page)):
+    for number, (language, code, text) in enumerate(blocks(page)):
+        output = io.StringIO()
         if language == "python":
-            exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
+            with contextlib.redirect_stdout(output):
+                exec(compile(code, f"{page.name}, block {number}", "exec"), namespace)
         elif page != OWN_TREEBANK:  # whose commands have run for the fixture: they train a parser
-            run_shell(code, folder)
+            output.write(run_shell(code, folder))
+        assert not text or lines_of(output.getvalue()) == lines_of(text)
 
 
-def blocks(page: Path) -> Iterator[tuple[str, str]]:
-    """The language and the code of each block that runs."""
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str, str | None]]:
+    """The language and the code of each block that runs, and its output if the page shows it."""
     for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
-        yield match[1], match[2]
+        yield match[1], match[2], match[3]
 
 
-def run_shell(code: str, folder: Path) -> None:
+def run_shell(code: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
@@ -81,6 +91,19 @@ def run_shell(code: str, folder: Path) -> None:
         check=False,
     )
     assert process.returncode == 0, f"{code}\n{process.stdout}\n{process.stderr}"
+    return process.stdout
+
+
+def test_the_gallery_has_25_tasks_of_five_lines():
+    gallery = (DOCS / "index.md").read_text(encoding="utf-8").partition("## By task")[0]
+    codes = [match[2] for match in BLOCK.finditer(gallery)]
+    assert gallery.count("\nI want ") == len(codes) == 25
+    assert [code for code in codes if len(list(filter(str.strip, code.splitlines()))) > 5] == []
+
+
+def test_the_cast_of_the_readme_is_what_its_commands_print():
+    process = subprocess.run([sys.executable, DOCS / "cast.py", "-"], capture_output=True, text=True, check=True)
+    assert process.stdout == (DOCS / "cast.svg").read_text(encoding="utf-8")
 
 
 def test_pages_that_continue_another_page_say_so():
@@ -88,7 +111,7 @@ def test_pages_that_continue_another_page_say_so():
 
 
 def test_only_the_training_pages_train_a_parser():
-    trains = {page.name for page in PAGES if any("\ntreecrf train " in f"\n{code}" for _, code in blocks(page))}
+    trains = {page.name for page in PAGES if any("\ntreecrf train " in f"\n{code}" for _, code, _ in blocks(page))}
     assert trains == {"own-treebank.md", "training.md"}
 
 

