@@ -224,7 +224,7 @@ class LineParser:
                 write.result()
 
     @property
-    def _settings(self) -> dict[str, Any]:
+    def _tree_settings(self) -> dict[str, Any]:
         options = self.options
         return {"mbr": not options.no_mbr, "functions": options.functions, "empties": options.empties}
 
@@ -242,7 +242,7 @@ class LineParser:
             ((batch, list(map(len, sentences))), list(chain.from_iterable(sentences)), batch.conditions(sentences))
             for batch, sentences in split_batches
         )
-        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **self._settings)
+        parsed = self.parser.brackets_by_key(windows, exact=self.options.exact, **self._tree_settings)
         for (batch, counts), brackets in parsed:
             trees = iter(brackets)
             output = [" ".join(islice(trees, count)) if count != 1 else next(trees) for count in counts]
@@ -266,7 +266,7 @@ class LineParser:
         self, sentences: list[Words], lines: list[Line], conditions: Mapping[str, Any]
     ) -> Iterator[ParsedSentence]:
         offsets = map(word_offsets, sentences, lines)
-        settings = {**conditions, **self._settings}
+        settings = {**conditions, **self._tree_settings}
         if not self.options.probs and not self.options.kbest:
             return map(ParsedSentence, self.parser.parse_many(sentences, **settings), offsets)
         analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **settings)
