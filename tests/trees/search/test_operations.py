@@ -75,6 +75,7 @@ def test_operations_have_the_meaning_of_tsurgeon(tree, pattern, operations, chan
         ("(S (A a))", "S=x < A=y", "insert y >1 x", "still matches"),
         ("(S (A a))", "S=x ?< B=y", "delete y", "if exists y"),
         ("(S (A a) (B b))", "A=x", "excise x x", "the word 'a' has sisters"),
+        ("(S (A (B b)) (C (D d)))", "B=x > A : C=y", "move x >1 y", "'A' has no children left"),
     ],
 )
 def test_operations_that_cannot_be_applied_are_errors(tree, pattern, operation, message, monkeypatch):
