@@ -112,7 +112,7 @@ class Components:
     ) -> None:
         """`saved` is the state from which the CPU runtime was built: `save` and `model` need its weights.
 
-        `arrays` are those of optional components, such as the functions of constituents, by name.
+        `arrays` are the arrays of optional components, such as the functions of constituents, by name.
         """
         self.scorer = scorer
         self.vocabulary = vocabulary

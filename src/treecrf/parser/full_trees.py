@@ -28,7 +28,7 @@ from treecrf.trees.treebank.bracket_writer import FlatTrees
 if TYPE_CHECKING:
     from treecrf.parser.components import Components
 
-_NO_RULES = HeadRules({}, default=(("left", ()),))  # of languages without rules
+_NO_RULES = HeadRules({}, default=(("left", ()),))  # for languages without rules
 _TITLES = {"functions": "function tags", "empties": "empty elements"}
 
 

@@ -189,7 +189,7 @@ class ParserState:
     encoder_json: bytes | None = None  # the config.json of the pretrained encoder
     bert: BertConfig | None = None  # the shape of the encoder, if it is a plain BERT
     productions: Mapping[Production, int] = field(default_factory=dict)  # counts in the training trees; may be empty
-    components: Mapping[str, Arrays] = field(default_factory=dict)  # arrays of those of COMPONENTS that it has
+    components: Mapping[str, Arrays] = field(default_factory=dict)  # arrays by name; see COMPONENTS
     folder: Path | None = None  # folder that the components were loaded from
 
 

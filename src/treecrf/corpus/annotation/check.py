@@ -82,8 +82,8 @@ class _Reader(TreeReader):
 def check_trees(edited: Source, against: Source | None = None, *, parser: Parser | None = None) -> list[Finding]:
     """Compares edited trees with the original trees and with the labels, tags and productions of a parser.
 
-    The words must be those of `against`. Labels and tags must be those of `against` or of the parser. Productions that
-    neither has are listed. The findings are in the order of lines.
+    The words must equal the words of `against`. Labels and tags must occur in `against` or be known to the parser.
+    Productions that neither has are listed. The findings are in the order of lines.
     """
     if against is None and parser is None:
         raise ValueError("there is nothing to compare with; give the original trees, a parser, or both")

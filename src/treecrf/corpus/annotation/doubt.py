@@ -110,7 +110,7 @@ class Kept(NamedTuple):
 
 
 class CoveragePoint(NamedTuple):
-    """What can be kept at an expected precision.
+    """The trees and constituents that can be kept at an expected precision.
 
     Constituents are kept by their probability, sentences by their expected F, and trees by the probability that the
     whole tree is right.
@@ -123,7 +123,7 @@ class CoveragePoint(NamedTuple):
 
 
 def coverage_curve(doubts: Sequence[SentenceDoubt], *precisions: float) -> list[CoveragePoint]:
-    """What can be kept at several expected precisions, the highest first."""
+    """The trees and constituents that can be kept at several expected precisions, the highest first."""
     by_constituent = [(each.calibrated, 1.0) for doubt in doubts for each in doubt.constituents]
     by_sentence = [(doubt.expected_f1 / 100, float(len(doubt.constituents))) for doubt in doubts]
     by_tree = [(doubt.tree_probability, 1.0) for doubt in doubts]

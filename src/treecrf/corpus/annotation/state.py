@@ -1,4 +1,4 @@
-"""What annotators have fixed about a tree, and the actions that change it."""
+"""The parts of a tree that annotators have fixed, and the actions that change them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

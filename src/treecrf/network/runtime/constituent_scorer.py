@@ -28,7 +28,7 @@ def weight_shapes(
 
 
 class ConstituentScorer:
-    """Logits of the classes of constituents; `layers` are those of the parser's network, `int8` or `reference`."""
+    """Logits of the classes of constituents; `layers` has the layers of `int8` or `reference`."""
 
     def __init__(self, weights: Weights, layers: Any) -> None:
         def linear(name: str, slope: float) -> Any:

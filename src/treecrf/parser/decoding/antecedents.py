@@ -31,10 +31,10 @@ class Node:
         self.parent = parent
         self.children: list[Node] = []
         self.start = start
-        self.number = number  # of a constituent with words in its batch; -1 for the others
+        self.number = number  # a constituent with words has a number in its batch; others have -1
         self.text = text  # label of an inserted constituent, or kind of an empty element
         self.index: int | None = None
-        self.place = ""  # of the antecedent of an empty element
+        self.place = ""  # the antecedent's place, in an empty element
 
 
 class _Sentence(NamedTuple):

@@ -25,7 +25,7 @@ class Features(NamedTuple):
 
 
 class Symbols:
-    """The numbers of categories, tags and places: those of a model's trees."""
+    """The numbers of the categories, tags and places in a model's trees."""
 
     def __init__(self, categories: Sequence[str], tags: Sequence[str]) -> None:
         self.tag_ids = {tag: len(categories) + 1 + number for number, tag in enumerate(tags)}

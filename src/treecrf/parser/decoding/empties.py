@@ -26,7 +26,7 @@ class EmptyElements:
     """Inserts empty elements into decoded trees.
 
     `arrays` are the weights of a `ConstituentScorer` with its classes, one a line, and the codes of the contexts that
-    `find_gaps` takes; `layers` are those of the CPU runtime.
+    `find_gaps` takes; `layers` has the layers of the CPU runtime.
     """
 
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, rules: HeadRules, layers: Any) -> None:

@@ -51,7 +51,7 @@ class FunctionTagger:
     """Predicts the functions of constituents, in the scheme of one of the treebanks that it was trained on.
 
     `arrays` are the weights of a `ConstituentScorer` with the names of its classes and schemes, the default scheme
-    first; `layers` are those of the CPU runtime.
+    first; `layers` has the layers of the CPU runtime.
     """
 
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, rules: HeadRules, layers: Any) -> None:

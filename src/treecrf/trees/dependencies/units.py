@@ -19,7 +19,7 @@ _COMPARATIVES = {"RBR": "ADVP", "JJR": "ADJP"}
 class Unit:
     """A constituent, or a word with its tag as the label.
 
-    `functions` are those of its label. A verb phrase with the trace of its subject as the object is passive. Conversion
+    `functions` are in its label. A verb phrase with the trace of its subject as the object is passive. Conversion
     sets `head`, the number of the head word, `is_passive`, and `subject`, the number of a clause's subject.
     `conjuncts` are the children of a coordination; the first of them is its head.
     """
