@@ -138,7 +138,7 @@ class Parser(Distributions):
             raise TypeError(
                 "a parser with a network of PyTorch cannot be pickled; save it, and load it in each process"
             )
-        precision = self.scorer.precision.split()[0]
+        precision: Any = self.scorer.precision.split()[0]
         load = partial(Parser.load, precision=None if precision == "float32" else precision)
         return load, (self.folder, "cpu"), {"config": self.config}
 

@@ -29,6 +29,7 @@ from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.lines import Source, read_text
 
 if TYPE_CHECKING:
+    from treecrf.parser.distributions import Distributions
     from treecrf.parser.parser import Parser
 
 _NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
@@ -99,7 +100,7 @@ class TreeSamples:
 
 
 def sample_sentences(
-    parser: "Parser", batch: Sentences, scores: Scores, *, count: int, seed: int
+    parser: "Distributions", batch: Sentences, scores: Scores, *, count: int, seed: int
 ) -> Iterator[TreeSamples]:
     """Draws samples of a batch of sentences.
 

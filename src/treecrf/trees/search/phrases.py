@@ -132,11 +132,13 @@ def _subjects(tree: Tree) -> dict[int, Tree]:
     subjects: dict[int, Tree] = {}
     nodes = list(tree.walk())
     has_functions = any("SBJ" in node.functions for node in nodes)
-    antecedents = {node.index: node for node in reversed(nodes) if not node.is_leaf and node.index is not None}
+    antecedents: dict[int | None, Tree] = {
+        node.index: node for node in reversed(nodes) if not node.is_leaf and node.index is not None
+    }
     for name in ["tagged_subject", "subject_5"] if has_functions else _SUBJECTS:
         for match in search_tree(tree, _PATTERNS[name]):
-            subject = match["subject"]
-            if isinstance(subject, Tree) and (subject := _with_words(subject, antecedents)):
+            found = match["subject"]
+            if isinstance(found, Tree) and (subject := _with_words(found, antecedents)):
                 is_comma_last = len(subject.children) > 1 and subject.child_trees[-1].label == ","
                 subjects.setdefault(match.position, Tree(subject.label, subject[:-1]) if is_comma_last else subject)
     return subjects
