@@ -29,7 +29,7 @@ EDGES: dict[str, set[str]] = {
     "trees/dependencies": {"config", "trees/notation", "trees/tree", "trees/search"},
     "trees/drawing": {"config", "files", "trees/notation", "trees/tree", "trees/treebank"},
     "trees/analysis": {"trees/tree", "trees/tree_differences", "trees/drawing"},
-    "trees/tables": {"trees/tree", "trees/search", "trees/analysis"},
+    "trees/tables": {"trees/tree", "trees/search", "trees/analysis", "trees/predicates"},
     "trees/__init__": {"trees/tree", "trees/search", "trees/dependencies", "trees/drawing"},
     "text": {"config", "trees/notation", "trees/treebank"},
     "chart": {"arrays", "threads"},

@@ -53,6 +53,10 @@ def test_analyses_have_functions_with_their_probabilities(parser: Parser) -> Non
     plain, full = (list(parser.analyze_many(SENTENCES[:9], functions=functions)) for functions in (False, True))
     assert [analysis.tree for analysis in full] == list(parser.parse_many(SENTENCES[:9], functions=True))
     for before, after in zip(plain, full, strict=True):
+        (alternative,) = after.alternatives
+        assert alternative.tree.plain() == before.alternatives[0].tree
+        if alternative.tree.plain() == before.tree:
+            assert alternative.tree == after.tree
         nodes = [node for node in after.tree.walk() if not node.is_leaf]
         for node, old, new in zip(nodes, before.constituents, after.constituents, strict=True):
             assert new == replace(old, functions=new.functions) and new.label == node.category

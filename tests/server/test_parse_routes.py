@@ -203,3 +203,10 @@ def test_marginals_take_one_run_of_the_network_per_batch(parser: Parser, monkeyp
         results = parse_sentences({"small": parser}, options, [sentence("we", "sang"), sentence("she", "sang")])
         assert all(json.loads(result)["marginals"] == [[1.0, 1.0], [1.0]] for result in results)
     assert batches == [2, 2]
+
+
+def test_functions_are_refused_by_a_model_that_predicts_none(client: TestClient) -> None:
+    response = client.post("/parse", json={"tokens": WORDS, "functions": True})
+    assert response.status_code == 422
+    assert response.json()["detail"] == "functions: the model small predicts none; models that do: none here"
+    assert not client.get("/models").json()["models"][0]["has_functions"]

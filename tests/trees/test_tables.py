@@ -53,6 +53,21 @@ def test_heads_follow_the_given_rules(rules, head):
     assert dict(zip(COLUMNS["constituents"], first, strict=True))["head"] == head
 
 
+def test_predicates_have_a_row_each_with_the_texts_of_their_arguments():
+    tree = Tree.parse(
+        "(S (NP-SBJ-1 (DT The) (NN vote)) (VP (VBD was) (VP (VBN held) (NP (-NONE- *-1)) (NP-TMP (NNP May)) "
+        "(PP-LOC (IN in) (NP (NNP Rome)))  (PP (IN by) (NP-LGS (PRP us))))))"
+    )
+    sentence = ParsedSentence(tree, [(0, 1)] * len(tree.words))
+    (row,) = table_rows(sentence, Position(line=3), "", kind="predicates")
+    values = dict(zip(COLUMNS["predicates"], row, strict=True))
+    assert values["line"] == 3 and values["word"] == 3
+    assert {name: value for name, value in values.items() if isinstance(value, str)} == {
+        **{"predicate": "held", "voice": "passive", "subject": "The vote", "agent": "us"},
+        **{"times": "May", "places": "in Rome"},
+    }
+
+
 def test_csv_quotes_what_needs_quotes():
     assert csv_text([("a\nb", None, 1.5), ("x,y", 2, "")]) == '"a\nb",,1.5\n"x,y",2,'
 

@@ -13,10 +13,11 @@ from treecrf.trees.analysis import ParsedSentence
 
 class LineFormatter:
     def __init__(self, options: ParseOptions, language: str) -> None:
-        if options.format == "conllu" and language != "en":
+        has_predicates = options.format in TABLES and options.rows == "predicates"
+        if (options.format == "conllu" or has_predicates) and language != "en":
             raise ValueError(
-                f"--format conllu has rules for English trees, and the language of the model is {language!r}; "
-                "choose an English model or another format"
+                f"--{'rows predicates' if has_predicates else 'format conllu'} has rules for English trees, and the "
+                f"language of the model is {language!r}; choose an English model or another format"
             )
         self._format = options.format
         self._rows = options.rows

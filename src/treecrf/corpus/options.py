@@ -124,7 +124,7 @@ class ParseOptions:
     format: Literal["brackets", "json", "pretty", "conllu", "csv", "parquet"] = option(
         "brackets", "output format (default: by the name of OUT, or brackets)"
     )
-    rows: Literal["constituents", "sentences"] = option("constituents", "rows of csv and parquet")
+    rows: Literal["constituents", "sentences", "predicates"] = option("constituents", "rows of csv and parquet")
     probs: bool = option(False, "also output the probabilities (json, pretty, csv, parquet)")
     kbest: int = option(0, "also output the K most probable trees (json, pretty)", "K")
     functions: bool = option(False, "labels with functions, such as NP-SBJ, if the model predicts them")

@@ -40,6 +40,7 @@ class TreeCRFComponent:
     mbr: bool = True
     tags: Tags = "keep"
     probabilities: bool = True
+    functions: bool = False  # whether labels have functions, such as NP-SBJ
 
     def __post_init__(self) -> None:
         self._error_handler: Callable[..., Any] = raise_error
@@ -55,6 +56,8 @@ class TreeCRFComponent:
         from treecrf.parser import Parser
 
         self.parser: Parser = Parser.load(self.model, device=self.device)
+        if self.functions:
+            self.parser.full_tree_builder.check("functions")
         self._process_id = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -108,10 +111,10 @@ class TreeCRFComponent:
         """The tree of each sentence, and the probabilities of its constituents if they are requested."""
         words = [[word.text for word in sentence] for sentence in sentences]
         tags = [self._pipeline_tags(sentence) for sentence in sentences] if self.tags == "keep" else None
+        settings: dict[str, Any] = {"batch_words": self.batch_words, "mbr": self.mbr, "functions": self.functions}
         if not self.probabilities:
-            trees = self.parser.parse_many(words, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
-            return ((tree, []) for tree in trees)
-        analyses = self.parser.analyze_many(words, k=0, tags=tags, batch_words=self.batch_words, mbr=self.mbr)
+            return ((tree, []) for tree in self.parser.parse_many(words, tags=tags, **settings))
+        analyses = self.parser.analyze_many(words, k=0, tags=tags, **settings)
         return ((analysis.tree, [part.calibrated for part in analysis.constituents]) for analysis in analyses)
 
     def _limit_threads_after_fork(self) -> None:
@@ -161,6 +164,7 @@ def make_component(
     mbr: bool = True,
     tags: Tags = "keep",
     probabilities: bool = True,
+    functions: bool = False,
     subbatch_max_tokens: int | None = None,
     disable_tagger: bool | None = None,
 ) -> TreeCRFComponent:
@@ -178,6 +182,7 @@ def make_component(
         mbr=mbr,
         tags=tags,
         probabilities=probabilities,
+        functions=functions,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treecrf.trees.analysis import Alternative, Analysis, Constituent, Offsets, ParsedSentence
+from treecrf.trees.analysis import Alternative, Constituent, Offsets, ParsedSentence
 from treecrf.trees.notation import penn_brackets, split_label
 from treecrf.trees.placed_nodes import PlacedNode, place_nodes
 from treecrf.trees.tree import Tree
@@ -50,8 +50,9 @@ class Formatter:
 
     def _json(self, sentence: ParsedSentence) -> dict[str, Any]:
         tree, offsets, analysis, _ = sentence
+        constituents = analysis.constituents if analysis is not None and self.probs else None
         fields: dict[str, Any] = {"tree": self.brackets(tree), "words": tree.words, "tags": tree.tags}
-        fields |= {"offsets": offsets, "spans": self._spans(tree, analysis, offsets)}
+        fields |= {"offsets": offsets, "spans": self._spans(tree, constituents, offsets)}
         if self.empties:
             fields["empties"] = list(map(_empty, filter(lambda node: node.tree.is_empty, place_nodes(tree))))
         if analysis is not None and self.probs:
@@ -65,10 +66,10 @@ class Formatter:
             fields["marginals"] = [[round(marginal, _DIGITS) for marginal in row] for row in analysis.marginals]
         return fields
 
-    def _spans(self, tree: Tree, analysis: Analysis | None, offsets: Offsets) -> list[dict[str, Any]]:
+    def _spans(self, tree: Tree, constituents: Sequence[Constituent] | None, offsets: Offsets) -> list[dict[str, Any]]:
         spans = [_span(*span, offsets) for span in tree.spans()]
-        if analysis is not None and self.probs:
-            spans = _spans_with_probabilities(analysis.constituents, offsets)
+        if constituents is not None:
+            spans = _spans_with_probabilities(constituents, offsets)
         for span, (_, _, label) in zip(spans, tree.spans(), strict=True):
             parts = split_label(label)
             if self.functions:
@@ -86,7 +87,7 @@ class Formatter:
             "differences": list(alternative.differences),
         }
         if self.probs:
-            fields["spans"] = _spans_with_probabilities(alternative.constituents, offsets)
+            fields["spans"] = self._spans(alternative.tree, alternative.constituents, offsets)
         return fields
 
     def _drawing(self, sentence: ParsedSentence) -> str:

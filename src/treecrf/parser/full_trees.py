@@ -3,24 +3,32 @@
 The components that predict them are files in a parser's folder, and are loaded when they are first used.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 
+from treecrf.arrays import Floats
 from treecrf.files import DamagedFileError
 from treecrf.network.runtime import int8, reference
 from treecrf.network.runtime.weights import NARROW_LEVELS
 from treecrf.parser.decoding.constituent_features import Symbols
-from treecrf.parser.decoding.constituents import Constituents, DecodedBatch, Empty, LabelChains, full_lines
+from treecrf.parser.decoding.constituents import (
+    Constituents,
+    DecodedBatch,
+    Empty,
+    FullTrees,
+    LabelChains,
+    full_lines,
+)
 from treecrf.parser.decoding.empties import EmptyElements
 from treecrf.parser.decoding.functions import Functions, FunctionTagger
 from treecrf.parser.models import installed_folder, names
 from treecrf.parser.pipeline import Sentences
 from treecrf.parser.storage import COMPONENTS, check_shapes
-from treecrf.trees.analysis import Analysis
+from treecrf.trees.analysis import Alternative, Analysis
 from treecrf.trees.search.heads import HEAD_RULES, HeadRules
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -119,14 +127,31 @@ class FullTreeBuilder:
         return map(Tree.parse, self.lines(sentences, trees, components=components))
 
     def analyses(
-        self, sentences: Sentences, trees: FlatTrees, analyses: Iterable[Analysis], *, components: Collection[str]
+        self, trees: FlatTrees, analyses: Iterable[Analysis], *, components: Collection[str]
     ) -> Iterator[Analysis]:
-        """Analyses of the full trees; their constituents have functions with probabilities."""
-        batch = self.decoded_batch(sentences, trees)
-        functions = self.functions(batch) if "functions" in components else None
-        numbers = count()
-        for analysis, line in zip(analyses, self._lines(batch, functions, components), strict=True):
-            constituents = analysis.constituents
-            if functions is not None:
-                constituents = tuple(replace(node, functions=functions.of(next(numbers))) for node in constituents)
-            yield replace(analysis, tree=Tree.parse(line), constituents=constituents)
+        """Analyses of the full trees and alternatives; constituents have functions with probabilities."""
+        assert trees.vectors is not None, "the decoder keeps vectors"
+        first = 0
+        for analysis in analyses:
+            end = first + len(analysis.tree.words)
+            plain: list[Analysis | Alternative] = [analysis, *analysis.alternatives]
+            batch = self._batch_of([one.tree for one in plain], trees.vectors[first:end])
+            functions = self.functions(batch) if "functions" in components else None
+            numbers, lines = count(), self._lines(batch, functions, components)
+            full: list[Any] = []
+            for one, line in zip(plain, lines, strict=True):
+                constituents = one.constituents
+                if functions is not None:
+                    constituents = tuple(replace(node, functions=functions.of(next(numbers))) for node in constituents)
+                full.append(replace(one, tree=Tree.parse(line), constituents=constituents))
+            yield replace(full[0], alternatives=tuple(full[1:]))
+            first = end
+
+    def _batch_of(self, trees: Sequence[Tree], vectors: Floats) -> DecodedBatch:
+        """Several trees of one sentence."""
+        return DecodedBatch(
+            constituents=FullTrees.of(trees, self.label_chains.categories).constituents,
+            words=[word for tree in trees for word in tree.words],
+            tags=[tag for tree in trees for tag in tree.tags],
+            vectors=np.tile(vectors, (len(trees), 1)),
+        )

@@ -276,8 +276,8 @@ class Parser(Distributions):
         """The analysis of each sentence, in input order; sentences are read as in `parse_many`.
 
         With `marginals`, an analysis has the probability of every span too. `functions` and `empties` are as in
-        `parse`; constituents have functions with probabilities, alternatives are plain trees. The search for
-        alternatives calls `should_stop` often. It ends when that returns true, with the best trees that it has found.
+        `parse`, also for alternatives; constituents have functions with probabilities. The search for alternatives
+        calls `should_stop` often. It ends when that returns true, with the best trees that it has found.
         """
         if k < 0:
             raise ValueError(f"k is {k}; expected 0 or more alternatives")
@@ -340,7 +340,7 @@ class Parser(Distributions):
         if not components:
             return list(analyses)
         decoded = decoded._replace(vectors=scores.word_vectors())
-        return list(self.full_tree_builder.analyses(sentences, decoded, analyses, components=components))
+        return list(self.full_tree_builder.analyses(decoded, analyses, components=components))
 
 
 def _sentence_of_text(

@@ -37,6 +37,7 @@ def model_info(name: str, parser: Parser) -> ModelInfo:
         labels=_labels(parser),
         reads_tags=bool(parser.model_config.tag_size),
         has_tags=parser.model_config.tag_head,
+        has_functions="functions" in parser.arrays,
     )
 
 

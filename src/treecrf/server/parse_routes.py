@@ -148,6 +148,7 @@ def _parse(
         "constraints": [sentence.constraints for sentence in sentences] if sentences[0].constraints else None,
         "batch_words": _CPU_BATCH_WORDS if parser.device == "cpu" else _GPU_BATCH_WORDS,
         "mbr": options.mbr,
+        "functions": options.formatter.functions,
     }
     k, marginals = options.formatter.kbest, options.marginals
     if not (options.formatter.probs or k or marginals):

@@ -69,7 +69,10 @@ class RequestReader:
         model = model_name(self.parsers, body.model)
         if body.k > self.limits.k:
             raise ApiError(422, f"k: {body.k} alternatives; this server's limit is {self.limits.k}")
-        formatter = Formatter(format=body.format, probs=body.probabilities, kbest=body.k)
+        if body.functions and "functions" not in self.parsers[model].arrays:
+            able = ", ".join(name for name, parser in self.parsers.items() if "functions" in parser.arrays)
+            raise ApiError(422, f"functions: the model {model} predicts none; models that do: {able or 'none here'}")
+        formatter = Formatter(format=body.format, probs=body.probabilities, kbest=body.k, functions=body.functions)
         options = RequestOptions(model=model, formatter=formatter, mbr=body.mbr, marginals=body.marginals)
         inputs = body.inputs if isinstance(body, schema.BatchRequest) else [body]
         groups = self._read_inputs(inputs, options)

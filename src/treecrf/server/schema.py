@@ -77,6 +77,7 @@ class OptionsIn(_Strict):
     mbr: bool = Field(
         default=True, description="true: the tree with the least expected error; false: the tree with the best score"
     )
+    functions: bool = Field(default=False, description="add functions to labels, such as NP-SBJ, and to spans")
     format: Literal["json", "brackets", "pretty"] = "json"
 
     @model_validator(mode="after")
@@ -184,6 +185,7 @@ class ModelInfo(BaseModel):
     labels: list[str] = Field(description="constituent labels, which constraints may use")
     reads_tags: bool = Field(description="whether the model needs tokens with tags as input")
     has_tags: bool = Field(description="whether the model predicts tags; if not, the tag of a word is _")
+    has_functions: bool = Field(description="whether the model predicts functions, such as SBJ")
 
 
 class ModelsResponse(BaseModel):

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from treecrf.trees.analysis import Analysis, ParsedSentence
+from treecrf.trees.predicates import Predicate, predicates
 from treecrf.trees.search.forest import head_positions
 from treecrf.trees.search.heads import COLLINS, HeadRules
 from treecrf.trees.tree import Tree
 
-RowKind = Literal["constituents", "sentences"]
+RowKind = Literal["constituents", "sentences", "predicates"]
 Value = str | int | float | None
 Row = tuple[Value, ...]
 
@@ -32,7 +33,15 @@ COLUMNS: dict[RowKind, dict[str, type]] = {
         "calibrated": float,
     },
     "sentences": {**_POSITION, "words": int, "tree": str, **_CHARACTERS, "log_prob": float, "entropy": float},
+    "predicates": {
+        **_POSITION,
+        "word": int,
+        "predicate": str,
+        "voice": str,
+        **dict.fromkeys(("subject", "agent", "objects", "attribute", "times", "places"), str),
+    },
 }
+_SEPARATOR = "; "  # between phrases
 _DIGITS = 6
 
 
@@ -60,9 +69,21 @@ def table_rows(
     """
     if kind == "sentences":
         yield *position, *_sentence_values(sentence, text, start)
+    elif kind == "predicates":
+        for predicate in predicates(sentence.tree):
+            yield *position, *_predicate_values(predicate)
     else:
         for values in _constituent_values(sentence, text, start, rules):
             yield *position, *values
+
+
+def _predicate_values(predicate: Predicate) -> Row:
+    phrases = (predicate.objects, predicate.times, predicate.places)
+    objects, times, places = (_SEPARATOR.join(phrase.text for phrase in group) or None for group in phrases)
+    singles = (predicate.subject, predicate.agent, predicate.attribute)
+    subject, agent, attribute = (None if phrase is None else phrase.text for phrase in singles)
+    voice = "passive" if predicate.is_passive else "active"
+    return (predicate.position, predicate.text, voice, subject, agent, objects, attribute, times, places)
 
 
 def _sentence_values(sentence: ParsedSentence, text: str, text_start: int) -> Row:

@@ -62,22 +62,29 @@ const spansOf = (constraints, kind) => constraints.filter((one) => one.kind === 
 const toConstraints = (constraints) => ({ require: spansOf(constraints, "require"), forbid: spansOf(constraints, "forbid") });
 
 // The analysis of one sentence. Its `trees` have probabilities; the parser's choice is the first of them.
-export async function getAnalysis(tokens, { model, constraints, limits }, signal) {
-  const body = { tokens, model, probabilities: true, k: Math.min(10, limits.k), constraints: toConstraints(constraints) };
+export async function getAnalysis(tokens, { model, functions, constraints, limits }, signal) {
+  const body = { tokens, model, functions, probabilities: true, k: Math.min(10, limits.k) };
+  body.constraints = toConstraints(constraints);
   body.marginals = tokens.length <= limits.marginal_words;
   const answer = await post("parse", body, signal);
   const [sentence] = answer.sentences;
   const alternatives = sentence.kbest ?? [];
+  for (const tree of [sentence, ...alternatives]) addFunctions(tree.spans);
   const choice = alternatives.find((tree) => tree.tree === sentence.tree) ?? sentence;
   const others = alternatives.filter((tree) => tree !== choice).sort((a, b) => b.log_prob - a.log_prob);
   const trees = [choice, ...others];
   return { sentence, model: answer.model, ...sentence, trees, choice, bestTree: alternatives[0] ?? choice };
 }
 
+// Adds the functions of constituents to their labels.
+function addFunctions(spans) {
+  for (const span of spans) span.label = [span.label, ...(span.functions ?? [])].join("-");
+}
+
 // The trees of several sentences, with probabilities.
-export async function parseBatch(inputs, model, signal) {
+export async function parseBatch(inputs, { model, functions }, signal) {
   const toInput = ({ tokens, constraints }) => ({ tokens, constraints: toConstraints(constraints) });
-  const answer = await post("parse/batch", { inputs: inputs.map(toInput), model, probabilities: true }, signal);
+  const answer = await post("parse/batch", { inputs: inputs.map(toInput), model, functions, probabilities: true }, signal);
   return answer.results.map(({ sentences }) => sentences[0]);
 }
 

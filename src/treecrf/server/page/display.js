@@ -80,6 +80,8 @@ function showControls() {
   byId("view").setAttribute("aria-labelledby", `tab-${state.view}`);
   byId("zoom").hidden = state.view === "outline";
   byId("layout").value = state.layout;
+  byId("functions").checked = state.functions;
+  byId("functions").parentElement.hidden = !page.model.has_functions;
   for (const part of HIDEABLE_PARTS) byId(`hide-${part}`).checked = state.hiddenParts.includes(part);
   byId("expand").hidden = !state.collapsed.length;
   const option = (value, text) => html("option", { value, selected: value === comparedValue() }, text);

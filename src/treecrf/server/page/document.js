@@ -3,7 +3,7 @@ import { findNodes, parseBatch, toConllu } from "./api.js";
 import { byId, html } from "./dom.js";
 import { save, stemOf } from "./export.js";
 import { explainMessage } from "./messages.js";
-import { joinWords, page } from "./page.js";
+import { givesFunctions, joinWords, page } from "./page.js";
 import { toPdf } from "./pdf.js";
 
 const PIECE_SENTENCES = 50; // per request
@@ -27,7 +27,8 @@ async function runWork(action) {
 // The trees of all sentences: from the file, or parsed. Sentences above the limit of the server have none.
 async function documentTrees(signal, show) {
   const { sentences, opened, model, server, state } = page;
-  const keys = sentences.map((words, i) => JSON.stringify([model.name, words, state.constraints[i] ?? []]));
+  const functions = givesFunctions(model.name);
+  const keys = sentences.map((words, i) => JSON.stringify([model.name, functions, words, state.constraints[i] ?? []]));
   const isOpen = (i) => !opened?.[i] && !page.parsed.has(keys[i]) && sentences[i].length <= server.limits.words;
   const missing = [...sentences.keys()].filter(isOpen);
   const size = Math.min(PIECE_SENTENCES, server.limits.sentences);
@@ -35,7 +36,7 @@ async function documentTrees(signal, show) {
     show(`Parsing: ${first} of ${missing.length} sentences`);
     const piece = missing.slice(first, first + size);
     const inputs = piece.map((i) => ({ tokens: sentences[i], constraints: state.constraints[i] ?? [] }));
-    const answers = await parseBatch(inputs, model.name, signal);
+    const answers = await parseBatch(inputs, { model: model.name, functions }, signal);
     answers.forEach((sentence, i) => page.parsed.set(keys[piece[i]], sentence));
   }
   return sentences.map((_, i) => opened?.[i] ?? page.parsed.get(keys[i]) ?? null);

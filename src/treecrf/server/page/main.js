@@ -6,7 +6,7 @@ import { saveDocument, search, toRecord } from "./document.js";
 import { byId, html } from "./dom.js";
 import { copy, fileName, save, toLatex, toPng, toSvgText } from "./export.js";
 import { connectFiles } from "./files.js";
-import { currentConstraints, currentFragment, currentTree, joinWords, page } from "./page.js";
+import { currentConstraints, currentFragment, currentTree, joinWords, page, updateAddress } from "./page.js";
 import { parseSentence, parseText, runRequests, setConstraints, showMessage } from "./parsing.js";
 import { toPdf } from "./pdf.js";
 import { connectShortcuts } from "./shortcuts.js";
@@ -214,6 +214,11 @@ on("next-tree", "click", () => goToTree(page.state.tree + 1));
 on("layout", "change", () => changeDisplay({ layout: byId("layout").value }));
 on("hide", "change", () => {
   changeDisplay({ hiddenParts: HIDEABLE_PARTS.filter((part) => byId(`hide-${part}`).checked) });
+});
+on("functions", "change", () => {
+  page.state.functions = byId("functions").checked;
+  updateAddress();
+  runRequests(parseSentence);
 });
 on("expand", "click", () => changeDisplay({ collapsed: [] }));
 on("compare", "change", changeComparison);

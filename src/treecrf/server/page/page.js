@@ -24,6 +24,8 @@ export const textOf = ({ start, end }) => joinWords(currentWords().slice(start, 
 export const currentConstraints = () => page.state.constraints[page.state.sentence] ?? [];
 export const currentTree = () => page.analysis.trees[page.state.tree];
 export const currentFragment = () => toFragment(page.state, joinWords(currentWords()));
+export const givesFunctions = (model) =>
+  page.state.functions && Boolean(page.server.models.find(({ name }) => name === model)?.has_functions);
 export const updateAddress = () => history.replaceState(null, "", currentFragment());
 
 // The tree to compare with: its analysis, the tree, and a name for it. Null if there is no comparison.

@@ -5,7 +5,7 @@ import { treeProbability } from "./colors.js";
 import { announce, showTree, viewers, wordSelector } from "./display.js";
 import { byId } from "./dom.js";
 import { explainMessage } from "./messages.js";
-import { currentConstraints, currentWords, joinWords, page, textOf, updateAddress } from "./page.js";
+import { currentConstraints, currentWords, givesFunctions, joinWords, page, textOf, updateAddress } from "./page.js";
 import { showConstraints, showCurrentSentence, showSentences, showTreeList } from "./panels.js";
 
 let requests = new AbortController();
@@ -126,8 +126,10 @@ async function analyzeWithOpened(signal) {
   }
 }
 
-const analyze = (model, signal) =>
-  getAnalysis(currentWords(), { model, constraints: currentConstraints(), limits: page.server.limits }, signal);
+const analyze = (model, signal) => {
+  const options = { model, functions: givesFunctions(model), constraints: currentConstraints() };
+  return getAnalysis(currentWords(), { ...options, limits: page.server.limits }, signal);
+};
 
 async function analyzeOther(signal) {
   const model = page.state.compared?.model;

@@ -14,6 +14,7 @@ export function emptyState() {
     view: "tree",
     layout: "auto",
     hiddenParts: [], // some of HIDEABLE_PARTS
+    functions: false, // whether labels have functions, as in NP-SBJ
     collapsed: [], // constituents, as in "2-5:NP"
     compared: null, // {tree} or {model}
     constraints: {}, // by sentence, lists of {kind, start, end, label}
@@ -36,6 +37,7 @@ export function toFragment(state, sentenceText) {
     const { model, tree } = state.compared;
     fields.set("with", model === undefined ? `tree:${tree + 1}` : `model:${model}`);
   }
+  if (state.functions) fields.set("functions", 1);
   for (const part of state.hiddenParts) fields.append("hide", part);
   for (const key of state.collapsed) fields.append("collapse", key);
   for (const [sentence, constraints] of Object.entries(state.constraints)) {
@@ -60,6 +62,7 @@ export function fromFragment(fragment) {
     view: choice("view", VIEWS),
     layout: choice("layout", LAYOUTS),
     hiddenParts: HIDEABLE_PARTS.filter((part) => fields.getAll("hide").includes(part)),
+    functions: fields.has("functions"),
     collapsed: fields.getAll("collapse").filter((key) => /^\d+-\d+:./s.test(key)),
     compared: kind ? { [kind]: kind === "tree" ? index(value) : value } : null,
     constraints: readConstraints(fields),
