@@ -130,18 +130,17 @@ def test_a_notebook_shows_an_analysis_in_colors():
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_widest_box_and_the_lowest_row_have_a_margin_of_14(layout):
-    picture = arrange(list_nodes(TREE), None, layout)
+    picture = arrange(list_nodes(TREE), layout)
     assert picture.width == max(box.x + box.width / 2 for box in picture.boxes) + 14
     assert picture.height == max(box.y for box in picture.boxes) + 24
     assert min(box.x - box.width / 2 for box in picture.boxes) == pytest.approx(14)
 
 
 def test_a_colored_box_is_wider_than_its_label_and_its_number():
-    nodes = list_nodes(TREE)
-    plain, colored = (arrange(nodes, numbers, "tidy").boxes for numbers in (None, [1.0, 1.0, 0.5, 0.25]))
+    plain, colored = (arrange(list_nodes(TREE, numbers), "tidy").boxes for numbers in (None, [1.0, 1.0, 0.5, 0.25]))
     difference = [round(box.width - other.width, 2) for box, other in zip(colored, plain, strict=True)]
     number_width = round(width("50 %", 9.5) + 3, 2)
-    assert difference[:3] == [10, 10, 10 + number_width] and [node.kind for node in nodes[:3]] == ["label"] * 3
+    assert difference[:3] == [10, 10, 10 + number_width] and [box.node.kind for box in plain[:3]] == ["label"] * 3
 
 
 def test_words_of_a_sideways_tree_are_20_units_apart():
@@ -170,7 +169,7 @@ def test_a_picture_is_the_one_that_was_looked_at(name):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_an_arc_connects_a_trace_with_its_antecedent(layout):
     tree = Tree.parse("(S (NP-SBJ-1 (NNS trees)) (VP (VBP are) (VP (VBN cut) (NP (-NONE- *-1)))))")
-    picture = arrange(list_nodes(tree), None, layout)
+    picture = arrange(list_nodes(tree), layout)
     ((start, *_, end),) = picture.arcs
     boxes = {box.text: box for box in picture.boxes}
     assert start == (boxes["*-1"].x, boxes["*-1"].y + 10) and end[1] == boxes["NP-SBJ-1"].y
@@ -180,7 +179,7 @@ def test_an_arc_connects_a_trace_with_its_antecedent(layout):
 
 
 def test_an_arc_ends_at_the_far_side_of_the_antecedent():
-    trace, left, right = (Box(None, "", "", x, 10.0, 20.0) for x in (100.0, 30.0, 200.0))
+    trace, left, right = (Box(None, "", x, 10.0, 20.0) for x in (100.0, 30.0, 200.0))
     assert _arc(trace, left)[-1] == (30 - 13, 10)
     assert _arc(trace, right)[-1] == (200 + 13, 10)
 
@@ -188,5 +187,5 @@ def test_an_arc_ends_at_the_far_side_of_the_antecedent():
 def test_a_right_to_left_picture_is_the_mirror_image_in_the_same_place():
     tree = "(S (NP (N {0}) (N {0}{0})) (V {0}))"
     latin, hebrew = (list_nodes(Tree.parse(tree.format(word))) for word in ("a", "\u05d0"))
-    edges = [min(box.x - box.width / 2 for box in arrange(nodes, None, "tidy").boxes) for nodes in (latin, hebrew)]
+    edges = [min(box.x - box.width / 2 for box in arrange(nodes, "tidy").boxes) for nodes in (latin, hebrew)]
     assert edges[0] == pytest.approx(edges[1], abs=0.01)

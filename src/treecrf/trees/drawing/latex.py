@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from treecrf.trees.drawing.colors import THEMES, Color, check_probabilities, format_probability, ink_on
-from treecrf.trees.drawing.layout import find_antecedents, list_nodes
+from treecrf.trees.drawing.colors import THEMES, Color, ink_on
+from treecrf.trees.drawing.layout import Node, find_antecedents, list_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, is_ideographic
 from treecrf.trees.tree import Tree
 
@@ -56,8 +56,7 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
     """
     if package not in _OPENINGS:
         raise ValueError(f"package is {package!r}; expected 'forest' or 'tikz-qtree'")
-    nodes = list_nodes(tree)
-    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
+    nodes = list_nodes(tree, probabilities)
     antecedents = find_antecedents(nodes)
     names = {*antecedents, *antecedents.values()}
     lines: list[str] = []
@@ -71,8 +70,7 @@ def latex(tree: Tree, probabilities: Sequence[float] | None = None, *, package: 
             name = f"n{number + 1}" if number + 1 in names else ""
             lines.append(indent + _leaf(node.text, nodes[number + 1].text, name, package))
         else:
-            probability = probabilities[node.span] if probabilities is not None and node.span >= 0 else None
-            lines.append(indent + _opening(node.text, probability, f"n{number}" if number in names else "", package))
+            lines.append(indent + _opening(node, f"n{number}" if number in names else "", package))
             depths.append(node.depth)
     lines += _close(depths, 0)
     lines += [f"\\draw[dashed, ->] (n{trace}) to[out=south, in=south west] (n{n});" for trace, n in antecedents.items()]
@@ -109,13 +107,13 @@ def _leaf(tag: str, word: str, name: str, package: Package) -> str:
     return f"[.{{{escape_latex(tag)}}} {_node(name, text) if name else text} ]"
 
 
-def _opening(label: str, probability: float | None, name: str, package: Package) -> str:
-    text, styles = escape_latex(label), []
-    if probability is not None:
-        if number := format_probability(probability):
-            text += rf"\,{{\scriptsize {escape_latex(number)}}}"
-        ink = "white" if ink_on(_fill(_percent(probability)))[0] else "black"
-        styles = [f"fill=certain{_percent(probability)}", f"text={ink}"]
+def _opening(node: Node, name: str, package: Package) -> str:
+    text, styles = escape_latex(node.text), []
+    if node.percent:
+        text += rf"\,{{\scriptsize {escape_latex(node.percent)}}}"
+    if node.probability is not None:
+        percent = _percent(node.probability)
+        styles = [f"fill=certain{percent}", f"text={'white' if ink_on(_fill(percent))[0] else 'black'}"]
     if package == "forest":
         return ", ".join([f"[{{{text}}}", *styles, *([f"name={name}"] if name else [])])
     text = f"{{{text}}}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Literal, NamedTuple
 
+from treecrf.trees.drawing.colors import check_probabilities, format_probability
 from treecrf.trees.notation import split_label
 from treecrf.trees.tree import Tree
 
@@ -21,15 +22,24 @@ class Node(NamedTuple):
     parent: int  # index of the parent, -1 for the root
     depth: int
     span: int = -1  # for a label above words, its index in `tree.spans()`
+    probability: float | None = None  # the constituent's, if it is known
 
     @property
     def is_leaf(self) -> bool:
         """Whether the node is below a tag."""
         return self.kind in ("word", "trace")
 
+    @property
+    def percent(self) -> str:
+        """The probability as a percentage; empty if it is not known or rounds to 100 %."""
+        return "" if self.probability is None else format_probability(self.probability)
 
-def list_nodes(tree: Tree) -> list[Node]:
-    """The nodes of a tree and its words, parents before children, left to right."""
+
+def list_nodes(tree: Tree, probabilities: Sequence[float] | None = None) -> list[Node]:
+    """The nodes of a tree and its words, parents before children, left to right.
+
+    `probabilities` has one for each of `tree.spans()`.
+    """
     nodes: list[Node] = []
     stack = [(tree, -1, 0)]
     while stack:
@@ -40,7 +50,11 @@ def list_nodes(tree: Tree) -> list[Node]:
         if isinstance(word, str):
             nodes.append(Node(word, "trace" if node.is_empty else "word", number, depth + 1))
         stack += [(child, number, depth + 1) for child in reversed(node.child_trees)]
-    return _number_spans(nodes)
+    nodes = _number_spans(nodes)
+    checked = check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
+    if checked is None:
+        return nodes
+    return [node._replace(probability=checked[node.span]) if node.span >= 0 else node for node in nodes]
 
 
 def _number_spans(nodes: list[Node]) -> list[Node]:

@@ -5,7 +5,7 @@ from html import escape
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from treecrf.trees.drawing.colors import Theme, check_probabilities, format_probability, get_theme, ink_on, to_hex
+from treecrf.trees.drawing.colors import Color, Theme, get_theme, ink_on, to_hex
 from treecrf.trees.drawing.layout import Node, bottom_up_levels, find_antecedents, list_nodes, place_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, is_ideographic, is_right_to_left, width
 from treecrf.trees.tree import Tree
@@ -35,7 +35,6 @@ class Box(NamedTuple):
 
     node: Node
     text: str
-    number: str  # the probability after the label
     x: float
     y: float
     width: float
@@ -68,9 +67,7 @@ def svg(
     '<svg xmlns="http://www.w3.org/2000/svg"'
     """
     palette = get_theme(theme)
-    nodes = list_nodes(tree)
-    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
-    picture = arrange(nodes, probabilities, layout)
+    picture = arrange(list_nodes(tree, probabilities), layout)
     height = picture.height + (_LEGEND if probabilities is not None else 0.0)
     total_width = max(picture.width, 190.0) if probabilities is not None else picture.width
     words = [box.text for box in picture.boxes if box.node.kind == "word"]
@@ -87,22 +84,16 @@ def svg(
     elements.append(f'<path d="{path}" {stroke}/>')
     for arc in picture.arcs:
         elements.append('<path class="arc" d="M{}C{} {} {}" {} stroke-dasharray="4 3"/>'.format(*_points(arc), stroke))
-    elements += _texts(picture.boxes, probabilities, layout, palette)
+    elements += _texts(picture.boxes, layout, palette)
     if probabilities is not None:
         elements += _legend(palette, picture.height)
     return "\n".join([*elements, "</svg>", ""])
 
 
-def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout: Layout) -> Picture:
+def arrange(nodes: Sequence[Node], layout: Layout) -> Picture:
     """Places the boxes and lines of a tree's nodes."""
     texts = [escape_invisible(node.text) for node in nodes]
-    numbers = [
-        format_probability(probabilities[node.span]) if probabilities and node.span >= 0 else "" for node in nodes
-    ]
-    widths = [
-        _width(text, number, node, probabilities is not None and node.span >= 0)
-        for text, number, node in zip(texts, numbers, nodes, strict=True)
-    ]
+    widths = [_width(text, node) for text, node in zip(texts, nodes, strict=True)]
     if layout == "sideways":
         across, down = _sideways(nodes, widths)
     elif layout in ("tidy", "aligned"):
@@ -113,8 +104,8 @@ def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout
     else:
         raise ValueError(f"layout is {layout!r}; expected 'tidy', 'aligned' or 'sideways'")
     boxes = [
-        Box(node, text, number, x + _MARGIN, y + _MARGIN, extent)
-        for node, text, number, x, y, extent in zip(nodes, texts, numbers, across, down, widths, strict=True)
+        Box(node, text, x + _MARGIN, y + _MARGIN, extent)
+        for node, text, x, y, extent in zip(nodes, texts, across, down, widths, strict=True)
     ]
     lines = [_line(boxes[box.node.parent], box, layout) for box in boxes[1:] if not box.node.is_leaf]
     arcs = [_arc(boxes[trace], boxes[antecedent]) for trace, antecedent in find_antecedents(nodes).items()]
@@ -123,11 +114,11 @@ def arrange(nodes: Sequence[Node], probabilities: Sequence[float] | None, layout
     return Picture(boxes, lines, arcs, right + _MARGIN, bottom + _MARGIN)
 
 
-def _width(text: str, number: str, node: Node, is_filled: bool) -> float:
+def _width(text: str, node: Node) -> float:
     extent = width(text, _SIZES[node.kind], bold=node.kind == "label")
-    if number:
-        extent += width(number, _NUMBER) + 3.0
-    return extent + 2 * _PAD if is_filled and node.kind == "label" else extent
+    if node.percent:
+        extent += width(node.percent, _NUMBER) + 3.0
+    return extent if node.probability is None else extent + 2 * _PAD
 
 
 def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> tuple[list[float], list[float]]:
@@ -177,7 +168,7 @@ def _points(line: Sequence[tuple[float, float]]) -> list[str]:
     return [f"{_n(x)} {_n(y)}" for x, y in line]
 
 
-def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: Layout, palette: Theme) -> list[str]:
+def _texts(boxes: Sequence[Box], layout: Layout, palette: Theme) -> list[str]:
     elements: list[str] = []
     inks = {"label": palette.ink, "tag": palette.muted, "word": palette.ink, "trace": palette.muted}
     kinds = {box.node.kind for box in boxes} | {"label", "tag", "word"}
@@ -190,8 +181,8 @@ def _texts(boxes: Sequence[Box], probabilities: Sequence[float] | None, layout: 
             y = box.y + 0.35 * _SIZES[kind]
             if box.node.kind != kind or not box.text:
                 continue
-            if box.node.span >= 0 and probabilities is not None:
-                elements.append(_filled(box, y, probabilities[box.node.span], palette))
+            if box.node.probability is not None:
+                elements.append(_filled(box, y, palette.fill(box.node.probability)))
             elif layout == "sideways":
                 elements.append(text_element(box.text, box.x - box.width / 2, y, ' text-anchor="start"'))
             else:
@@ -217,20 +208,19 @@ def families(text: str) -> str:
     return _RIGHT_TO_LEFT + LATIN if is_right_to_left([text]) else LATIN
 
 
-def _filled(box: Box, y: float, probability: float, palette: Theme) -> str:
+def _filled(box: Box, y: float, fill: Color) -> str:
     """A label and its probability, on a box with the probability's color."""
     left, right = box.x - box.width / 2, box.x + box.width / 2
-    fill = palette.fill(probability)
     ink = f' fill="{to_hex(ink_on(fill))}"'
     elements = (
         f'<rect x="{_n(left)}" y="{_n(box.y - _HALF + 1)}" width="{_n(box.width)}" height="{_n(2 * _HALF - 2)}" '
         f'rx="4" fill="{to_hex(fill)}"/>'
     )
-    if not box.number:
+    if not box.node.percent:
         return elements + text_element(box.text, box.x, y, ink)
     small = f' text-anchor="end" font-size="{_NUMBER}" font-weight="400"'
     elements += text_element(box.text, left + _PAD, y, f' text-anchor="start"{ink}')
-    return elements + text_element(box.number, right - _PAD, y, small + ink)
+    return elements + text_element(box.node.percent, right - _PAD, y, small + ink)
 
 
 def _legend(palette: Theme, top: float) -> list[str]:

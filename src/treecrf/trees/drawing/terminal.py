@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from treecrf.trees.drawing.colors import check_probabilities, format_probability
 from treecrf.trees.drawing.layout import Node, list_nodes, place_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, terminal_columns
 from treecrf.trees.tree import Tree
@@ -25,30 +24,22 @@ def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int
               NN
              语法
     """
-    nodes = list_nodes(tree)
-    check_probabilities(probabilities, sum(node.span >= 0 for node in nodes))
-    texts = [_text(node, probabilities) for node in nodes]
+    nodes = list_nodes(tree, probabilities)
+    texts = [escape_invisible(node.text) + (node.percent and f" {node.percent}") for node in nodes]
     extents = [terminal_columns(text) for text in texts]
     middles = [round(middle) for middle in place_nodes(nodes, extents, _GAP, [node.depth for node in nodes])]
     starts = [middle - extent // 2 for middle, extent in zip(middles, extents, strict=True)]
     shift = min(starts)
     if max(start + extent for start, extent in zip(starts, extents, strict=True)) - shift > width:
-        return _indent(tree, nodes, probabilities)
+        return _indent(tree, nodes)
     return _draw(nodes, texts, [middle - shift for middle in middles])
 
 
-def _text(node: Node, probabilities: Sequence[float] | None) -> str:
-    number = format_probability(probabilities[node.span]) if probabilities is not None and node.span >= 0 else ""
-    return f"{escape_invisible(node.text)} {number}".strip() if number else escape_invisible(node.text)
-
-
-def _indent(tree: Tree, nodes: Sequence[Node], probabilities: Sequence[float] | None) -> str:
+def _indent(tree: Tree, nodes: Sequence[Node]) -> str:
     lines = tree.pretty().split("\n")
-    if probabilities is None:
-        return "\n".join(lines)
     for line, node in enumerate(node for node in nodes if not node.is_leaf):
-        if node.span >= 0:
-            lines[line] += f" {format_probability(probabilities[node.span])}".rstrip()
+        if node.percent:
+            lines[line] += f" {node.percent}"
     return "\n".join(lines)
 
 
