@@ -34,11 +34,17 @@ def chart_calls(random: Random) -> Iterator[Call]:
     label_scores = random.normal(0, 3, (batch, size, size, labels)).astype(dtype)
     label_scores[random.random(label_scores.shape) < 0.05] = -np.inf
     is_constituent, sums = random.random(labels) < 0.6, np.zeros((batch, 3, size, size))
-    factors, weights = random.normal(0, 1, (batch, 2, size, size)), np.zeros_like(label_scores)
-    for name, outs in (("label_sums", [sums]), ("label_weights", [sums, factors, weights])):
-        buffers = np.zeros((3, labels, 8))
-        arrays = [label_scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, *outs]
-        yield Call(name, [batch, size, labels, int(dtype == np.float64), *arrays], outs[-1:], sizes=2)
+    chart, weights = random.normal(0, 1, (batch, 2, size, size)), np.zeros_like(label_scores)
+    offsets, sum_weights = random.normal(0, 1, (batch, size, size)), random.normal(0, 1, sums.shape)
+    for name, terms, outs in (("label_chart", offsets, [sums, chart]), ("label_weights", sum_weights, [weights])):
+        buffers = np.zeros((3, labels + 16 + 4 * (size + 8)))
+        arrays = [label_scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, sums, chart, terms, weights]
+        flags = [int(dtype == np.float64), *random.integers(0, 2, 2).tolist()]
+        yield Call(name, [batch, size, labels, *flags, *arrays], outs, sizes=2)
+    k, values = int(random.integers(1, 12)), label_scores.astype(np.float64)
+    best, choices = np.zeros((k, batch)), np.zeros((k, batch, size, size), np.int64)
+    arrays = [values, lengths, np.zeros(1, np.int64), is_constituent, random.normal(0, 1, (batch, size, size, size))]
+    yield Call("kbest", [batch, size, labels, k, *arrays, best, choices], [best, choices], sizes=2)
 
 
 def random_scores(random: Random) -> tuple[np.ndarray, np.ndarray]:
@@ -81,15 +87,17 @@ def call_with_changed_arrays(random: Random) -> None:
     chart, _ = cpu_backend.inside(scores, lengths)
     batch, size, labels = len(scores), scores.shape[-1], int(random.integers(1, 9))
     label_scores, is_constituent = random.normal(0, 3, (batch, size, size, labels)), random.random(labels) < 0.6
-    sums, factors = random.normal(0, 3, (batch, 3, size, size)), random.normal(0, 1, (batch, 2, size, size))
+    sums, chart_gradient = random.normal(0, 3, (batch, 3, size, size)), random.normal(0, 1, (batch, 2, size, size))
+    labeled = [lengths, is_constituent, True]
     function, arguments = (
         (cpu_backend.inside, [scores, lengths]),
         (cpu_backend.outside, [scores, lengths, chart]),
         (cpu_backend.cky, [scores, lengths]),
-        (cpu_backend.label_sums, [label_scores, lengths, is_constituent]),
-        (cpu_backend.label_weights, [label_scores, sums, factors, lengths, is_constituent]),
-    )[random.integers(5)]
-    position = random.integers(len(arguments))
+        (cpu_backend.label_chart, [label_scores[..., 0], label_scores, *labeled]),
+        (cpu_backend.best_trees, [label_scores, lengths, 3, is_constituent, np.zeros((batch, size, size, size))]),
+        (cpu_backend.label_weights, [label_scores, sums, chart_gradient, sums, *labeled, True]),
+    )[random.integers(6)]
+    position = random.choice([k for k, argument in enumerate(arguments) if isinstance(argument, np.ndarray)])
     arguments[position] = changed(arguments[position], random)
     function(*arguments)
 

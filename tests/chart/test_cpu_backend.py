@@ -109,12 +109,13 @@ def test_sharing_a_long_sentence_among_threads_changes_no_bit(lengths, three_thr
 def test_sums_over_labels_are_the_same_on_several_threads(monkeypatch):
     scores, lengths = random_scores(3, 12, 12, 9).numpy(), np.array([11, 4, 1])
     is_constituent = np.arange(9) % 2 == 0
-    sums = cpu_backend.label_sums(scores, lengths, is_constituent)
-    arguments = scores, sums, sums[:, :2], lengths, is_constituent
+    chart_arguments = scores[..., 0], scores, lengths, is_constituent, True
+    chart, sums = cpu_backend.label_chart(*chart_arguments)
+    arguments = scores, sums, chart, sums, lengths, is_constituent, True, True
     weights = cpu_backend.label_weights(*arguments)
     monkeypatch.setattr(cpu_backend, "num_threads", lambda: 3)
     monkeypatch.setattr(cpu_backend, "LABEL_WORK", 1)
-    assert np.array_equal(cpu_backend.label_sums(scores, lengths, is_constituent), sums)
+    assert all(map(np.array_equal, cpu_backend.label_chart(*chart_arguments), (chart, sums)))
     assert np.array_equal(cpu_backend.label_weights(*arguments), weights)
 
 
@@ -229,13 +230,16 @@ def test_a_chart_of_other_scores_is_an_error():
 
 def test_labels_of_another_shape_are_an_error():
     scores, lengths, is_constituent = np.zeros((1, 4, 4, 2)), np.array([3]), np.array([True, False])
-    sums, factors = np.zeros((1, 3, 4, 4)), np.zeros((1, 2, 4, 4))
+    sums, chart, flags = np.zeros((1, 3, 4, 4)), np.zeros((1, 2, 4, 4)), (True, True)
     with pytest.raises(ValueError, match="marks of constituents have shape"):
-        cpu_backend.label_sums(scores, lengths, is_constituent[:1])
-    with pytest.raises(ValueError, match="factors have shape"):
-        cpu_backend.label_weights(scores, sums, sums, lengths, is_constituent)
-    with pytest.raises(ValueError, match="sums have shape"):
-        cpu_backend.label_weights(scores, factors, factors, lengths, is_constituent)
+        cpu_backend.label_chart(scores[..., 0], scores, lengths, is_constituent[:1], True)
+    with pytest.raises(ValueError, match="offsets have shape"):
+        cpu_backend.label_chart(scores, scores, lengths, is_constituent, True)
+    for position, (name, wrong) in enumerate((("sums", chart), ("chart", sums), ("weights of sums", chart))):
+        arrays = [sums, chart, sums]
+        arrays[position] = wrong
+        with pytest.raises(ValueError, match=f"{name} have shape"):
+            cpu_backend.label_weights(scores, *arrays, lengths, is_constituent, *flags)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.int32, object])

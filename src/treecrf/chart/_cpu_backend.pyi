@@ -1,4 +1,4 @@
-# Arrays are passed as addresses. `Batch` in cpu_backend.c gives their types and shapes.
+# Arrays are passed as addresses. The structs `Batch`, `Labels` and `Ranking` in C give their types.
 
 def inside(
     thread: int,
@@ -21,35 +21,42 @@ outside = inside
 cky = inside
 
 def plane_length(words: int, /) -> int: ...
-def label_sums(
+def label_chart(
     thread: int,
     threads: int,
     batch: int,
     size: int,
     labels: int,
     is_double: int,
+    adds_labels: int,
+    weighs_free: int,
     scores: int,
     lengths: int,
     counter: int,
     is_constituent: int,
     buffers: int,
     sums: int,
+    chart: int,
+    terms: int,
+    weights: int,
     /,
 ) -> None: ...
-def label_weights(
+
+label_weights = label_chart
+
+def kbest(
     thread: int,
     threads: int,
     batch: int,
     size: int,
-    labels: int,
-    is_double: int,
-    scores: int,
+    choices: int,
+    k: int,
+    values: int,
     lengths: int,
     counter: int,
-    is_constituent: int,
-    buffers: int,
-    sums: int,
-    factors: int,
-    weights: int,
+    is_right_choice: int,
+    split_scores: int,
+    scores: int,
+    trees: int,
     /,
 ) -> None: ...

@@ -324,13 +324,7 @@ int check_lengths(const int64_t *lengths, int64_t batch, int64_t size) {
 
 /* Whether sizes, addresses and indices are valid; sets a ValueError if not. Only the inside chart may be null. */
 static int check_batch(const Batch *b, int needs_charts) {
-    if (b->batch < 0 || b->size < 1 || b->threads < 1 || b->thread < 0 || b->thread >= b->threads ||
-        b->size > LARGEST_SIZE || b->threads > LARGEST_SIZE || b->batch > LARGEST_SIZE) {
-        PyErr_Format(PyExc_ValueError, "%lld charts of size %lld on thread %lld of %lld; expected sizes from 1 to %lld",
-                     (long long)b->batch, (long long)b->size, (long long)b->thread, (long long)b->threads,
-                     (long long)LARGEST_SIZE);
-        return 0;
-    }
+    if (!check_numbers(b->batch, b->size, b->thread, b->threads)) return 0;
     if (b->score_charts < 1 || b->score_charts > 2) {
         PyErr_Format(PyExc_ValueError, "%lld charts of scores per sentence; expected 1 or 2", (long long)b->score_charts);
         return 0;
@@ -411,8 +405,9 @@ static PyObject *get_plane_length(PyObject *module, PyObject *args) {
 static PyMethodDef methods[] = {{"inside", inside, METH_VARARGS, NULL},
                                 {"outside", outside, METH_VARARGS, NULL},
                                 {"cky", cky, METH_VARARGS, NULL},
-                                {"label_sums", label_sums, METH_VARARGS, NULL},
+                                {"label_chart", label_chart, METH_VARARGS, NULL},
                                 {"label_weights", label_weights, METH_VARARGS, NULL},
+                                {"kbest", kbest, METH_VARARGS, NULL},
                                 {"plane_length", get_plane_length, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

@@ -12,14 +12,26 @@
 
 /* Without the pragma, GCC unrolls such a short loop before it vectorizes, and then cannot vectorize it. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define EACH_LANE _Pragma("GCC unroll 1") for (int lane = 0; lane < LANES; lane++)
+#define EACH(count) _Pragma("GCC unroll 1") for (int lane = 0; lane < count; lane++)
 #else
-#define EACH_LANE for (int lane = 0; lane < LANES; lane++)
+#define EACH(count) for (int lane = 0; lane < count; lane++)
 #endif
+#define EACH_LANE EACH(LANES)
 
 int check_lengths(const int64_t *lengths, int64_t batch, int64_t size);
-PyObject *label_sums(PyObject *module, PyObject *args);
+PyObject *label_chart(PyObject *module, PyObject *args);
 PyObject *label_weights(PyObject *module, PyObject *args);
+PyObject *kbest(PyObject *module, PyObject *args);
+
+/* Whether numbers of the arguments are valid; sets a ValueError if not. */
+INLINE int check_numbers(int64_t batch, int64_t size, int64_t thread, int64_t threads) {
+    if (batch >= 0 && batch <= LARGEST_SIZE && size > 0 && size <= LARGEST_SIZE && thread >= 0 && thread < threads &&
+        threads <= LARGEST_SIZE)
+        return 1;
+    PyErr_Format(PyExc_ValueError, "%lld charts of size %lld on thread %lld of %lld; expected sizes from 1 to %lld",
+                 (long long)batch, (long long)size, (long long)thread, (long long)threads, (long long)LARGEST_SIZE);
+    return 0;
+}
 
 INLINE double double_from_bits(int64_t bits) {
     double x;

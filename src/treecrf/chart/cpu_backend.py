@@ -23,7 +23,7 @@ else:
 SUM_WORK = 500_000
 MAX_WORK = 2_000_000
 LABEL_WORK = 200_000  # scores of labels per thread
-_LANES = 8  # spans whose labels the kernels sum at once
+_LANES = 8  # numbers that the kernels process at once
 
 
 def inside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles]:
@@ -50,24 +50,48 @@ def cky(scores: Reals, lengths: Ints) -> Mask:
     return trees
 
 
-def label_sums(scores: Reals, lengths: Ints, is_constituent: Mask) -> Doubles:
-    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
-    sums = np.empty((len(scores), 3, *scores.shape[1:3]))
-    _run_labels(_cpu_backend.label_sums, scores, lengths, is_constituent, sums)
-    return sums
+def label_chart(
+    offsets: Reals, scores: Reals, lengths: Ints, is_constituent: Mask, adds_labels: bool
+) -> tuple[Doubles, Doubles]:
+    """The chart (b, 2, n + 1, n + 1) of scores of labels, and their sums (b, 3, n + 1, n + 1); see `labels.py`."""
+    charts = len(scores), *scores.shape[1:3]
+    chart, sums = (np.empty((charts[0], count, *charts[1:])) for count in (2, 3))
+    terms = _checked("offsets", offsets, np.float64, *charts)
+    _run_labels(_cpu_backend.label_chart, scores, lengths, is_constituent, sums, chart, terms, None, adds_labels)
+    return chart, sums
 
 
-def label_weights(scores: Reals, sums: Doubles, factors: Doubles, lengths: Ints, is_constituent: Mask) -> Reals:
-    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences."""
+def label_weights(
+    scores: Reals,
+    sums: Doubles,
+    chart: Doubles,
+    sum_weights: Doubles | None,
+    lengths: Ints,
+    is_constituent: Mask,
+    adds_labels: bool,
+    weighs_free: bool,
+) -> Reals:
+    """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
     weights = np.empty(scores.shape, dtype=_float_type(scores))
     sums = _checked("sums", sums, np.float64, len(scores), 3, *scores.shape[1:3])
-    factors = _checked("factors", factors, np.float64, len(scores), 2, *scores.shape[1:3])
-    _run_labels(_cpu_backend.label_weights, scores, lengths, is_constituent, sums, factors, weights)
+    chart = _checked("chart", chart, np.float64, len(scores), 2, *scores.shape[1:3])
+    terms = None if sum_weights is None else _checked("weights of sums", sum_weights, np.float64, *sums.shape)
+    flags = adds_labels, weighs_free
+    _run_labels(_cpu_backend.label_weights, scores, lengths, is_constituent, sums, chart, terms, weights, *flags)
     return weights
 
 
 def _run_labels(
-    kernel: Callable[..., None], scores: Reals, lengths: Ints, is_constituent: Mask, *arrays: AnyArray
+    kernel: Callable[..., None],
+    scores: Reals,
+    lengths: Ints,
+    is_constituent: Mask,
+    sums: Doubles,
+    chart: Doubles,
+    terms: Doubles | None,
+    weights: Reals | None,
+    adds_labels: bool,
+    weighs_free: bool = True,
 ) -> None:
     """Runs a kernel for label scores (b, n + 1, n + 1, labels), in float32 or float64, on several threads."""
     batch, size, _, labels = scores.shape
@@ -75,9 +99,32 @@ def _run_labels(
     lengths = _checked("lengths", lengths, np.int64, batch)
     is_constituent = _checked("marks of constituents", is_constituent, np.bool_, labels)
     threads = max(1, min(num_threads(), scores.size // LABEL_WORK))
-    inputs = (scores, lengths, np.zeros(1, np.int64), is_constituent, np.empty((threads, labels, _LANES)), *arrays)
-    addresses = [array.ctypes.data for array in inputs]
-    run_on_threads(kernel, threads, batch, size, labels, scores.dtype == np.float64, *addresses)
+    buffers = np.empty((threads, labels + 2 * _LANES + 4 * (size + _LANES)))
+    arrays = (scores, lengths, np.zeros(1, np.int64), is_constituent, buffers, sums, chart, terms, weights)
+    flags = scores.dtype == np.float64, adds_labels, weighs_free
+    run_on_threads(kernel, threads, batch, size, labels, *flags, *map(_address, arrays))
+
+
+def _address(array: AnyArray | None) -> int:
+    return 0 if array is None else array.ctypes.data
+
+
+def best_trees(
+    values: Doubles, lengths: Ints, k: int, is_right_choice: Mask | None, split_scores: Doubles | None
+) -> tuple[Doubles, Ints]:
+    """The scores (k, b) of the k best trees, and their choices (k, b, n + 1, n + 1); see `kbest.py`."""
+    batch, size, _, choices = values.shape
+    values = _checked("values of choices", values, np.float64, batch, size, size, choices)
+    lengths = _checked("lengths", lengths, np.int64, batch)
+    if is_right_choice is not None:
+        is_right_choice = _checked("marks of right choices", is_right_choice, np.bool_, choices)
+    if split_scores is not None:
+        split_scores = _checked("scores of splits", split_scores, np.float64, batch, size, size, size)
+    scores, trees = np.empty((k, batch)), np.empty((k, batch, size, size), np.int64)
+    arrays = values, lengths, np.zeros(1, np.int64), is_right_choice, split_scores, scores, trees
+    threads = max(1, min(num_threads(), batch))
+    run_on_threads(_cpu_backend.kbest, threads, batch, size, choices, k, *map(_address, arrays))
+    return scores, trees
 
 
 def _score_charts(scores: Reals) -> int:
@@ -108,6 +155,5 @@ def _run(
     counters = np.zeros((batch, 2), dtype=np.int64)
     scratch = np.empty((2 * threads, 2, _cpu_backend.plane_length(size - 1)))
     arrays = (scores, lengths, order, counters, chart, scratch, out)
-    addresses = [0 if array is None else array.ctypes.data for array in arrays]
     is_double = scores.dtype == np.float64
-    run_on_threads(kernel, threads, batch, size, _score_charts(scores), is_double, *addresses)
+    run_on_threads(kernel, threads, batch, size, _score_charts(scores), is_double, *map(_address, arrays))

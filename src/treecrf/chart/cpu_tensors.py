@@ -23,16 +23,31 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))
 
 
-def label_sums(scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
-    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
-    return torch.from_numpy(cpu_backend.label_sums(*_arrays(scores, lengths), is_constituent.numpy()))
-
-
-def label_weights(scores: Tensor, sums: Tensor, factors: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
-    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences."""
+def label_chart(
+    offsets: Tensor, scores: Tensor, lengths: Tensor, is_constituent: Tensor, adds_labels: bool
+) -> tuple[Tensor, Tensor]:
+    """The chart (b, 2, n + 1, n + 1) of scores of labels, and their sums (b, 3, n + 1, n + 1); see `labels.py`."""
     label_scores, sentence_lengths = _arrays(scores, lengths)
-    arrays = sums.detach().numpy(), factors.detach().numpy(), sentence_lengths, is_constituent.numpy()
-    return torch.from_numpy(cpu_backend.label_weights(label_scores, *arrays))
+    arguments = offsets.double().numpy(), label_scores, sentence_lengths, is_constituent.numpy(), adds_labels
+    chart, sums = cpu_backend.label_chart(*arguments)
+    return torch.from_numpy(chart), torch.from_numpy(sums)
+
+
+def label_weights(
+    scores: Tensor,
+    sums: Tensor,
+    chart: Tensor,
+    sum_weights: Tensor | None,
+    lengths: Tensor,
+    is_constituent: Tensor,
+    adds_labels: bool,
+    weighs_free: bool,
+) -> Tensor:
+    """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
+    label_scores, sentence_lengths = _arrays(scores, lengths)
+    arrays = (None if tensor is None else tensor.numpy() for tensor in (sums, chart, sum_weights))
+    marks = sentence_lengths, is_constituent.numpy(), adds_labels, weighs_free
+    return torch.from_numpy(cpu_backend.label_weights(label_scores, *arrays, *marks))
 
 
 def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Reals, Ints]:

@@ -78,7 +78,11 @@ class ChartFunction(torch.autograd.Function):
         """Adds the dimension of `torch.func.vmap` to the batch."""
         batched = len(arguments) - cls.shared_arguments
         tensors = [
-            tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
+            tensor
+            if tensor is None
+            else tensor.expand(info.batch_size, *tensor.shape)
+            if dim is None
+            else tensor.movedim(dim, 0)
             for tensor, dim in zip(arguments[:batched], in_dims[:batched], strict=True)
         ]
         results = cls.apply(*tensors, *arguments[batched:])

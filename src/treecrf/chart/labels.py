@@ -18,7 +18,7 @@ from treecrf.chart.dispatch import ChartFunction, flatten, unflatten
 def _backend(scores: Tensor) -> ModuleType:
     """The backend of these scores, or PyTorch's operations if it has no sums over labels."""
     backend = dispatch.select_backend(scores)
-    return backend if hasattr(backend, "label_sums") else torch_backend
+    return backend if hasattr(backend, "label_chart") else torch_backend
 
 
 class LabelChart(ChartFunction):
@@ -35,67 +35,70 @@ class LabelChart(ChartFunction):
     def forward(
         offsets: Tensor, label_scores: Tensor, lengths: Tensor, is_constituent: Tensor, adds_labels: bool
     ) -> tuple[Tensor, Tensor]:
-        flat = flatten(label_scores, lengths), lengths.reshape(-1)
-        sums = unflatten(_backend(label_scores).label_sums(*flat, is_constituent), lengths)
-        constituents, _, labels = sums.unbind(-3)
-        scores = torch.stack((offsets + labels if adds_labels else offsets.double(), constituents - labels), -3)
-        # single words, and spans without an allowed label, have no additional score
-        scores[..., 1, :, :].triu_(2).masked_fill_(labels == -torch.inf, 0.0)
-        return scores, sums
+        flat = flatten(offsets, lengths), flatten(label_scores, lengths), lengths.reshape(-1)
+        chart, sums = _backend(label_scores).label_chart(*flat, is_constituent, adds_labels)
+        return unflatten(chart, lengths), unflatten(sums, lengths)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-        ctx.save_for_backward(*inputs[:4], output[1])
-        ctx.adds_labels = inputs[4]
+        ctx.save_for_backward(*inputs[1:4], output[1])
+        ctx.offsets_dtype, ctx.adds_labels = inputs[0].dtype, inputs[4]
         ctx.set_materialize_grads(False)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, Tensor, None, None, None]:
-        offsets, label_scores, lengths, is_constituent, sums = ctx.saved_tensors
-        grad_chart, grad_sums = grads
-        spans, right_children = (torch.zeros_like(sums[..., :2, :, :]) if grad_chart is None else grad_chart).unbind(-3)
-        right_children = right_children.triu(2)
-        direct = torch.stack((right_children, torch.zeros_like(right_children)), -3)
-        labels = spans - right_children if ctx.adds_labels else -right_children
-        if grad_sums is not None:
-            direct, labels = direct + grad_sums[..., :2, :, :], labels + grad_sums[..., 2, :, :]
-        shares = exp_difference(sums[..., :2, :, :], sums[..., 2:, :, :])
-        factors = torch.addcmul(direct, labels[..., None, :, :], shares)
-        weights = LabelWeights.apply(label_scores, sums, factors, lengths, is_constituent)
-        return spans.to(offsets.dtype), weights, None, None, None
+        label_scores, lengths, is_constituent, sums = ctx.saved_tensors
+        chart = torch.zeros_like(sums[..., :2, :, :]) if grads[0] is None else grads[0]
+        arguments = label_scores, sums, chart, grads[1], lengths, is_constituent, ctx.adds_labels, True
+        return chart[..., 0, :, :].to(ctx.offsets_dtype), LabelWeights.apply(*arguments), None, None, None
 
 
 class LabelWeights(ChartFunction):
-    """exp(score - sum of its group) times a factor of the group, shaped like the scores; 0 outside the sentences.
+    """The gradient of sum(chart * chart of the scores) + sum(sum_weights * sums), shaped like the label scores.
 
-    `sums` are from `LabelChart`; `factors` of constituents and free labels are (..., 2, n + 1, n + 1).
+    It is exp(score - sum of its group) times a factor of the group, or 0 for free labels without `weighs_free`; outside
+    the sentences it is 0. The sums are from `LabelChart`. With the marginals of the chart, and without free labels, the
+    weights are the probabilities of labeled constituents.
     """
 
-    shared_arguments = 1
+    shared_arguments = 3
 
     @staticmethod
-    def forward(scores: Tensor, sums: Tensor, factors: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
-        charts = (flatten(tensor, lengths) for tensor in (scores, sums, factors))
-        return unflatten(_backend(scores).label_weights(*charts, lengths.reshape(-1), is_constituent), lengths)
+    def forward(
+        scores: Tensor,
+        sums: Tensor,
+        chart: Tensor,
+        sum_weights: Tensor | None,
+        lengths: Tensor,
+        is_constituent: Tensor,
+        adds_labels: bool,
+        weighs_free: bool,
+    ) -> Tensor:
+        tensors = (None if part is None else flatten(part, lengths) for part in (scores, sums, chart, sum_weights))
+        flags = is_constituent, adds_labels, weighs_free
+        return unflatten(_backend(scores).label_weights(*tensors, lengths.reshape(-1), *flags), lengths)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(*inputs)
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:6])
+        ctx.flags = inputs[6:]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        scores, sums, factors, lengths, is_constituent = ctx.saved_tensors
-        groups = torch.stack((is_constituent, ~is_constituent, torch.zeros_like(is_constituent)), -1).double()
-        grad_scores = grads[0] * LabelWeights.apply(scores, sums, factors, lengths, is_constituent)
-        weights = LabelWeights.apply(scores, sums, torch.ones_like(factors), lengths, is_constituent)
-        grad_factors = (grads[0] * weights).double() @ groups[:, :2]
-        grad_sums = -(grad_scores.double() @ groups)
-        return grad_scores, grad_sums.movedim(-1, -3), grad_factors.movedim(-1, -3), None, None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        scores, sums, chart, sum_weights, lengths, is_constituent = ctx.saved_tensors
+        adds_labels, weighs_free = ctx.flags
+        groups = torch.stack((is_constituent, ~is_constituent & weighs_free), -1).double()
+        grad_scores = grads[0] * LabelWeights.apply(*ctx.saved_tensors, *ctx.flags)
+        ones = torch.cat((torch.ones_like(chart), torch.zeros_like(chart[..., :1, :, :])), -3)
+        shares = LabelWeights.apply(scores, sums, torch.zeros_like(chart), ones, lengths, is_constituent, *ctx.flags)
+        grad_factors = ((grads[0] * shares).double() @ groups).movedim(-1, -3)
+        terms = [sums, chart] if sum_weights is None else [sums, chart, sum_weights]
 
+        def factors(*parts: Tensor) -> Tensor:
+            return torch_backend.label_factors(*parts, *([None] if sum_weights is None else []), adds_labels)
 
-def exp_difference(values: Tensor, totals: Tensor) -> Tensor:
-    """exp(values - totals), and 0 where totals are -inf; all derivatives are finite."""
-    if not torch.is_grad_enabled() or not (values.requires_grad or totals.requires_grad):
-        return (values - totals).exp_().nan_to_num_(0.0)
-    is_zero = totals == -torch.inf
-    return (values - totals.masked_fill(is_zero, 0.0)).masked_fill(is_zero, -torch.inf).exp()
+        _, vjp, *_ = torch.func.vjp(factors, *terms)
+        grad_sums, grad_chart, *grad_weights = vjp(grad_factors)
+        direct = (grad_scores.double() @ groups).movedim(-1, -3)
+        grad_sums = grad_sums - torch.cat((direct, torch.zeros_like(direct[..., :1, :, :])), -3)
+        return grad_scores, grad_sums, grad_chart, (grad_weights[0] if grad_weights else None), *([None] * 4)

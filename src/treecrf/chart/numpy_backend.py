@@ -13,6 +13,12 @@ This is the version for machines without the compiled code. `np.logaddexp` adds 
 so that the results of a sentence do not depend on the rest of its batch.
 """
 
+from collections.abc import Sequence
+from heapq import nlargest
+from itertools import combinations
+from operator import itemgetter
+from typing import Any
+
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask, Reals
@@ -85,3 +91,48 @@ def _splits(size: int, width: int) -> tuple[Ints, Ints, Ints]:
     """The starts (spans, 1), splits (spans, width - 1) and ends (spans, 1) of all spans of a width."""
     starts = np.arange(size - width)[:, None]
     return starts, starts + np.arange(1, width), starts + width
+
+
+Ranked = tuple[float, Any, Any]  # the score of a tree or of a pair of trees, and its two parts
+
+
+def best_trees(
+    values: Doubles, lengths: Ints, k: int, is_right_choice: Mask | None, split_scores: Doubles | None
+) -> tuple[Doubles, Ints]:
+    """The scores (k, b) of the k best trees, and their choices (k, b, n + 1, n + 1); see `kbest.py`."""
+    scores, trees = np.full((k, len(values)), -np.inf), np.full((k, *values.shape[:3]), -1)
+    for sentence, length in enumerate(lengths.tolist()):
+        left: dict[tuple[int, int], list[Ranked]] = {}
+        right: dict[tuple[int, int], list[Ranked]] = {}
+        for start, end in sorted(combinations(range(length + 1), 2), key=lambda span: span[1] - span[0]):
+            splits = range(start + 1, end)
+            added = [0.0] * len(splits) if split_scores is None else split_scores[sentence, start, splits, end]
+            children = [(left[start, split], right[split, end]) for split in splits]
+            pairs = _best_sums(children, added, k) if splits else [(0.0, None, None)]
+            choices: list[Ranked] = [
+                (value, choice, (start, end)) for choice, value in enumerate(values[sentence, start, end])
+            ]
+            right_choices = [
+                choice for choice in choices if is_right_choice is None or not splits or is_right_choice[choice[1]]
+            ]
+            for chart, span_choices in ((left, choices), (right, right_choices)):
+                ranked_choices = sorted(span_choices, key=itemgetter(0), reverse=True)
+                chart[start, end] = _best_sums([(ranked_choices, pairs)], [0.0], k)
+        for rank, tree in enumerate(left[0, length]):
+            scores[rank, sentence], pending = tree[0], [tree]
+            while pending:
+                _, (_, choice, span), (_, *parts) = pending.pop()
+                trees[rank, sentence][span] = choice
+                pending += [part for part in parts if part]
+    return scores, trees
+
+
+def _best_sums(lists: Sequence[tuple[list[Ranked], list[Ranked]]], added: Sequence[float], k: int) -> list[Ranked]:
+    """The k largest sums of an item of a first list and an item of the second one, both in descending order."""
+    sums = [
+        (one[0] + other[0] + score, one, other)
+        for (first, second), score in zip(lists, added, strict=True)
+        for rank, one in enumerate(first[:k])
+        for other in second[: k // (rank + 1)]
+    ]
+    return [item for item in nlargest(k, sums, key=itemgetter(0)) if item[0] > -np.inf]

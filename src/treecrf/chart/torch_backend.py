@@ -204,21 +204,52 @@ def sample(
     return trees.view(count, batch, size, size)
 
 
-def label_sums(scores: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
-    """The logsumexp over constituents, free labels and all labels, (b, 3, n + 1, n + 1); 0 outside the sentences."""
+def label_chart(
+    offsets: Tensor, scores: Tensor, lengths: Tensor, is_constituent: Tensor, adds_labels: bool
+) -> tuple[Tensor, Tensor]:
+    """The chart (b, 2, n + 1, n + 1) of scores of labels, and their sums (b, 3, n + 1, n + 1); see `labels.py`."""
     masks = is_constituent, ~is_constituent, torch.ones_like(is_constituent)
     sums = torch.stack([scores.masked_fill(~mask, -torch.inf).logsumexp(-1) for mask in masks], 1)
-    return sums.double().where(span_mask(lengths, scores.shape[-2])[:, None], 0.0)
+    sums = sums.double().where(span_mask(lengths, scores.shape[-2])[:, None], 0.0)
+    constituents, _, labels = sums.unbind(1)
+    chart = torch.stack((offsets + labels if adds_labels else offsets.double(), constituents - labels), 1)
+    # single words, and spans without an allowed label, have no additional score
+    chart[:, 1].triu_(2).masked_fill_(labels == -torch.inf, 0.0)
+    return chart, sums
 
 
-def label_weights(scores: Tensor, sums: Tensor, factors: Tensor, lengths: Tensor, is_constituent: Tensor) -> Tensor:
-    """exp(score - sum of its group) times a factor of the group, like the scores; 0 outside the sentences.
+def label_factors(sums: Tensor, chart: Tensor, sum_weights: Tensor | None, adds_labels: bool) -> Tensor:
+    """The factors of constituents and of free labels in `label_weights`, (..., 2, n + 1, n + 1)."""
+    spans, right_children = chart.unbind(-3)
+    right_children = right_children.triu(2)
+    labels = spans - right_children if adds_labels else -right_children
+    direct = torch.stack((right_children, torch.zeros_like(right_children)), -3)
+    if sum_weights is not None:
+        direct, labels = direct + sum_weights[..., :2, :, :], labels + sum_weights[..., 2, :, :]
+    return direct + labels[..., None, :, :] * exp_difference(sums[..., :2, :, :], sums[..., 2:, :, :])
 
-    The factors of constituents and of free labels are (b, 2, n + 1, n + 1).
-    """
+
+def label_weights(
+    scores: Tensor,
+    sums: Tensor,
+    chart: Tensor,
+    sum_weights: Tensor | None,
+    lengths: Tensor,
+    is_constituent: Tensor,
+    adds_labels: bool,
+    weighs_free: bool,
+) -> Tensor:
+    """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
+    factors = label_factors(sums, chart, sum_weights, adds_labels)
     is_used = span_mask(lengths, scores.shape[-2])[:, None] & (sums[:, :2] > -torch.inf)
     sums, factors = sums[:, :2].where(is_used, torch.inf), factors.where(is_used, 0.0)
     group = (~is_constituent).long()
-    shifts, factors = (chart.movedim(1, -1)[..., group].to(scores.dtype) for chart in (sums, factors))
+    shifts, factors = (part.movedim(1, -1)[..., group].to(scores.dtype) for part in (sums, factors))
     # 0 for scores outside the sentences, which may be NaN
-    return torch.where(shifts < torch.inf, (scores - shifts).exp() * factors, 0.0)
+    return torch.where((shifts < torch.inf) & (is_constituent | weighs_free), (scores - shifts).exp() * factors, 0.0)
+
+
+def exp_difference(values: Tensor, totals: Tensor) -> Tensor:
+    """exp(values - totals), and 0 where totals are -inf; all derivatives are finite."""
+    is_zero = totals == -torch.inf
+    return (values - totals.masked_fill(is_zero, 0.0)).masked_fill(is_zero, -torch.inf).exp()

@@ -24,8 +24,8 @@ from torch.distributions import register_kl
 from treecrf.chart import dispatch, distribution, torch_backend
 from treecrf.chart.distribution import TreeDistribution
 from treecrf.chart.kbest import best_trees
-from treecrf.chart.labels import LabelChart, LabelWeights, exp_difference
-from treecrf.chart.torch_backend import right_children, span_mask
+from treecrf.chart.labels import LabelChart, LabelWeights
+from treecrf.chart.torch_backend import exp_difference, right_children, span_mask
 
 
 class TreeCRF(TreeDistribution):
@@ -137,9 +137,8 @@ class TreeCRF(TreeDistribution):
     @cached_property
     def marginals(self) -> Tensor:
         """The probability of every labeled constituent, (..., n + 1, n + 1, labels); 0 for free labels."""
-        constituents = self._span_marginals[0]
-        factors = torch.stack((constituents, torch.zeros_like(constituents)), -3)
-        arguments = self._labels, self._chart[1], factors, self.lengths, self.is_constituent
+        flags = self.is_constituent, True, False
+        arguments = self._labels, self._chart[1], self._chart_marginals, None, self.lengths, *flags
         marginals: Tensor = LabelWeights.apply(*arguments)
         return marginals
 
