@@ -70,6 +70,13 @@ RIGHT = {
     "tree.is_leaf": False,
     "copy.deepcopy(tree)": TREE,
     "pickle.loads(pickle.dumps(tree))": TREE,
+    "treecrf.evaluate([tree], [tree]).f1": 100.0,
+    "[t.label for t in tree.subtrees(lambda t: len(t.words) > 2)]": ["S"],
+    "treecrf.Constraints([(0, 2, 'NP')]) == treecrf.Constraints(require=[(0, 2, 'NP')])": True,
+    "next(treecrf.read_trees(io.StringIO('(NP (NN cat))'))).words": ["cat"],
+    "parser.parse(tree.words, tags=tree.tags).tags": TREE.tags,
+    "parser.sample('She sang.')[0].words": SANG.words,
+    "parser.log_prob(parser.parse('She sang.')) < 0": True,
 }
 # calls that cannot work, and a part of the line that says what to do
 HELPED = {
@@ -118,6 +125,27 @@ HELPED = {
     "tree.save('tree.gif')": "expected one of .svg .png .pdf .html .tex .txt",
     "tree.svg(theme='blue')": "expected 'light' or 'dark'",
     "tree.prune(-1)": "expected 0 or more levels",
+    "Parser()": "Parser.load('en') loads an installed one",
+    "Parser('en')": "Parser.load('en') loads an installed one",
+    "treecrf.parse('She sang.')": "treecrf.Parser.load('en').parse(",
+    "treecrf.download('en')": "treecrf.Parser.load('en').parse(",
+    "treecrf.evaluate(tree, tree)": "such as evaluate([gold], [predicted])",
+    "treecrf.evaluate('gold.mrg', 'test.mrg')": "evaluate(read_trees(path), read_trees(other_path))",
+    "treecrf.evaluate([str(tree)], [str(tree)])": "expected two lists of trees",
+    "treecrf.write_trees([tree], 'trees.mrg')": "expected a path and a list of trees",
+    "Tree.parse(None)": "expected a string, a tree in brackets",
+    "next(parser.parse_text(['She sang.', 'He left.']))": "or parse_many() for a list of sentences",
+    "parser.parse('She sang.', tags='PRP VBD .')": "expected a list with a tag for each word",
+    "parser.log_prob('(S (NP (PRP She)) (VP (VBD sang)))')": "expected a Tree",
+    "parser.parse_batch([['She', 'sang']])": "use parse_many()",
+    "parser.parse_all(['She', 'sang'])": "use analyze(words, k=10).alternatives",
+    "parser.tag(['She', 'sang'])": "use parse(), whose tree has words and tags",
+    "parser.cuda()": "use Parser.load(name, device)",
+    "parser.labels": "use vocabulary",
+    "tree.labels": "tree.tags has the tags",
+    "tree.find('NP')": "tree.search('NP')",
+    "tree.string": "' '.join(tree.words)",
+    "tree.yield_preterminals()": "tree.preterminals()",
 }
 
 
@@ -127,7 +155,7 @@ def parser() -> Parser:
 
 
 def typed(call: str) -> object:
-    modules = {"copy": __import__("copy"), "pickle": __import__("pickle"), "treecrf": treecrf}
+    modules = {"io": io, "copy": __import__("copy"), "pickle": __import__("pickle"), "treecrf": treecrf}
     return eval(call, {"Tree": Tree, "tree": TREE, "Parser": Parser, "parser": parser(), **modules})
 
 

@@ -64,6 +64,7 @@ _MODULES = {
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }
+_VERBS = ("parse", "load", "download", "pipeline", "Pipeline", "predict")  # of other libraries
 
 
 def __dir__() -> list[str]:
@@ -72,7 +73,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        raise AttributeError(f"module 'treecrf' has no attribute {name!r}")
+        hint = "; treecrf.Parser.load('en').parse('She sang.') parses" if name in _VERBS else ""
+        raise AttributeError(f"module 'treecrf' has no attribute {name!r}{hint}")
     try:
         return getattr(import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:

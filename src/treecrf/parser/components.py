@@ -304,7 +304,12 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
     from treecrf.parser.network import build_network
 
-    return build_network(state).to(where)
+    try:
+        return build_network(state).to(where)
+    except AssertionError as error:  # of a PyTorch that was built without this kind of device
+        raise ValueError(
+            f"the device is {where!r}: {error}; expected 'cpu', or a device that PyTorch supports"
+        ) from None
 
 
 def default_device() -> str:

@@ -80,6 +80,8 @@ class Distributions(Components):
         `distribution` has the same probabilities as tensors. The tags of the tree are not part of it; they are the
         input of a model that reads tags.
         """
+        if not isinstance(tree, Tree):
+            raise TypeError(f"the tree is {tree!r:.80}; expected a Tree, such as Tree.parse('(S ...)')")
         tags = [tree.tags] if self.model_config.tag_size else None
         (window,) = self.reader.windows([tree.words], tags, many(constraints), sizes=[1])
         return self.tree_distribution(self.batch_scorer(window)).log_prob(0, tree)

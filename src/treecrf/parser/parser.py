@@ -48,10 +48,13 @@ T = TypeVar("T")
 K = TypeVar("K")
 _NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and benepar
     **dict.fromkeys(("predict", "raw_parse", "parse_one", "process", "annotate"), "parse() or parse_many()"),
-    **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process"), "parse_many()"),
+    **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process", "parse_batch"), "parse_many()"),
+    **dict.fromkeys(("parse_all", "nbest", "kbest"), "analyze(words, k=10).alternatives"),
+    **dict.fromkeys(("tag", "tokenize", "tag_sents"), "parse(), whose tree has words and tags, or parse_text()"),
+    **dict.fromkeys(("labels", "tags", "vocab"), "vocabulary"),
     **dict.fromkeys(("train", "fit"), "treecrf.training.fit(), or the command treecrf train"),
     "evaluate": "treecrf.parser.evaluate.evaluate_parser(), or the command treecrf evaluate",
-    "to": "Parser.load(name, device)",
+    **dict.fromkeys(("to", "cuda", "cpu", "eval", "from_pretrained"), "Parser.load(name, device)"),
 }
 
 
@@ -61,6 +64,11 @@ class Parser(Distributions):
     `config` has the settings that `save` writes, and the parser has them as attributes. `folder` is where the parser
     was loaded from.
     """
+
+    def __new__(cls, *components: Any, **_: Any) -> "Parser":
+        if len(components) < 2:
+            raise TypeError("a parser is made of a scorer and a vocabulary; Parser.load('en') loads an installed one")
+        return super().__new__(cls)
 
     @staticmethod
     def load(

@@ -185,10 +185,12 @@ class SentenceReader:
             if self.needs_tags and (sentence_tags is None or None in sentence_tags):
                 missing = "no tags" if sentence_tags is None else f"no tag for word {sentence_tags.index(None)}"
                 raise ValueError(f"sentence {number} has {missing} and the model reads them; give them as `tags`")
+            if isinstance(sentence_tags, str):
+                raise TypeError(f"the tags are {sentence_tags!r:.80}; expected a list with a tag for each word")
             if sentence_tags is not None and len(sentence_tags) != len(sentence):
                 raise ValueError(
                     f"sentence {number} has {len(sentence)} words and {len(sentence_tags)} tags; "
-                    "expected a tag for each word"
+                    "expected a list with a tag for each word"
                 )
 
 
@@ -217,6 +219,8 @@ def warn_about_document(text: str) -> None:
     """Warns if a document has tables, markup or other lines that are not running text."""
     from treecrf.text import layout_warning
 
+    if not isinstance(text, str):
+        raise TypeError(f"the document is {text!r:.80}; expected a string, or parse_many() for a list of sentences")
     if message := layout_warning(text):
         warnings.warn(message, UserWarning, stacklevel=3)
 

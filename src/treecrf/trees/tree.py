@@ -87,6 +87,8 @@ class Tree:
     @staticmethod
     def parse(text: str) -> Tree:
         """Reads the one tree in `text`."""
+        if not isinstance(text, str):
+            raise TypeError(f"the text is {text!r:.80}; expected a string, a tree in brackets")
         trees = parse_trees(text)
         tree = next(trees, None)
         if tree is None:

@@ -201,6 +201,14 @@ def evaluate(
     >>> evaluate([gold], [predicted]).all.valid, evaluate([gold], [predicted], use_gold_tags=True).all.valid
     (0, 1)
     """
+    for trees in (gold, predicted):
+        if isinstance(trees, Tree | str) or (
+            isinstance(trees, list | tuple) and any(isinstance(t, str) for t in trees)
+        ):
+            raise TypeError(
+                f"the trees are {trees!r:.60}; expected two lists of trees, such as evaluate([gold], [predicted]) or "
+                "evaluate(read_trees(path), read_trees(other_path))"
+            )
     gold, predicted = list(gold), list(predicted)
     if len(gold) != len(predicted):
         raise ValueError(

@@ -14,6 +14,8 @@ from treecrf.trees.tree import Tree
 
 def write_trees(path: str | os.PathLike[str], trees: Iterable[Tree]) -> int:
     """Writes trees atomically, one per line, compressed if the name ends in `.gz`, and returns their number."""
+    if not isinstance(path, str | os.PathLike) or isinstance(trees, Tree | str):
+        raise TypeError(f"write_trees({path!r:.40}, {trees!r:.40}); expected a path and a list of trees")
     path = Path(path).resolve()  # a symbolic link stays, and the file that it points to is replaced
     count = 0
     with open_atomic(path) as file:
