@@ -1,5 +1,6 @@
 import asyncio
 import json
+import math
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from treecrf.server.errors import ApiError
-from treecrf.server.search_pool import SearchPool, import_path
+from treecrf.server.search_pool import SearchPool, _processor_seconds, import_path
 
 TREE = "(S (NN a))"
 SLOW = ("/^(a+)+$/", [f"(S (NN {'a' * 40}b))"])
@@ -55,14 +56,22 @@ def test_the_search_of_a_client_that_has_left_is_stopped(monkeypatch: pytest.Mon
     run_with_pool(test)
 
 
-def test_the_clock_of_a_search_starts_when_its_process_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "error"),
+    [(math.nan, "422: the search took more than 1 seconds"), (0.1, "503: the machine is too busy for the search")],
+)
+def test_the_clock_of_a_search_starts_when_its_process_is_ready(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, error: str
+) -> None:
+    """A search that the machine had no time for is no fault of its pattern."""
+    monkeypatch.setattr("treecrf.server.search_pool._processor_seconds", lambda process: seconds)
     start = "import time; time.sleep(1.5); "
     monkeypatch.setattr("treecrf.server.search_pool._PROGRAM", f"{start}{SearchPool.search.__globals__['_PROGRAM']}")
     monkeypatch.setattr("treecrf.server.limits.SEARCH_SECONDS", 1.0)
 
     async def test(pool: SearchPool) -> None:
         assert b"sentences" in await pool.search("client", "find_pattern", "NN", [TREE])
-        with pytest.raises(ApiError, match="422: the search took more than 1 seconds"):
+        with pytest.raises(ApiError, match=error):
             await pool.search("client", "find_pattern", *SLOW)
 
     run_with_pool(test)
@@ -99,6 +108,17 @@ def test_a_client_has_one_search_at_a_time_and_few_that_wait(monkeypatch: pytest
         await asyncio.gather(take_turn(pool, "other", "other"), *tasks)
         assert [name for name in order if name != "other"] == [f"search {number // 2}" for number in range(6)]
         assert order.index("other") < 3 and not pool._turns
+
+    run_with_pool(test)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how long a process has computed")
+def test_the_seconds_of_a_process_that_waits_stay_the_same() -> None:
+    async def test(pool: SearchPool) -> None:
+        process = await pool._take()
+        start = _processor_seconds(process)
+        await asyncio.sleep(0.1)
+        assert 0 < start == _processor_seconds(process)
 
     run_with_pool(test)
 

@@ -8,6 +8,7 @@ searches of others waiting.
 import asyncio
 import json
 import logging
+import math
 import os
 import sys
 from asyncio.subprocess import Process
@@ -64,6 +65,15 @@ async def _send(process: Process, request: bytes) -> bytes:
     process.stdin.write(len(request).to_bytes(LENGTH_BYTES, "big") + request)
     await process.stdin.drain()
     return await _read_block(process)
+
+
+def _processor_seconds(process: Process) -> float:
+    """The seconds that a process has computed; NaN where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _kill(process: Process) -> None:
@@ -144,10 +154,14 @@ class SearchPool:
 
     async def _run(self, request: bytes) -> bytes:
         process = await self._take()
+        start = _processor_seconds(process)
         try:
             answer = await asyncio.wait_for(_send(process, request), limits.SEARCH_SECONDS)
         except asyncio.TimeoutError:
+            is_starved = _processor_seconds(process) - start < limits.SEARCH_SECONDS / 2
             _kill(process)
+            if is_starved:
+                raise ApiError(503, "the machine is too busy for the search; try again in 1 s", _RETRY) from None
             raise ApiError(
                 422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
             ) from None
