@@ -37,12 +37,15 @@ static int64_t address(const void *pointer) { return (int64_t)(uintptr_t)pointer
 static void packed(const Kernels *kernels, int64_t outputs, int64_t inputs, int64_t *table) {
     int64_t columns = (outputs + TILE - 1) / TILE * TILE, width = (inputs + LANES - 1) / LANES * LANES;
     float *weights = floats(outputs * inputs), *bias = floats(columns);
+    for (int64_t k = 0, power = 4 * between(0, 2); k < outputs * inputs; k++) weights[k] *= powf(weights[k], (float)power);
     PackJob job = {outputs, inputs, weights, calloc((size_t)(columns * width), 1),
                    calloc((size_t)columns, sizeof(float)), calloc((size_t)columns, sizeof(float))};
     kernels->pack(&job);
     free(weights);
-    table[0] = address(job.tiles), table[1] = address(job.scales), table[2] = address(job.sums), table[3] = address(bias);
-    table[4] = address(&levels);
+    uint8_t *is_large = malloc((size_t)(columns * width / STEP_BYTES));
+    find_large_sums(columns * width / STEP_BYTES, job.tiles, is_large);
+    table[0] = address(job.tiles), table[1] = address(is_large), table[2] = address(job.scales);
+    table[3] = address(job.sums), table[4] = address(bias), table[5] = address(&levels);
 }
 
 static int is_equal(const char *what, const void *a, const void *b, size_t bytes) {

@@ -12,20 +12,24 @@ import numpy as np
 from compiled_calls import Call, Random, Runner, counters, floats, integers, main
 from treecrf.network.runtime import _kernels
 
-LANES, TILE, JOB_COUNTERS, LEVELS = 16, 64, 3, (255, 16383)  # as in kernels.h
+LANES, TILE, STEP_WEIGHTS, JOB_COUNTERS, LEVELS = 16, 64, 128, 3, (255, 16383)  # as in kernels.h
 
 
 def pack_call(random: Random, outputs: int, inputs: int) -> Call:
     columns, width = outputs + -outputs % TILE, inputs + -inputs % LANES
     packed = [np.zeros(columns * width, np.int8), np.zeros(columns, np.float32), np.zeros(columns, np.float32)]
-    arguments = [outputs, inputs, floats(random, outputs, inputs), *packed]
+    weights = floats(random, outputs, inputs) ** random.choice([1, 9])  # most weights of networks are small
+    arguments = [outputs, inputs, weights, *packed]
     return Call("pack", arguments, packed, sizes=2, has_threads=False)
 
 
 def packed(kernels: Any, random: Random, outputs: int, inputs: int) -> list[np.ndarray]:
     call = pack_call(random, outputs, inputs)
     call.run(kernels)
-    return [*call.outputs, floats(random, outputs + -outputs % TILE), random.choice(LEVELS, 1)]
+    tiles, *others = call.outputs
+    is_large = np.zeros(tiles.size // STEP_WEIGHTS, np.uint8)
+    kernels.find_large_sums(is_large.size, tiles.ctypes.data, is_large.ctypes.data)
+    return [tiles, is_large, *others, floats(random, outputs + -outputs % TILE), random.choice(LEVELS, 1)]
 
 
 def table(parameters: list[np.ndarray]) -> np.ndarray:

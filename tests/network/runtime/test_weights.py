@@ -94,13 +94,16 @@ def test_stored_bytes_are_packed_like_the_floats_that_they_stand_for(outputs, in
 
 def test_packed_weights_are_bytes_with_scales_and_sums_of_each_output():
     weight, bias = random_array(70, 19), random_array(70, seed=1)
-    tiles, scales, sums, biases, levels = pack(Matrix(weight), bias, levels=255)
+    tiles, is_large, scales, sums, biases, levels = pack(Matrix(weight), bias, levels=255)
     assert (
         levels.tolist() == [255]
         and tiles.shape == (8, 8, 16, 4)
         and (biases[:70] == bias).all()
         and not biases[70:].any()
     )
+    steps = tiles.astype(int).reshape(is_large.size, 2, 16, 2, 2).swapaxes(2, 1).reshape(is_large.size, 16, 2, 2, 2)
+    large = [np.abs(steps * (steps * sign > 0)).sum((2, 4)).max((1, 2)) > 128 for sign in (1, -1)]
+    assert (is_large == (large[0] | large[1])).all() and 0 < is_large.sum() < is_large.size
     rows = tiles.swapaxes(1, 2).reshape(128, 32)
     assert not rows[70:].any() and not rows[:, 19:].any() and (sums == rows.sum(1, dtype=np.int32)).all()
     assert np.abs(rows[:70, :19] * scales[:70, None] - weight).max() <= scales.max() / 2 * 1.001

@@ -22,12 +22,34 @@
 
 #define JOB_COUNTERS 3   /* zeros that the threads of a job share: the first is the first item that no thread has taken */
 
-/* A packed linear layer: weights, scales, column sums, bias, and the largest value of quantized rows, by address. */
-enum { PACK_FIELDS = 5, NORM_FIELDS = 2 };
+#define STEP_INPUTS 8    /* inputs that tile_sums multiplies at a time; the rest of a row is zero */
+#define STEP_BYTES (STEP_INPUTS * LANES) /* their weights of LANES columns */
+
+/* A packed linear layer: weights; for each STEP_BYTES of them, whether the sum of four products with bytes may need more
+   than 16 bits (see find_large_sums); scales, column sums, bias, and the largest value of quantized rows, by address. */
+enum { PACK_FIELDS = 6, NORM_FIELDS = 2 };
 
 /* The table of an encoder: word vectors, position vectors and norm of the embeddings; then of each layer four products and
    two norms. */
 enum { EMBEDDING_FIELDS = 2 + NORM_FIELDS, LAYER_FIELDS = 4 * PACK_FIELDS + 2 * NORM_FIELDS };
+
+/* For each step of some columns, whether a sum may need more than 16 bits that maddubs of AVX2 adds: of the products of
+   inputs 2n, 2n + 1, 2n + 4 and 2n + 5 of a column with bytes. */
+static inline void find_large_sums(int64_t steps, const int8_t *weights, uint8_t *out) {
+    for (int64_t k = 0; k < steps; k++, weights += STEP_BYTES) {
+        int is_large = 0;
+        for (int lane = 0; lane < 2 * LANES; lane++) {
+            int positive = 0, negative = 0;
+            for (int n = 0; n < 4; n++) {
+                int weight = weights[n / 2 * STEP_BYTES / 2 + 2 * lane + n % 2];
+                positive += weight > 0 ? weight : 0;
+                negative += weight < 0 ? weight : 0;
+            }
+            is_large |= positive * NARROW_LEVELS > INT16_MAX || negative * NARROW_LEVELS < INT16_MIN;
+        }
+        out[k] = (uint8_t)is_large;
+    }
+}
 
 typedef struct { /* BERT: a weighted sum of its hidden states */
     int64_t thread, threads, segments, width;
@@ -110,7 +132,7 @@ typedef struct {
 
 extern const Kernels kernels_scalar;
 #if defined(__x86_64__) || defined(_M_X64)
-extern const Kernels kernels_avx2, kernels_avx512vnni;
+extern const Kernels kernels_avx2, kernels_avx2_bytes, kernels_avx512vnni; /* bytes: only its encoder is used */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 11
 #define HAS_AVXVNNI 0 /* this compiler does not know it */
 #else

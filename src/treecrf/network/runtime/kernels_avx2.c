@@ -8,6 +8,9 @@
 #include "../../chart/portable.h"
 
 #define KERNELS kernels_avx2
+#define ENCODE encode_bytes
+static int encode_bytes(const EncoderJob *job) { return kernels_avx2_bytes.encode(job); }
+
 BEGIN_TARGET("avx2,fma")
 #include "simd_avx2.h"
 #include "instance.h"

@@ -1,7 +1,6 @@
 /* Quantized rows times packed int8 weights. Needs one of the simd_*.h headers. */
 
 #define ALIGNMENT 64
-#define STEP_INPUTS 8 /* inputs that tile_sums multiplies at a time; the rest of a row is zero */
 #define GROUP_ROWS 96 /* rows that use each weight before the next one is loaded */
 
 typedef struct {
@@ -9,6 +8,7 @@ typedef struct {
     /* Blocks of LANES columns, four to a tile: for each four inputs, four weights of each column. Inputs are padded to
        whole LANES, columns to whole tiles. */
     const int8_t *weights;
+    const uint8_t *is_large; /* of each STEP_BYTES weights: see PACK_FIELDS */
     const float *scales, *sums, *bias; /* sums: of a column's integers */
     int64_t levels;                    /* the largest value of quantized rows */
     float slope;                       /* of a leaky ReLU */
@@ -105,8 +105,8 @@ INLINE int64_t row_sums(const Linear *l, Quantized x, int64_t row, int64_t end, 
     const int64_t inputs = (l->inputs + STEP_INPUTS - 1) / STEP_INPUTS * STEP_INPUTS;
     const int64_t rows = minimum(end - row, TILE_ROWS / parts);
     const uint8_t *q = x.q + row * row_bytes(stride, x.levels);
-    const int8_t *weights = l->weights + column * stride;
-    tile_sums((const QuantizedValue *)q, rows * parts, inputs, stride, weights, sums);
+    const uint8_t *is_large = l->is_large + column * stride / STEP_BYTES;
+    tile_sums((const QuantizedValue *)q, rows * parts, inputs, stride, l->weights + column * stride, is_large, sums);
     for (int64_t r = 0; parts == 2 && r < rows; r++)
         for (int c = 0; c < TILE; c++) sums[r][c] = sums[2 * r][c] + sums[2 * r + 1][c] * (1 << LOW_BITS);
     return row + rows;
@@ -145,9 +145,9 @@ static void pack(const PackJob *job) {
 }
 
 INLINE Linear linear_at(const int64_t *table, int64_t inputs, int64_t outputs) {
-    Linear l = {inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const float *)(uintptr_t)table[1],
+    Linear l = {inputs, outputs, (const int8_t *)(uintptr_t)table[0], (const uint8_t *)(uintptr_t)table[1],
                 (const float *)(uintptr_t)table[2], (const float *)(uintptr_t)table[3],
-                minimum(*(const int64_t *)(uintptr_t)table[4], WIDE_LEVELS), 1.0f};
+                (const float *)(uintptr_t)table[4], minimum(*(const int64_t *)(uintptr_t)table[5], WIDE_LEVELS), 1.0f};
     return l;
 }
 

@@ -230,6 +230,16 @@ static PyObject *mean_pool(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *find_large(PyObject *module, PyObject *args) {
+    unsigned long long tiles, out;
+    long long steps;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "LKK", &steps, &tiles, &out)) return NULL;
+    if (!SIZES(1, steps, STEP_BYTES) || !ADDRESSES(tiles, out)) return NULL;
+    RUN(find_large_sums(steps, AT(int8_t, tiles), AT(uint8_t, out)))
+    Py_RETURN_NONE;
+}
+
 static PyObject *pack(PyObject *module, PyObject *args) {
     unsigned long long weights, tiles, scales, sums;
     long long outputs, inputs;
@@ -286,6 +296,7 @@ static PyMethodDef methods[] = {{"encode", encode, METH_VARARGS, NULL},
                                 {"score_chart", score_chart, METH_VARARGS, NULL},
                                 {"mean_pool", mean_pool, METH_VARARGS, NULL},
                                 {"pack", pack, METH_VARARGS, NULL},
+                                {"find_large_sums", find_large, METH_VARARGS, NULL},
                                 {"instruction_sets", instruction_sets, METH_NOARGS, NULL},
                                 {"selected", selected_instruction_set, METH_NOARGS, NULL},
                                 {"select", select_instruction_set, METH_VARARGS, NULL},

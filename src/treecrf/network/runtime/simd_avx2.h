@@ -1,13 +1,16 @@
 /* AVX2 with FMA: 256-bit vectors, two to a Floats.
 
-   All rows are multiplied by `madd` of 16-bit integers. `maddubs` of bytes would saturate. With rows of signed bytes, to
-   which the signs of the weights are moved, it does not, but takes as many instructions and is as fast as `madd`. */
+   All rows are multiplied by `madd` of 16-bit integers, except in encoders: see simd_avx2_bytes.h. */
 
 #ifndef ISA_NAME /* AVX-VNNI has another name and other products, and shares the rest */
 #define ISA_NAME "avx2"
+#endif
+#ifndef BYTE_ROWS
 #define BYTE_ROWS 0
 #endif
+#ifndef TILE_ROWS
 #define TILE_ROWS 6
+#endif
 
 typedef struct {
     __m256 low, high;
@@ -115,6 +118,17 @@ REDUCE(f_smallest, min)
 
 #define HAS_TRANSPOSE 0
 
+/* GCC stores a sum on the stack in every step if this is the intrinsic. */
+INLINE __m256i add_products(__m256i sums, __m256i products) {
+#if defined(__GNUC__)
+    __asm__("vpaddd %1, %0, %0" : "+x"(sums) : "x"(products));
+    return sums;
+#else
+    return _mm256_add_epi32(sums, products);
+#endif
+}
+
+#ifndef HAS_TILE_SUMS
 /* The products of one step: four inputs of a row times the same inputs of 16 columns of bytes, or eight columns of 16-bit integers.
    Sums have names, as compilers do not keep arrays of vectors in registers. */
 #define ONE_ROW(DO) DO(0)
@@ -135,15 +149,6 @@ REDUCE(f_smallest, min)
 typedef int32_t FourInputs;
 INLINE __m256i load_weights(const int8_t *from, int half) { return _mm256_loadu_si256((const __m256i *)from + half); }
 #else
-/* GCC stores a sum on the stack in every step if this is the intrinsic. */
-INLINE __m256i add_products(__m256i sums, __m256i products) {
-#if defined(__GNUC__)
-    __asm__("vpaddd %1, %0, %0" : "+x"(sums) : "x"(products));
-    return sums;
-#else
-    return _mm256_add_epi32(sums, products);
-#endif
-}
 #define STEP_COLUMNS 8
 #define STEP(i)                                                 \
     memcpy(&four, q + i * stride + k, sizeof four);             \
@@ -179,8 +184,10 @@ INLINE __m256i load_weights(const int8_t *from, int half) {
     }
 
 static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
-                      int32_t out[TILE_ROWS][TILE]) {
+                      const uint8_t *is_large, int32_t out[TILE_ROWS][TILE]) {
+    (void)is_large;
     if (rows == 1) COLUMN_SUMS(ONE_ROW)
     else if (rows <= 3) COLUMN_SUMS(THREE_ROWS)
     else COLUMN_SUMS(SIX_ROWS)
 }
+#endif

@@ -90,8 +90,8 @@ INLINE __m512i dot(__m512i sums, __m512i q, __m512i weights) {
     _mm512_storeu_si512(&out[i][3 * LANES], d##i);
 
 static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
-                      int32_t out[TILE_ROWS][TILE]) {
-    (void)rows;
+                      const uint8_t *is_large, int32_t out[TILE_ROWS][TILE]) {
+    (void)rows, (void)is_large;
     const __m512i zero = _mm512_setzero_si512();
     EACH_ROW(START)
     const int64_t block = LANES * stride; /* bytes of LANES columns */

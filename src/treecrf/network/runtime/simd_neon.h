@@ -101,8 +101,8 @@ INLINE int8x16_t load_pair(const QuantizedValue *row, int64_t stride, int64_t k,
 }
 
 static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
-                      int32_t out[TILE_ROWS][TILE]) {
-    (void)rows;
+                      const uint8_t *is_large, int32_t out[TILE_ROWS][TILE]) {
+    (void)rows, (void)is_large;
     for (int column = 0; column < TILE; column += 8) {
         const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;
         int32x4_t low[TILE_ROWS / 2][4], high[TILE_ROWS / 2][4]; /* two rows of two columns each */
@@ -146,8 +146,8 @@ INLINE int8x16_t broadcast_four(const uint8_t *from) {
 }
 
 static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
-                      int32_t out[TILE_ROWS][TILE]) {
-    (void)rows;
+                      const uint8_t *is_large, int32_t out[TILE_ROWS][TILE]) {
+    (void)rows, (void)is_large;
     for (int column = 0; column < TILE; column += 8) {
         const int8_t *w = weights + column / LANES * LANES * stride + column % LANES * 4;
         int32x4_t low[TILE_ROWS][2], high[TILE_ROWS][2];

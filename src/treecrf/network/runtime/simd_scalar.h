@@ -83,7 +83,8 @@ REDUCE(f_smallest, a < b ? a : b)
 /* out[r][c] = the sum over k < inputs of q[r][k] * weights of column c, for `rows` rows and TILE columns. Inputs are a
    multiple of STEP_INPUTS, rows of q and columns of weights have `stride` numbers. */
 static void tile_sums(const QuantizedValue *q, int64_t rows, int64_t inputs, int64_t stride, const int8_t *weights,
-                      int32_t out[TILE_ROWS][TILE]) {
+                      const uint8_t *is_large, int32_t out[TILE_ROWS][TILE]) {
+    (void)is_large;
     memset(out, 0, TILE_ROWS * TILE * sizeof(int32_t));
     for (int block = 0; block < TILE; block += LANES)
         for (int64_t k = 0; k < inputs; k += 4)

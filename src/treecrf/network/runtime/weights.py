@@ -106,6 +106,7 @@ with suppress(ImportError):  # there is none if there was no C compiler at insta
     from treecrf.network.runtime import _kernels
 LANES = 16  # LANES, TILE, NARROW_LEVELS and WIDE_LEVELS in kernels.h
 TILE_COLUMNS = 64
+_STEP_WEIGHTS = 8 * LANES
 NARROW_LEVELS, WIDE_LEVELS = 255, 16383  # the largest integers of rows with 8 and with 14 bits
 
 
@@ -115,7 +116,9 @@ def address_of(array: AnyArray) -> int:
 
 
 def pack(weight: Matrix, bias: Floats | None = None, *, levels: int) -> list[AnyArray]:
-    """Packs weights (outputs, inputs) for a kernel: tiles of integers, scales, sums of integers, biases, and levels.
+    """Packs weights (outputs, inputs) for a kernel.
+
+    These are tiles of integers, whether their sums are large, scales, sums of integers, biases, and levels.
 
     The rows that are multiplied by the weights are rounded to integers from 0 to `levels`.
     """
@@ -133,7 +136,9 @@ def pack(weight: Matrix, bias: Floats | None = None, *, levels: int) -> list[Any
         tiles = np.ascontiguousarray(padded.reshape(-1, LANES, inputs // 4, 4).swapaxes(1, 2))
         scales[: len(rows)] = weight.scales[:, 0]
         sums[: len(rows)] = rows.sum(1, dtype=np.int32)
-    return [tiles, scales, sums, biases, np.array([levels])]
+    is_large = np.empty(tiles.size // _STEP_WEIGHTS, np.uint8)
+    _kernels.find_large_sums(is_large.size, address_of(tiles), address_of(is_large))
+    return [tiles, is_large, scales, sums, biases, np.array([levels])]
 
 
 def softmax(x: Floats) -> Floats:
