@@ -1,12 +1,12 @@
 """Trains the empty elements of a packed model, whose network stays as it is.
 
-    python recipes/models/train_empties.py MODEL OUT SCHEME=TREES ... [--sentences N] [--epochs N]
+    python recipes/models/train_empties.py MODEL OUT SCHEME=TREES[:N] ... [--epochs N]
 
-MODEL and OUT are folders of models; they may be the same. TREES has full trees; of each file, N sentences are drawn at
-random. The schemes of CRAFT and GENIA say less than MASC's: where they leave the antecedent of a subject open, or write
-`*` for `*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own way
-(`*RNR*`, `*?*`) are left out. The sentences are also turned into reported speech, and their noun phrases into amounts
-of money, because newspapers have many and the treebanks few.
+MODEL and OUT are folders of models; they may be the same. TREES has full trees, of which N are drawn at random. The
+schemes of CRAFT and GENIA say less than the one of MASC: where they leave the antecedent of a subject open, or write `*`
+for `*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own way (`*RNR*`,
+`*?*`) are left out. Some sentences are also turned into reported speech, and some noun phrases into amounts of money,
+because newspapers have many and these treebanks few.
 """
 
 import argparse
@@ -15,12 +15,13 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.numpy import save as to_safetensors
 from torch import Tensor, nn
 
 from treecrf.arrays import AnyArray, Floats, Ints, Mask
@@ -31,7 +32,8 @@ from treecrf.parser.decoding.constituent_features import Features, Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch, FullTrees, LabelChains
 from treecrf.parser.decoding.empties import CONTEXTS, TEMPLATES
 from treecrf.parser.decoding.gaps import EXTRA_SYMBOLS, SYMBOLS, WORDS, context_codes, find_gaps
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.models.model_folder import save_folder
+from treecrf.parser.storage import COMPONENTS, read_files
 from treecrf.trees.search.heads import COLLINS
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.reader import read_trees
@@ -243,8 +245,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("trees", nargs="+", metavar="SCHEME=TREES")
-    parser.add_argument("--sentences", type=int, default=9000)
+    parser.add_argument("trees", nargs="+", metavar="SCHEME=TREES[:N]")
     parser.add_argument("--epochs", type=int, default=6)
     args = parser.parse_args()
     torch.manual_seed(1)
@@ -252,9 +253,10 @@ def main() -> None:
     model = Parser.load(args.model, "cpu")
     trees: dict[str, list[Tree]] = {}
     for pair in args.trees:
-        scheme, _, path = pair.partition("=")
+        scheme, _, source = pair.partition("=")
+        path, _, limit = source.partition(":")
         all_trees = [tree for tree in read_trees(path) if not tree.is_leaf]
-        trees[scheme] = add_newspaper_style(rng.sample(all_trees, min(args.sentences, len(all_trees))), rng)
+        trees[scheme] = add_newspaper_style(rng.sample(all_trees, int(limit or len(all_trees))), rng)
     categories = list(LabelChains(model.vocabulary.labels).categories)
     symbols = Symbols(categories, model.vocabulary.tags)
     parts = [
@@ -262,8 +264,7 @@ def main() -> None:
         for scheme, part in trees.items()
     ]
     arrays = fit(parts, symbols, args.epochs)
-    state = load_parser_state(args.model)
-    save_parser_state(args.out, replace(state, components={**state.components, "empties": arrays}))
+    save_folder(args.out, {**read_files(args.model), COMPONENTS["empties"]: to_safetensors(arrays)})
 
 
 if __name__ == "__main__":

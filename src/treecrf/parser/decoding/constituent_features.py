@@ -29,6 +29,7 @@ class Symbols:
 
     def __init__(self, categories: Sequence[str], tags: Sequence[str]) -> None:
         self.tag_ids = {tag: len(categories) + 1 + number for number, tag in enumerate(tags)}
+        self.categories = categories
         self.root = len(categories)
         self.unknown = self.root + len(tags) + 1  # a given tag that is not in the vocabulary
         self.none = self.unknown + 1

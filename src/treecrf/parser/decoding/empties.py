@@ -3,22 +3,24 @@
 A network classifies the gaps. A class is nothing, or the templates of empty elements.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import AnyArray
+from treecrf.arrays import AnyArray, Floats, Ints, Mask
 from treecrf.network.runtime.constituent_scorer import ConstituentScorer, weight_shapes
 from treecrf.network.runtime.weights import Weights
 from treecrf.parser.decoding.antecedents import index_antecedents
 from treecrf.parser.decoding.constituent_features import Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch, Empty
-from treecrf.parser.decoding.gaps import EXTRA_SYMBOLS, SYMBOLS, WORDS, find_gaps
+from treecrf.parser.decoding.gaps import EXTRA_SYMBOLS, SYMBOLS, WORDS, Gaps, find_gaps
 from treecrf.trees.search.heads import HeadRules
 from treecrf.trees.tree import Tree, parse_trees
 
+_FIRST_OF_CLAUSE = SYMBOLS.index("first of SBAR")
+_MOST_COST = 2.0  # difference of scores; chosen on dev
 TEMPLATES, CONTEXTS = "templates", "contexts"  # arrays beside the weights of the scorer
 
 
@@ -35,6 +37,7 @@ class EmptyElements:
         self._contexts = arrays[CONTEXTS].astype(np.int64)
         if self._contexts.ndim != 1 or not len(self._contexts) or (np.diff(self._contexts) <= 0).any():
             raise ValueError(f"{CONTEXTS} of shape {self._contexts.shape}; expected sorted numbers")
+        self._fillers = list(_find_fillers(self._templates, symbols))
         self._symbols, self._rules = symbols, rules
         self._arrays, self._layers = arrays, layers
 
@@ -53,7 +56,7 @@ class EmptyElements:
     def __call__(self, batch: DecodedBatch, labels: Sequence[str], *, functions: bool) -> tuple[list[str], list[Empty]]:
         """The labels with the indices of antecedents, and the empty elements, with their functions or without."""
         gaps = find_gaps(batch, self._symbols, self._rules, self._contexts)
-        classes = self._scorer(batch.vectors, *gaps.features, 0).argmax(-1)
+        classes = self._classes(gaps, self._scorer(batch.vectors, *gaps.features, 0))
         (filled,) = classes.nonzero()
         rows = (gaps.constituents[filled], gaps.positions[filled], classes[filled])
         templates = self._templates if functions else self._plain
@@ -62,6 +65,42 @@ class EmptyElements:
             for constituent, position, number in zip(*(row.tolist() for row in rows), strict=True)
         ]
         return index_antecedents(batch.constituents, labels, empties)
+
+
+    def _classes(self, gaps: Gaps, scores: Floats) -> Ints:
+        """The best class of each gap; a wh-phrase without a trace gets the best one that costs little."""
+        classes = scores.argmax(-1)
+        best = scores.max(-1)
+        for filler in self._fillers:
+            is_filled = filler.is_trace[classes]
+            clauses = gaps.clauses[filler.is_filler[gaps.features.symbols[:, _FIRST_OF_CLAUSE]]]
+            clauses = np.union1d(clauses, gaps.constituents[filler.is_inserted[classes]])
+            clauses = np.setdiff1d(clauses, gaps.clauses[is_filled])
+            traces = scores[:, filler.traces]
+            costs = best - traces.max(-1)
+            (rows,) = np.nonzero(np.isin(gaps.clauses, clauses) & (costs < _MOST_COST))
+            rows = rows[np.lexsort((costs[rows], gaps.clauses[rows]))]
+            rows = rows[np.diff(gaps.clauses[rows], prepend=-1) != 0]  # the first row of each clause
+            classes[rows] = filler.traces[traces[rows].argmax(-1)]
+        return classes
+
+
+class _Filler(NamedTuple):
+    """A category of wh-phrases: its symbol, and the classes that insert it or its trace."""
+
+    is_filler: Mask  # (symbols,)
+    is_inserted: Mask  # (classes,)
+    is_trace: Mask  # (classes,)
+    traces: Ints
+
+
+def _find_fillers(templates: Sequence[str], symbols: Symbols) -> Iterator[_Filler]:
+    for number, category in enumerate(symbols.categories):
+        is_trace = np.array([f"*T*@<{category}0" in template for template in templates])
+        if category.startswith("WH") and is_trace.any():
+            is_inserted = np.array([f"({category} (-NONE- 0))" in template for template in templates])
+            is_filler = np.arange(symbols.size + EXTRA_SYMBOLS) == number
+            yield _Filler(is_filler, is_inserted, is_trace, np.flatnonzero(is_trace))
 
 
 def _without_functions(tree: Tree) -> str:

@@ -32,6 +32,7 @@ class Gaps:
 
     constituents: Ints  # (g,)
     positions: Ints  # (g,) words of the batch before the gap
+    clauses: Ints  # (g,) the lowest SBAR or SBARQ around the gap; not a constituent if there is none
     features: Features  # (g, WORDS) and (g, SYMBOLS)
 
 
@@ -85,6 +86,7 @@ def find_gaps(batch: DecodedBatch, symbols: Symbols, rules: HeadRules, contexts:
     return Gaps(
         constituents=owners,
         positions=positions,
+        clauses=clause,
         features=Features(
             np.stack([*beside, *(heads[node] for node in (owners, parent, grandparent, left, right, filler))], 1),
             np.stack([*(ids[node] for node in around), *columns], 1),
