@@ -15,6 +15,8 @@ python recipes/models/train_layers.py runs/en-large-packed runs/en-large-packed 
     --run runs/en-large-layers
 treecrf calibrate runs/en-large-packed data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 1500 --keep-weights -o runs/en-large-packed
+python recipes/models/train_empties.py runs/en-large-packed runs/en-large-packed \
+    masc=data/masc/train.full.mrg.gz craft=data/craft/train.full.mrg.gz:1500
 treecrf pack runs/en-large-packed --card recipes/models/cards/en-large.toml
 rm -rf packages/treecrf-en-large
 treecrf pack runs/en-large-packed packages/treecrf-en-large --package --package-version 0.2.0 \
