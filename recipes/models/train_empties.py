@@ -3,10 +3,10 @@
     python recipes/models/train_empties.py MODEL OUT SCHEME=TREES[:N] ... [--epochs N]
 
 MODEL and OUT are folders of models; they may be the same. TREES has full trees, of which N are drawn at random. The
-schemes of CRAFT and GENIA say less than the one of MASC: where they leave the antecedent of a subject open, or write `*`
-for `*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own way (`*RNR*`,
-`*?*`) are left out. Some sentences are also turned into reported speech, and some noun phrases into amounts of money,
-because newspapers have many and these treebanks few.
+schemes of CRAFT and GENIA say less than the one of MASC: where they leave the antecedent of a subject open, or write
+`*` for `*PRO*`, the loss is the probability of all templates that agree. Elements that GENIA uses in its own way
+(`*RNR*`, `*?*`) are left out. Some sentences are also turned into reported speech, and some noun phrases into amounts
+of money, because newspapers have many and these treebanks few.
 """
 
 import argparse

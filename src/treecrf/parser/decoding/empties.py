@@ -66,7 +66,6 @@ class EmptyElements:
         ]
         return index_antecedents(batch.constituents, labels, empties)
 
-
     def _classes(self, gaps: Gaps, scores: Floats) -> Ints:
         """The best class of each gap; a wh-phrase without a trace gets the best one that costs little."""
         classes = scores.argmax(-1)
