@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from small import random_parser
 from strategies import trees
 from toygrammar import toy_trees
-from treecrf.parser.decoding.constituents import Constituents, DecodedBatch, Empty, FullTrees, LabelChains, full_lines
+from treecrf.parser.decoding.constituents import (
+    Constituents,
+    DecodedBatch,
+    Empty,
+    FullTrees,
+    LabelChains,
+    _cached_leaf_text,
+    full_lines,
+)
 from treecrf.trees.placed_nodes import place_nodes
 from treecrf.trees.search.heads import COLLINS
 from treecrf.trees.tree import Tree
@@ -99,3 +107,11 @@ def test_an_empty_element_inside_a_child_is_an_error() -> None:
     constituents, labels, _ = FullTrees.of([tree], ["NP"])
     with pytest.raises(ValueError, match="no child of 'TOP' begins at word 1"):
         list(full_lines(batch_of(constituents, [tree]), labels, [Empty(0, 1, "(-NONE- *)")]))
+
+
+def test_long_words_are_not_kept_in_memory() -> None:
+    tree = Tree("TOP", (Tree("S", (Tree("NN", ("x" * 100_000,)), Tree("VB", ("sleeps",)))),))
+    constituents, labels, empties = FullTrees.of([tree], CATEGORIES)
+    before = _cached_leaf_text.cache_info().currsize
+    assert list(full_lines(batch_of(constituents, [tree]), labels, empties)) == [str(tree)]
+    assert _cached_leaf_text.cache_info().currsize <= before + 1

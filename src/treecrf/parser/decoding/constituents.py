@@ -20,6 +20,7 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
+_MAX_CACHED = 64  # characters: long words repeat too rarely, and their number is not limited
 _cached_leaf_text = lru_cache(maxsize=1 << 15)(leaf_text)
 _cached_opening = lru_cache(maxsize=1 << 12)(opening)
 
@@ -238,6 +239,10 @@ class Empty(NamedTuple):
     brackets: str  # such as "(NP-SBJ (-NONE- *-1))"
 
 
+def _leaf_text(tag: str, word: str) -> str:
+    return (_cached_leaf_text if len(tag) + len(word) < _MAX_CACHED else leaf_text)(tag, word)
+
+
 def full_lines(
     batch: DecodedBatch, labels: Sequence[str], empties: Iterable[Empty] = (), *, exact: bool = True
 ) -> Iterator[str]:
@@ -251,7 +256,7 @@ def full_lines(
     """
     constituents = batch.constituents
     count, words = len(constituents), np.arange(constituents.words)
-    texts = [*map(_cached_opening, labels), *map(_cached_leaf_text, batch.tags, batch.words), *[")"] * count]
+    texts = [*map(_cached_opening, labels), *map(_leaf_text, batch.tags, batch.words), *[")"] * count]
     _insert(texts, constituents, empties)
     numbers = np.arange(count)
     # at one position: first the ends of constituents, then the beginnings from the outermost one on, then the word
