@@ -1,7 +1,7 @@
 import pytest
 
 from training.reproduce.tiny_treebank import TINY, make_treebank
-from treecrf.training.reproduce.paper import BY_NAME
+from treecrf.training.reproduce.paper import BY_NAME, TABLES
 from treecrf.training.reproduce.plan import Plan, Treebank, sample_share
 from treecrf.trees.treebank import read_trees
 
@@ -37,6 +37,21 @@ def test_two_training_files_are_an_error(tmp_path):
     (folder / "train.more.mrg").write_text("(TOP (NN a))\n")
     with pytest.raises(ValueError, match="several train files"):
         Treebank.find(folder)
+
+
+def test_the_default_plan_has_all_tables_of_the_paper_and_names_what_it_leaves_out(treebank, tmp_path):
+    plan = make_plan(treebank, tmp_path)
+    needed = {row.trained_name for table in ("dev", "remarks", "test", "speed") for row in TABLES[table]}
+    without_inputs = {"vectors", "vectors-gold-tags", "frozen", "fine-tuned"}
+    runs = {(run.row.name, run.seed) for run in plan.runs()}
+    assert runs == {(name, seed) for name in needed - without_inputs for seed in range(1, 6)}
+    assert all((plan.recipe(run).train.epochs, plan.recipe(run).train.patience) == (1000, 100) for run in plan.runs())
+    reasons = [f"{BY_NAME[name].title}: needs --" for name in ("vectors", "vectors-gold-tags", "frozen", "fine-tuned")]
+    assert [reason.startswith(expected) for reason, expected in zip(plan.left_out(), reasons, strict=True)] == [
+        True
+    ] * 4
+    full_plan = make_plan(treebank, tmp_path, vectors="v.txt", encoder="e")
+    assert {run.row.name for run in full_plan.runs()} == needed and not full_plan.left_out()
 
 
 def test_tables_share_runs(treebank, tmp_path):
