@@ -1,4 +1,6 @@
 import json
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,9 @@ from treecrf.parser import Parser
 from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS
 from treecrf.parser.decoding.functions import NAMES, SCHEMES
 from treecrf.parser.formats import Formatter
+from treecrf.parser.models import names
 from treecrf.trees.analysis import ParsedSentence
+from treecrf.trees.predicates import Predicate, predicates
 
 TREES = toy_trees(30, seed=3)
 SENTENCES = [tree.words for tree in TREES]
@@ -105,3 +109,41 @@ def test_weights_of_another_model_are_an_error(parser: Parser) -> None:
         Parser(parser.scorer, parser.vocabulary, parser.config, arrays={"functions": missing}).parse(
             SENTENCES[0], functions=True
         )
+
+
+SAMPLES = Path(__file__).parents[1] / "samples" / "predicates.txt"
+
+
+def read_arguments() -> list[tuple[list[str], Counter[tuple[str, ...]]]]:
+    """Sentences, written by hand, with the verb, the role and the text of each argument."""
+    sentences: list[tuple[list[str], Counter[tuple[str, ...]]]] = []
+    for line in SAMPLES.read_text(encoding="utf-8").splitlines():
+        if line.startswith("\t"):
+            head, _, arguments = line.strip().partition(": ")
+            verb = head.removesuffix(" passive")
+            sentences[-1][1].update((verb, *argument.split(" ", 1)) for argument in arguments.split(" | "))
+        else:
+            sentences.append((line.split(), Counter()))
+    return sentences
+
+
+def arguments_of(predicate: Predicate) -> Iterator[tuple[str, ...]]:
+    single = {"subject": predicate.subject, "agent": predicate.agent, "attribute": predicate.attribute}
+    several = {"object": predicate.objects, "time": predicate.times, "place": predicate.places}
+    for role, arguments in {**{role: filter(None, [one]) for role, one in single.items()}, **several}.items():
+        yield from ((predicate.text, role, argument.text) for argument in arguments)
+
+
+@pytest.mark.parametrize("model", ["en", "en-large"])
+def test_models_find_the_arguments_of_predicates(model: str) -> None:
+    if not {"functions", "empties"} <= (Parser.load(model, "cpu").arrays.keys() if model in names() else set()):
+        pytest.skip(f"{model} is not installed, or predicts no functions or no empty elements")
+    sentences = read_arguments()
+    trees = Parser.load(model, "cpu").parse_many([words for words, _ in sentences], functions=True, empties=True)
+    pairs = [
+        (gold, Counter(argument for predicate in predicates(tree) for argument in arguments_of(predicate)))
+        for (_, gold), tree in zip(sentences, trees, strict=True)
+    ]
+    right = sum((gold & found).total() for gold, found in pairs)
+    assert right >= 0.9 * sum(gold.total() for gold, _ in pairs)
+    assert right >= 0.9 * sum(found.total() for _, found in pairs)

@@ -48,6 +48,14 @@ CASES = {
             ("liked", "passive", "Ann", None, NO, None, NO, NO),
         ],
     ),
+    "reported speech before the speaker": (
+        "(S (S-TPC-1 (NP-SBJ (PRP we)) (VP (VBP agree))) (, ,) (NP-SBJ (PRP he)) (VP (VBD said) (SBAR (-NONE- 0) (S "
+        "(-NONE- *T*-1)))))",
+        [
+            ("agree", "active", "we", None, NO, None, NO, NO),
+            ("said", "active", "he", None, ("we agree",), None, NO, NO),
+        ],
+    ),
     "questions": (
         "(SBARQ (WHNP-1 (WP What)) (SQ (VBD did) (NP-SBJ (PRP you)) (VP (VB see) (NP (-NONE- *T*-1)) (ADVP-TMP (RB "
         "yesterday)))) (. ?))",

@@ -195,11 +195,8 @@ def _kind(phrase: PlacedNode) -> str | None:
 
 
 def _empty_index(phrase: PlacedNode) -> int | None:
-    """The index of the empty element in a phrase without words."""
-    node = phrase
-    while node.children:
-        node = node.children[0]
-    return node.tree.index
+    """The index of the first empty element that has one, in a phrase without words."""
+    return next((leaf.index for leaf in phrase.tree.empties() if leaf.index is not None), None)
 
 
 def _relative_head(node: PlacedNode) -> PlacedNode | None:
