@@ -1,4 +1,4 @@
-"""Makes the screenshots of the web page: `python docs/screenshots.py`.
+"""Makes the screenshots of the web page and the drawings of docs/draw.md: `python docs/screenshots.py`.
 
 It needs the extras `test` and `server`. Without Chromium or Chrome, it says so and makes none.
 """
@@ -18,6 +18,9 @@ from urllib.request import urlopen
 import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from treecrf import Tree
+from treecrf.trees import drawing
 
 FOLDER = Path(__file__).parent / "page"
 PORT = 8765
@@ -90,8 +93,28 @@ def collapse(page: Page, *constituents: tuple[str, str]) -> None:
     page.mouse.move(1, 1)
 
 
+def save_drawings() -> None:
+    """Draws a tree without probabilities, and one with invented ones."""
+    folder = Path(__file__).parent / "draw"
+    drawings: dict[str, tuple[str, list[float] | None]] = {
+        "tidy": (
+            "(TOP (S (NP (NP (DT The) (NN cat)) (SBAR (WHNP (WDT that)) (S (NP (PRP we)) (VP (VBD saw))))) "
+            "(VP (VBD sat) (PP (IN on) (NP (DT a) (NN wall)))) (. .)))",
+            None,
+        ),
+        "probabilities": (
+            "(TOP (S (NP (PRP We)) (VP (VBD saw) (NP (DT the) (NN cat)) "
+            "(PP (IN with) (NP (DT a) (NN telescope)))) (. .)))",
+            [1.0, 0.99, 1.0, 0.98, 0.64, 0.58, 0.97],
+        ),
+    }
+    for name, (tree, probabilities) in drawings.items():
+        (folder / f"{name}.svg").write_text(drawing.svg(Tree.parse(tree), probabilities), encoding="utf-8")
+
+
 def main() -> None:
-    """Makes all screenshots."""
+    """Makes all pictures."""
+    save_drawings()
     command = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if command is None:
         print("docs/screenshots.py: no Chromium and no Chrome, so the documentation has no pictures of the web page")
