@@ -88,7 +88,8 @@ export const saveDocument = (format, draw) =>
   runWork(async (signal, show) => {
     const trees = await documentTrees(signal, show);
     const { suffix, write } = FORMATS[format];
-    const name = `${stemOf(page.fileName || joinWords(page.sentences[0]))}.${suffix}`;
+    const source = page.fileName.replace(/(\.[a-z]+)+$/i, "");
+    const name = `${stemOf(source || joinWords(page.sentences[0]))}.${suffix}`;
     const found = trees.flatMap((tree, i) => (tree ? { ...tree, number: i + 1 } : []));
     save(new Blob([await write(found, signal, draw)]), name);
     return `${plural(found.length, "tree", "trees")} saved as ${name}.${remark(trees)}`;
