@@ -64,7 +64,7 @@ _MODULES = {
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }
-_VERBS = ("parse", "load", "download", "pipeline", "Pipeline", "predict")  # of other libraries
+_VERBS = ("parse", "load", "download", "pipeline", "Pipeline", "predict")  # names in other libraries
 
 
 def __dir__() -> list[str]:

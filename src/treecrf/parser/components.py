@@ -306,7 +306,7 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
 
     try:
         return build_network(state).to(where)
-    except AssertionError as error:  # of a PyTorch that was built without this kind of device
+    except AssertionError as error:  # this PyTorch was built without such devices
         raise ValueError(
             f"the device is {where!r}: {error}; expected 'cpu', or a device that PyTorch supports"
         ) from None
