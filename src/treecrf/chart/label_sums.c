@@ -63,9 +63,10 @@ INLINE float two_to_float(float x) {
    2 artanh((m - 1) / (m + 1)) + e log(2). */
 INLINE void logarithms(double *x) {
     EACH_LANE {
-        int64_t bits = bits_of_double(x[lane]), shifted = bits - bits_of_double(0x1.6a09e667f3bcdp-1);
+        int64_t bits = bits_of_double(x[lane]);
+        int64_t shifted = (int64_t)((uint64_t)bits - (uint64_t)bits_of_double(0x1.6a09e667f3bcdp-1));
         double e = (double)(int32_t)(shifted >> 52);
-        double m = double_from_bits(bits - (int64_t)((uint64_t)(shifted >> 52) << 52));
+        double m = double_from_bits((int64_t)((uint64_t)bits - ((uint64_t)(shifted >> 52) << 52)));
         double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 21;
         for (int k = 19; k > 0; k -= 2) p = p * z + 1.0 / k;
         double value = 2.0 * s * p + e * 0x1.62e42fefa39efp-1;
