@@ -161,7 +161,7 @@ def main() -> None:
     arguments.add_argument("treebanks", nargs="+")
     arguments.add_argument("--dev", type=Path, required=True)
     arguments.add_argument("--sentences", type=int, default=4000)
-    arguments.add_argument("--size", type=int, default=64)
+    arguments.add_argument("--size", type=int, default=128)
     arguments.add_argument("--epochs", type=int, default=6)
     arguments.add_argument("--rate", type=float, default=3e-3)
     options = arguments.parse_args()

@@ -4,6 +4,7 @@ import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
+from parser.test_full_trees import with_functions
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf.parser import Parser
@@ -210,3 +211,13 @@ def test_functions_are_refused_by_a_model_that_predicts_none(client: TestClient)
     assert response.status_code == 422
     assert response.json()["detail"] == "functions: the model small predicts none; models that do: none here"
     assert not client.get("/models").json()["models"][0]["has_functions"]
+
+
+def test_functions_are_added_to_labels_and_spans(parser: Parser) -> None:
+    full = with_functions(parser)
+    with TestClient(create_app({"small": full})) as client:
+        (sentence,) = parse(client, tokens=WORDS, functions=True, probabilities=True, k=2)
+        assert client.get("/models").json()["models"][0]["has_functions"]
+    assert sentence["tree"] == str(full.parse(WORDS, functions=True))
+    assert any(span["functions"] and span["function_probabilities"] for span in sentence["spans"])
+    assert all("functions" in span for alternative in sentence["kbest"] for span in alternative["spans"])
