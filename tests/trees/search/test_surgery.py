@@ -108,6 +108,14 @@ def test_operations_change_the_tree(operation, tree):
     assert str(surgery.apply(Tree.parse("(S (A a) (B b) (C c))"))) == tree
 
 
+@pytest.mark.parametrize(
+    ("operation", "tree"), [("prune x", "(S (C (D d)))"), ("moveprune x >1 y", "(S (C (B b) (D d)))")]
+)
+def test_pruning_operations_remove_parents_without_children(operation, tree):
+    surgery = Surgery("B=x > A : C=y", operation)
+    assert str(surgery.apply(Tree.parse("(S (A (B b)) (C (D d)))"))) == tree
+
+
 def test_a_script_is_pairs_of_a_pattern_and_its_operations():
     script = "A=x\n\nrelabel x B % comment\n% more\nrelabel x C\n\n\nC=y\n\nrelabel y \\%\n"
     surgeries = read_surgeries(script)
