@@ -68,3 +68,14 @@ def test_the_logarithm_of_an_empty_sum_has_finite_gradients():
     (gradient,) = torch.autograd.grad(sums[1], terms)
     assert gradient.isfinite().all()
     close(torch_backend.logsumexp(terms[:, 1:].T), terms[:, 1:].T.logsumexp(1))
+
+
+@given(charts(max_words=5))
+@settings(max_examples=20)
+def test_samples_are_trees_of_their_sentence(chart):
+    scores, lengths = chart
+    samples = torch_backend.sample(scores, lengths, None, 3, torch.Generator().manual_seed(0))
+    assert samples.shape == (3, *scores.shape)
+    for sentence, length in enumerate(lengths.tolist()):
+        trees, _ = naive.tree_scores(clean(scores, lengths)[sentence], length)
+        assert all((trees == sample[sentence]).flatten(1).all(1).any() for sample in samples)
