@@ -45,9 +45,9 @@ def label_weights(
 ) -> Tensor:
     """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
     label_scores, sentence_lengths = _arrays(scores, lengths)
-    arrays = (None if tensor is None else tensor.numpy() for tensor in (sums, chart, sum_weights))
+    weights = None if sum_weights is None else sum_weights.numpy()
     marks = sentence_lengths, is_constituent.numpy(), adds_labels, weighs_free
-    return torch.from_numpy(cpu_backend.label_weights(label_scores, *arrays, *marks))
+    return torch.from_numpy(cpu_backend.label_weights(label_scores, sums.numpy(), chart.numpy(), weights, *marks))
 
 
 def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Reals, Ints]:

@@ -94,8 +94,8 @@ class LabelWeights(ChartFunction):
         grad_factors = ((grads[0] * shares).double() @ groups).movedim(-1, -3)
         terms = [sums, chart] if sum_weights is None else [sums, chart, sum_weights]
 
-        def factors(*parts: Tensor) -> Tensor:
-            return torch_backend.label_factors(*parts, *([None] if sum_weights is None else []), adds_labels)
+        def factors(sums: Tensor, chart: Tensor, sum_weights: Tensor | None = None) -> Tensor:
+            return torch_backend.label_factors(sums, chart, sum_weights, adds_labels)
 
         _, vjp, *_ = torch.func.vjp(factors, *terms)
         grad_sums, grad_chart, *grad_weights = vjp(grad_factors)

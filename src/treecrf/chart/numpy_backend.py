@@ -106,7 +106,7 @@ def best_trees(
         right: dict[tuple[int, int], list[Ranked]] = {}
         for start, end in sorted(combinations(range(length + 1), 2), key=lambda span: span[1] - span[0]):
             splits = range(start + 1, end)
-            added = [0.0] * len(splits) if split_scores is None else split_scores[sentence, start, splits, end]
+            added = [0.0] * len(splits) if split_scores is None else split_scores[sentence, start, splits, end].tolist()
             children = [(left[start, split], right[split, end]) for split in splits]
             pairs = _best_sums(children, added, k) if splits else [(0.0, None, None)]
             choices: list[Ranked] = [
