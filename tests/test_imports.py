@@ -80,6 +80,11 @@ EDGES: dict[str, set[str]] = {
         *("config", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
         *("trees/notation", "training/calibration"),
     },
+    "training/adaptation": {
+        *("arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "network/data", "network/nn"),
+        *("network/runtime", "parser/models", "parser/decoding", "parser", "training", "training/calibration"),
+        "training/export",
+    },
     "training/reproduce": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "chart", "network/data", "network/nn"),
         *("parser/decoding", "parser", "training", "training/calibration", "training/export"),
@@ -112,6 +117,7 @@ EDGES: dict[str, set[str]] = {
     "cli": {
         *("config", "files", "trees/tree", "trees/treebank", "trees/evalb", "trees/search", "trees/drawing"),
         *("text", "parser/models", "parser", "training", "training/calibration", "training/export"),
+        "training/adaptation",
         *("training/reproduce", "corpus", "corpus/measures", "corpus/annotation", "server", "trees/tables"),
     },
 }

@@ -28,6 +28,7 @@ from treecrf.network.nn.batch import TensorBatch
 from treecrf.parser.components import Components
 from treecrf.parser.network import build_network
 from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.training.adaptation.fine_tuning import train_only
 from treecrf.trees.treebank.reader import read_trees
 
 CONDITIONS = "transformer.conditions."
@@ -120,8 +121,7 @@ def main() -> None:
     weights = {name: array for name, array in state.weights.items() if not name.startswith(CONDITIONS)}
     state = replace(state, config=replace(state.config, model=config), weights={**weights, **empty})
     network = build_network(state).train()
-    for name, parameter in network.named_parameters():
-        parameter.requires_grad_(name.startswith(CONDITIONS))
+    train_only(network, lambda name: name.startswith(CONDITIONS))
     trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
     numericalizer = Components(network, state.vocabulary, state.config, subwords=state.subwords).numericalizer
     optimizer = torch.optim.Adam(trained, lr=options.rate, betas=(0.9, 0.98))

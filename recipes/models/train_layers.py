@@ -9,37 +9,20 @@ their bytes. If OUT has a model card, the card gets the recipe.
 """
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from treecrf.config import read_config, to_toml
-from treecrf.network.nn import SpanModel
-from treecrf.network.runtime.weights import quantize_weights
 from treecrf.parser import Parser
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard
-from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
+from treecrf.parser.storage import load_parser_state, save_parser_state
 from treecrf.training import fit
+from treecrf.training.adaptation.fine_tuning import is_context, train_only, with_weights
 from treecrf.training.config import Recipe
 from treecrf.training.export.card_files import save_card
 from treecrf.training.export.pack import portable_recipe, source_commit
 
-LAYERS = "transformer.encoder.encoder.layer."
-SCORERS = ("transformer.mix.", "span_scorer.", "label_scorer.", "tagger.")
 WEIGHT_STEP = 0.1  # as in `treecrf pack --weight-step`
-
-
-def freeze_inputs(model: SpanModel) -> list[str]:
-    """Freezes all weights except the layers and the scorers, and returns the names of these."""
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name.startswith((LAYERS, *SCORERS)))
-    return [name for name, parameter in model.named_parameters() if parameter.requires_grad]
-
-
-def with_weights_of(packed: ParserState, trained: ParserState, names: Sequence[str]) -> ParserState:
-    """The packed model with some weights of another, as bytes where they are large."""
-    weights = quantize_weights({name: trained.weights[name] for name in names}, WEIGHT_STEP)
-    return replace(packed, weights={**packed.weights, **weights})
 
 
 def update_card(folder: Path, recipe: Recipe) -> None:
@@ -60,11 +43,12 @@ def main() -> None:
     options = arguments.parse_args()
     recipe = read_config(Recipe, Path(options.recipe), options.settings)
     parser = Parser.load(options.model, precision="float32")
-    names = freeze_inputs(parser.model)
+    names = train_only(parser.model, is_context)
     result = fit(recipe, options.run, parser=parser)
     print(f"dev F {result.dev_f:.2f} after {result.best_epoch} epochs")
     packed, trained = load_parser_state(options.model), load_parser_state(options.run)
-    save_parser_state(options.out, with_weights_of(packed, trained, names))
+    weights = {name: trained.weights[name] for name in names}
+    save_parser_state(options.out, with_weights(packed, weights, step=WEIGHT_STEP))
     if (options.out / CARD_JSON).exists():
         update_card(options.out, recipe)
 

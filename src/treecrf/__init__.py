@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treecrf.parser import Parser
     from treecrf.parser.decoding.constraints import Constraints
     from treecrf.threads import num_threads, set_num_threads
+    from treecrf.training.adaptation.adapt import adapt
     from treecrf.trees.analysis import Analysis
     from treecrf.trees.evalb import Rules, evaluate
     from treecrf.trees.treebank import TreebankError, read_trees, write_trees
@@ -37,6 +38,7 @@ __all__ = [
     "TreeCRF",
     "TreebankError",
     "TreecrfError",
+    "adapt",
     "evaluate",
     "from_spans",
     "num_threads",
@@ -56,6 +58,7 @@ _MODULES = {
     "SpanCRF": "treecrf.chart.crf",
     "TreeCRF": "treecrf.chart.tree_crf",
     "TreebankError": "treecrf.trees.treebank",
+    "adapt": "treecrf.training.adaptation.adapt",
     "evaluate": "treecrf.trees.evalb",
     "from_spans": "treecrf.trees.treebank.binarize",
     "num_threads": "treecrf.threads",

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from small import FIFTY, small_recipe
+from small import FIFTY, random_parser, small_recipe
+from toygrammar import toy_trees, write_trees
 from treecrf.cli import main
 from treecrf.config import to_toml
 from treecrf.parser import Parser
@@ -208,3 +209,44 @@ def test_a_full_disk_ends_with_one_line(recipe: Path, tmp_path: Path) -> None:
     assert re.search(
         r"^treecrf train: .*File too large, writing [\d,]+ bytes; the previous content is unchanged", ended.stderr
     )
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base") / "toy"
+    random_parser(toy_trees(30), tag_head=True).save(folder)
+    return folder
+
+
+def test_a_model_is_adapted_to_files_of_trees(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trees = write_trees(tmp_path / "trees.mrg", toy_trees(8))
+    partial = tmp_path / "partial.txt"
+    partial.write_text("[ the cat ] sees [ a river ] .\n")
+    others = write_trees(tmp_path / "others.mrg", toy_trees(3, seed=1))
+    assert train("--from", base, trees, partial, "-o", tmp_path / "new", "--keep-good-on", others) in (None, 0)
+    out = capsys.readouterr().out
+    assert out.startswith("8 full and 1 partial trees; before (epoch 0): brackets ")
+    assert re.search(r"^(kept|refused): .*\n.*new has the (adapted model|model as it was)$", out, re.MULTILINE)
+    parser = Parser.load(tmp_path / "new", "cpu")
+    assert parser.parse(["the", "cat"]).words == ["the", "cat"]
+    assert train("--from", base, trees, "-o", tmp_path / "new") == "treecrf train: " + (
+        f"{tmp_path / 'new'} exists; remove it, or choose another folder with -o"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--from", "BASE", "TREES", "--folds", "3"], "--folds is for a recipe"),
+        (["--from", "BASE", "nothing.mrg"], "there is no file or folder nothing.mrg"),
+        (["TREES"], "there is no -o FOLDER"),
+        (["TREES", "-o", "new", "--keep-good-on", "TREES"], "there is no --from MODEL beside --keep-good-on"),
+    ],
+)
+def test_options_that_do_not_fit_adapting_are_named(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trees = write_trees(tmp_path / "trees.mrg", toy_trees(8))
+    places = {"BASE": base, "TREES": trees}
+    assert message in str(train(*(places.get(argument, argument) for argument in arguments)))

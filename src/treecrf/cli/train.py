@@ -30,7 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("recipe", type=Path, metavar="RECIPE", help=recipe_help)
     add("settings", nargs="*", metavar="KEY=VALUE", help="replaces a setting of the recipe, such as train.seed=3")
-    add("-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder of the parser and the training run")
+    output_help = "folder of the parser and the training run (with --from: MODEL-adapted, if there is none)"
+    add("-o", "--output", type=Path, metavar="FOLDER", help=output_help)
+    from_help = (
+        "adapt a model to your trees instead: the arguments are then files of full trees, partial trees (.txt, .jsonl) "
+        "or folders of treecrf annotate"
+    )
+    add("--from", dest="base", metavar="MODEL", help=from_help)
+    keep_help = "with --from: trees of other text, on which the model must not get worse by more than 0.3 F"
+    add("--keep-good-on", nargs="+", default=(), metavar="FILE", help=keep_help)
     add("--resume", action="store_true", help="continue the run in FOLDER, if there is one")
     add("--device", metavar="D", help="cpu, cuda or cuda:N (default: cuda if available)")
     curve_help = "also train on a quarter and on half of the trees, which takes as long again for each"
@@ -45,6 +53,12 @@ def run(args: argparse.Namespace) -> None:
     from treecrf.training.learning_curve import measure_learning_curve
 
     logging.basicConfig(format="treecrf train: %(message)s")
+    if args.base is not None:
+        _adapt(args)
+        return
+    if args.output is None or args.keep_good_on:
+        name = "-o FOLDER, the folder of the parser" if args.output is None else "--from MODEL beside --keep-good-on"
+        raise ValueError(f"there is no {name}; add it")
     check_minimum(args, folds=3)
     if args.folds and args.learning_curve:
         raise ValueError("--folds and --learning-curve are two ways to train several parsers; choose one")
@@ -76,6 +90,31 @@ def run(args: argparse.Namespace) -> None:
         sys.exit(f"treecrf train, process {number} of {total}: {error}")
     if os.environ.get("RANK", "0") == "0":
         _print_result(result, recipe, args, learning_curve)
+
+
+def _adapt(args: argparse.Namespace) -> None:
+    from treecrf.parser import Parser
+    from treecrf.training.adaptation.adapt import adapt
+    from treecrf.training.adaptation.corrections import Corrections, adopt_labels
+    from treecrf.training.adaptation.model import save_adaptation
+    from treecrf.training.export.pack import scoring_rules
+    from treecrf.trees.treebank import read_trees
+
+    for option in ("folds", "learning_curve", "resume", "no_calibration"):
+        if getattr(args, option):
+            raise ValueError(f"--{option.replace('_', '-')} is for a recipe; leave it out beside --from")
+    parser = Parser.load(args.base, args.device)
+    assert parser.folder is not None, "it was loaded from a folder"
+    folder = args.output or Path(f"{parser.folder.name}-adapted")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} exists; remove it, or choose another folder with -o")
+    corrections = Corrections.read([args.recipe, *args.settings], parser)
+    others = [adopt_labels(tree, parser) for path in args.keep_good_on for tree in read_trees(path)]
+    rules = scoring_rules(parser.folder)
+    report = partial(print, flush=True)
+    result = adapt(parser, corrections, keep_good_on=others, rules=rules, report=report)
+    save_adaptation(result, folder)
+    print(f"{result.verdict}\n{folder} has the {'adapted model' if result.is_kept else 'model as it was'}")
 
 
 def _cross_validate(recipe: "Recipe", args: argparse.Namespace) -> None:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+import treecrf
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Precision
 from treecrf.network.runtime.scorer import Scorer as RuntimeScorer
-from treecrf.parser.components import load_scorer
+from treecrf.parser.components import load_scorer, require_torch
 from treecrf.parser.decoding import decode
 from treecrf.parser.decoding.analysis import Analyzer
 from treecrf.parser.decoding.constraints import Constraints
@@ -31,7 +32,7 @@ from treecrf.parser.pipeline import (
     warn_about_document,
     warn_about_text,
 )
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
@@ -52,7 +53,9 @@ _NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and ben
     **dict.fromkeys(("parse_all", "nbest", "kbest"), "analyze(words, k=10).alternatives"),
     **dict.fromkeys(("tag", "tokenize", "tag_sents"), "parse(), whose tree has words and tags, or parse_text()"),
     **dict.fromkeys(("labels", "tags", "vocab"), "vocabulary"),
-    **dict.fromkeys(("train", "fit"), "treecrf.training.fit(), or the command treecrf train"),
+    **dict.fromkeys(
+        ("train", "fit", "fine_tune"), "adapt(), or treecrf.training.fit() and treecrf train for a parser of your own"
+    ),
     "evaluate": "treecrf.parser.evaluate.evaluate_parser(), or the command treecrf evaluate",
     **dict.fromkeys(("to", "cuda", "cpu", "eval", "from_pretrained"), "Parser.load(name, device)"),
 }
@@ -87,6 +90,13 @@ class Parser(Distributions):
         state = load_parser_state(source)
         if scheme is not None:
             state = replace(state, config=replace(state.config, scheme=scheme))
+        return Parser.from_state(state, device, precision=precision)
+
+    @staticmethod
+    def from_state(
+        state: ParserState, device: "str | torch.device | None" = None, *, precision: Precision | None = None
+    ) -> "Parser":
+        """Builds a parser from its components in memory, like `load`."""
         scorer = load_scorer(state, device, precision)
         return Parser(
             scorer,
@@ -101,13 +111,15 @@ class Parser(Distributions):
 
     def save(self, folder: str | Path) -> None:
         """Writes everything that `load` needs into a folder; replaces an existing parser there atomically."""
-        if self._saved is not None:
-            state = replace(self._saved, config=self.config, productions=self.productions)
-        else:
-            from treecrf.parser.network import network_state
+        save_parser_state(folder, self.state())
 
-            state = network_state(self)
-        save_parser_state(folder, state)
+    def state(self) -> ParserState:
+        """The components that `save` writes."""
+        if self._saved is not None:
+            return replace(self._saved, config=self.config, productions=self.productions)
+        from treecrf.parser.network import network_state
+
+        return network_state(self)
 
     def parse(
         self,
@@ -299,6 +311,17 @@ class Parser(Distributions):
         )
         for _, analyses in decode_windows(enumerate(windows), self.batch_scorer, analyze, batching):
             yield from analyses
+
+    def adapt(
+        self, trees: "Iterable[Tree] | str | Path", *, keep_good_on: Sequence[Tree] = (), seed: int = 1
+    ) -> "Parser":
+        """A parser that has learned from corrected trees, or this one if it would not get better; prints why.
+
+        `trees` are trees, partial trees (`treecrf.training.partial`), the name of a file with them, or the folder of an
+        annotation. `treecrf.adapt` also returns the scores.
+        """
+        require_torch("the training of a parser")
+        return treecrf.adapt(self, trees, keep_good_on=keep_good_on, seed=seed).parser  # a wing below this one
 
     def _batching(self, window: int | None, batch_words: int | None) -> BatchingConfig:
         """The parser's batching with the sizes that the caller has chosen."""

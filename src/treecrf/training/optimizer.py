@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from treecrf.network.nn import SpanModel
 from treecrf.training.config import TrainConfig
 
 
@@ -60,6 +61,14 @@ def build_optimizer(
         for entry in groups:
             entry["lr"] = torch.tensor(entry["lr"], device=entry["params"][0].device)
     return torch.optim.AdamW(groups, betas=config.betas, eps=config.epsilon, fused=is_gpu, capturable=is_gpu)
+
+
+def build_model_optimizer(config: TrainConfig, model: SpanModel) -> torch.optim.Optimizer:
+    """Returns AdamW over a network; the weights of a pretrained encoder that is trained have their own group."""
+    transformer = model.transformer
+    encoder = [] if transformer is None or transformer.frozen else list(transformer.encoder.parameters())
+    encoder_ids = {id(parameter) for parameter in encoder}
+    return build_optimizer(config, [each for each in model.parameters() if id(each) not in encoder_ids], encoder)
 
 
 def learning_rate_factor(config: TrainConfig, *, step: int, progress: float) -> float:

@@ -34,6 +34,7 @@ from treecrf.trees.treebank.lines import read_lines
 UNKNOWN_TAG = "XX"  # the tag of all words, if a vocabulary has only trees without tags
 _TOKEN = re.compile(r"\((?P<label>[^\s()]*)|(?P<close>\))|(?P<word>[^\s()]+)")
 _CLOSING = {"[": "]", "{": "}"}
+_GLUED = re.compile(r"(?<!\S)([]}])(?=[.,;:!?]+(?:\s|$))")  # a closing bracket with punctuation behind it
 
 
 class PartialTree(NamedTuple):
@@ -45,6 +46,12 @@ class PartialTree(NamedTuple):
     words: list[str]
     constraints: Constraints
     location: str = ""  # for messages
+
+    @staticmethod
+    def of_tree(tree: Tree) -> "PartialTree":
+        """The brackets of a tree, one-word brackets included."""
+        tags = [(position, position + 1, tag) for position, tag in enumerate(tree.tags)]
+        return PartialTree(tree.words, Constraints(require=[*tree.spans(), *tags] if not tree.is_leaf else tags))
 
     @property
     def long_labels(self) -> set[str]:
@@ -100,16 +107,18 @@ def read_partial(path: str | Path) -> list[PartialTree]:
     ending = Path(str(path).removesuffix(".gz")).suffix
     if ending not in _READERS:
         raise ValueError(f"the name of {path} ends in {ending or 'nothing'}; expected {', '.join(_READERS)}")
-    sentences = []
-    for number, (line, problem) in enumerate(read_lines(path, None), 1):
-        try:
-            if problem:
-                raise ValueError(problem)
-            if line.strip():
-                sentences.append(_READERS[ending](line)._replace(location=f"{path}:{number}"))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}:{number}: {error}") from None
-    return sentences
+    lines = ((f"{path}:{number}", *line) for number, line in enumerate(read_lines(path, None), 1))
+    return [parse_partial(text, ending, location, problem) for location, text, problem in lines if text.strip()]
+
+
+def parse_partial(line: str, ending: str, location: str, problem: str = "") -> PartialTree:
+    """Reads a partial tree in the notation of files with this ending; `problem` says why it cannot be decoded."""
+    try:
+        if problem:
+            raise ValueError(problem)
+        return _READERS[ending](line)._replace(location=location)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{location}: {error}") from None
 
 
 def _read_brackets(line: str) -> PartialTree:
@@ -138,7 +147,7 @@ def _read_square_brackets(line: str) -> PartialTree:
     words: list[str] = []
     spans: dict[str, list[tuple[int, int]]] = {"[": [], "{": []}
     opened: list[tuple[str, int]] = []
-    for token in line.split():
+    for token in _GLUED.sub(r"\1 ", line).split():
         if token in _CLOSING:
             opened.append((token, len(words)))
         elif token in _CLOSING.values():

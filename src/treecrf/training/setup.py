@@ -23,7 +23,7 @@ from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
 from treecrf.training.distillation import compute_soft_targets, load_teachers
 from treecrf.training.distributed import Processes
-from treecrf.training.optimizer import EMA, build_optimizer
+from treecrf.training.optimizer import EMA, build_model_optimizer
 from treecrf.training.partial import UNKNOWN_TAG, PartialTree, read_partial
 from treecrf.trees.evalb import Rules, find_rules
 from treecrf.trees.tree import Tree
@@ -152,19 +152,11 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
         test=test,
         parser=parser,
         parameters=parameters,
-        optimizer=_build_optimizer(recipe, parser.model),
+        optimizer=build_model_optimizer(config, parser.model),
         ema=EMA(parameters, config.ema_decay) if config.ema_decay else None,
         soft_targets=soft_targets,
         loader=loader,
     )
-
-
-def _build_optimizer(recipe: Recipe, model: SpanModel) -> torch.optim.Optimizer:
-    transformer = model.transformer
-    encoder = [] if transformer is None or transformer.frozen else list(transformer.encoder.parameters())
-    encoder_ids = {id(parameter) for parameter in encoder}
-    head = [parameter for parameter in model.parameters() if id(parameter) not in encoder_ids]
-    return build_optimizer(recipe.train, head, encoder)
 
 
 def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes: Processes) -> DataLoader:

@@ -87,55 +87,68 @@ def f1_optimal_threshold(parser: Parser, trees: Sequence[Tree], *, rules: Rules 
     return threshold if f1 > mbr_f1 else 0.0
 
 
-def fit_beta(probabilities: Sequence[float] | Doubles, is_correct: Sequence[bool] | Doubles) -> BetaCalibration:
+def fit_beta(
+    probabilities: Sequence[float] | Doubles,
+    is_correct: Sequence[bool] | Doubles,
+    *,
+    start: BetaCalibration = BetaCalibration(),  # noqa: B008  # immutable
+    ridge: float = _RIDGE,
+) -> BetaCalibration:
     """Fits the beta calibration of constituents by maximum likelihood; it is always increasing.
 
     If `a` or `b` would not be positive, both are the same number. If that number would not be positive either, the
-    result is the identity.
+    result is `start`, to which an L2 penalty of the size `ridge` draws the parameters.
     """
     p = np.asarray(probabilities, float).clip(1e-6, 1 - 1e-6)
     targets = np.asarray(is_correct, float)
     log_p, minus_log_not_p, ones = np.log(p), -np.log1p(-p), np.ones_like(p)
-    a, b, c = fit_logistic(np.stack([log_p, minus_log_not_p, ones], 1), targets, start=np.array([1.0, 1.0, 0.0]))
+    features = np.stack([log_p, minus_log_not_p, ones], 1)
+    a, b, c = fit_logistic(features, targets, start=np.array(start), ridge=ridge)
     if min(a, b) > 0:
         return BetaCalibration(float(a), float(b), float(c))
-    slope, c = fit_logistic(np.stack([log_p + minus_log_not_p, ones], 1), targets, start=np.array([1.0, 0.0]))
-    return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else BetaCalibration()
+    features, one_slope = np.stack([log_p + minus_log_not_p, ones], 1), np.array([(start.a + start.b) / 2, start.c])
+    slope, c = fit_logistic(features, targets, start=one_slope, ridge=ridge)
+    return BetaCalibration(float(slope), float(slope), float(c)) if slope > 0 else start
 
 
 def fit_tree_calibration(
-    log_probs: Sequence[float], words: Sequence[int], is_correct: Sequence[bool] | Doubles
+    log_probs: Sequence[float],
+    words: Sequence[int],
+    is_correct: Sequence[bool] | Doubles,
+    *,
+    start: TreeCalibration = TreeCalibration(),  # noqa: B008  # immutable
+    ridge: float = _RIDGE,
 ) -> TreeCalibration:
     """Fits the calibration of whole trees by maximum likelihood; it is always increasing.
 
-    If `a` or `b` would not be positive, it is 0. If neither would be positive, the result is the identity.
+    If `a` or `b` would not be positive, it is 0. If neither would be positive, the result is `start`; see `fit_beta`.
     """
     log_p = np.clip(np.asarray(log_probs, float), _MIN_LOG_PROB, _MAX_LOG_PROB)
     features = np.stack([log_p, -np.log(-np.expm1(log_p)), np.ones_like(log_p), np.log(np.asarray(words, float))], 1)
-    targets, identity = np.asarray(is_correct, float), np.array(TreeCalibration())
+    targets, before = np.asarray(is_correct, float), np.array(start)
     slopes = [0, 1]  # the columns of a and b
     while slopes:
         columns = [*slopes, 2, 3]
-        weights = np.zeros(len(identity))
-        weights[columns] = fit_logistic(features[:, columns], targets, start=identity[columns])
+        weights = np.zeros(len(before))
+        weights[columns] = fit_logistic(features[:, columns], targets, start=before[columns], ridge=ridge)
         if weights[slopes].min() > 0:
             return TreeCalibration(*weights.tolist())
         slopes.remove(min(slopes, key=weights.__getitem__))
-    return TreeCalibration()
+    return start
 
 
-def fit_logistic(features: Doubles, targets: Doubles, *, start: Doubles) -> Doubles:
+def fit_logistic(features: Doubles, targets: Doubles, *, start: Doubles, ridge: float = _RIDGE) -> Doubles:
     """Returns the weights (features,) of a logistic regression, with an L2 penalty on their distance from `start`."""
 
     def loss(weights: Doubles) -> float:
         logits = features @ weights
-        return float((np.logaddexp(0, logits) - targets * logits).sum() + _RIDGE / 2 * ((weights - start) ** 2).sum())
+        return float((np.logaddexp(0, logits) - targets * logits).sum() + ridge / 2 * ((weights - start) ** 2).sum())
 
     weights = start
     for _ in range(_NEWTON_STEPS):
         p = np.exp(-np.logaddexp(0, -(features @ weights)))
-        gradient = features.T @ (p - targets) + _RIDGE * (weights - start)
-        hessian = (features * (p * (1 - p))[:, None]).T @ features + _RIDGE * np.eye(len(start))
+        gradient = features.T @ (p - targets) + ridge * (weights - start)
+        hessian = (features * (p * (1 - p))[:, None]).T @ features + ridge * np.eye(len(start))
         step = np.linalg.solve(hessian, gradient)
         while loss(weights - step) > loss(weights) and abs(step).max() > _MIN_STEP:
             step = step / 2

@@ -75,7 +75,8 @@ def scoring_rules(folder: Path) -> Rules:
     if (folder / RECIPE).exists():
         return read_rules(folder, read_config(Recipe, folder / RECIPE))
     if (folder / CARD_JSON).exists():
-        return find_rules(tomllib.loads(ModelCard.load(folder).recipe)["data"]["rules"])
+        recipe = tomllib.loads(ModelCard.load(folder).recipe)
+        return find_rules(recipe["data"]["rules"]) if "data" in recipe else COLLINS
     return COLLINS
 
 

@@ -1,0 +1,76 @@
+"""Fine-tuning of a packed parser: some of its weights are trained in float32 and stored as bytes again.
+
+The anchor against forgetting are the weights before the training: the result is a mean of these and the trained ones.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import torch
+from torch import nn
+
+from treecrf.arrays import AnyArray
+from treecrf.network.data.bucketing import Budget
+from treecrf.network.nn import SpanModel
+from treecrf.network.runtime.weights import quantize_weights
+from treecrf.parser import Parser
+from treecrf.parser.network import build_network
+from treecrf.parser.storage import ParserState
+from treecrf.training.config import TrainConfig
+from treecrf.training.data_loader import Corpus, DataLoader, mix_seed
+from treecrf.training.optimizer import build_model_optimizer, learning_rate_factor, set_learning_rate
+
+# vectors of words, pieces, characters, capitals and conditions: most of their rows occur in no training sentence
+INPUTS = ("inputs.", "capitals.", "transformer.entry.", "transformer.conditions.", "transformer.encoder.embeddings.")
+TRAINED_SHARE = 0.65  # of the trained weights in the mean; the weights before the training have the rest
+
+
+def is_context(name: str) -> bool:
+    """Whether a weight belongs to the layers and scorers, which see words in context."""
+    return not name.startswith(INPUTS)
+
+
+def train_only(model: SpanModel, is_trained: Callable[[str], bool]) -> list[str]:
+    """Freezes all other weights and all tables of vectors; returns the names of the trained weights."""
+    tables = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    names = []
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(parameter.requires_grad and is_trained(name) and id(parameter) not in tables)
+        names += [name] if parameter.requires_grad else []
+    return names
+
+
+def with_weights(packed: ParserState, weights: Mapping[str, AnyArray], *, step: float = 0.0) -> ParserState:
+    """The packed parser with some other weights, as bytes where they are large."""
+    return replace(packed, weights={**packed.weights, **quantize_weights(weights, step)})
+
+
+def fine_tune(state: ParserState, parser: Parser, corpus: Corpus, config: TrainConfig) -> Iterator[ParserState]:
+    """Trains the layers and scorers of a parser on a corpus; yields the parser after each epoch."""
+    model = build_network(state).to(parser.device)
+    names = train_only(model, is_context)
+    before = {name: model.state_dict()[name].clone() for name in names}
+    optimizer = build_model_optimizer(config, model)
+    budget = Budget(words=config.batch_words, cells=config.batch_cells)
+    is_tagged = state.config.model.tag_size > 0
+    loader = DataLoader(
+        corpus=corpus, numericalizer=parser.numericalizer, budget=budget, seed=config.seed, read_tags=is_tagged
+    )
+    for epoch in range(config.epochs):
+        model.train()
+        batches = loader.epoch_batches(epoch)
+        with torch.random.fork_rng([]):
+            torch.manual_seed(mix_seed(config.seed, "fine-tuning", epoch))
+            for number, indices in enumerate(batches):
+                progress = (epoch + (number + 0.5) / len(batches)) / config.epochs
+                set_learning_rate(optimizer, learning_rate_factor(config, step=0, progress=progress))
+                optimizer.zero_grad()
+                for _, batch in loader.collate(indices).parts:
+                    model.loss(batch.to(parser.device)).total().backward()
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+                optimizer.step()
+        trained = model.state_dict()
+        yield with_weights(
+            state,
+            {name: torch.lerp(start, trained[name], TRAINED_SHARE).cpu().numpy() for name, start in before.items()},
+        )
