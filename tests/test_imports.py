@@ -81,7 +81,8 @@ EDGES: dict[str, set[str]] = {
         *("trees/notation", "training/calibration"),
     },
     "training/adaptation": {
-        *("arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "network/data", "network/nn"),
+        *("files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "network/data"),
+        "network/nn",
         *("network/runtime", "parser/models", "parser/decoding", "parser", "training", "training/calibration"),
         "training/export",
     },
@@ -106,7 +107,7 @@ EDGES: dict[str, set[str]] = {
         "corpus",
     },
     "corpus/annotation": {
-        *("files", "trees/tree", "trees/analysis", "trees/evalb", "parser/decoding", "parser"),
+        *("files", "trees/tree", "trees/analysis", "trees/evalb", "parser/models", "parser/decoding", "parser"),
         *("trees/treebank", "trees/tables"),
     },
     "integrations": {"threads", "trees/notation", "trees/tree", "trees/treebank", "text", "parser"},

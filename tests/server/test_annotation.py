@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -245,6 +246,22 @@ def test_a_window_that_is_behind_is_told_and_shows_the_newest_state(annotation: 
     expect(second.page.locator("#constraints .forbid")).to_have_count(1)
     assert len(annotation.events()) == 1
     second.messages.clear()  # the browser reports the status 409
+
+
+def test_a_model_that_has_learned_is_offered_and_used_only_if_somebody_says_so(annotation: Annotation) -> None:
+    learned = annotation.gold / "models" / "000010"
+    shutil.copytree(annotation.model, learned)
+    (learned / "adaptation.json").write_text(json.dumps({"kept": True, "verdict": "kept: better"}))
+    annotation.start("--learn")
+    page = annotation.open(sentence="1").wait().page
+    before = annotation.sentence(0)
+    expect(page.locator("#offer")).to_contain_text("learned from 10 finished sentences: kept: better")
+    page.click("#offer button")
+    expect(page.locator("#offer")).to_be_hidden()
+    assert annotation.sentence(0) == before  # the weights are the same ones
+    url = f"{annotation.servers[-1].url}/annotation/model"
+    assert httpx.post(url, json={"model": "../../en"}).status_code == 422
+    assert httpx.post(url, json=[]).status_code == 422
 
 
 def test_two_annotators_are_compared_side_by_side(annotation: Annotation) -> None:

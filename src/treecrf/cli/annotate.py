@@ -29,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_corpus_arguments(parser)
     add("--annotator", default="annotator", metavar="NAME", help="name of the annotator (default: %(default)s)")
+    learn_help = "after every 10 finished sentences, adapt the model to them in the background, and offer the result"
+    add("--learn", action="store_true", help=learn_help)
     add_server_arguments(parser)
 
 
@@ -41,13 +43,17 @@ def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     def create(create_app: "Callable[..., FastAPI]", **settings: Any) -> "FastAPI":
         from treecrf.corpus.annotation.session import AnnotationSession
+        from treecrf.parser.components import require_torch
         from treecrf.server.models import load_parsers
 
+        if args.learn:
+            require_torch("--learn")
         parsers = load_parsers([args.model], args.device)
         (parser,) = parsers.values()
         max_words = settings["limits"].words
         project = _open_project(args, parser, max_words)
-        session = AnnotationSession(parser, project, default_annotator=args.annotator, max_words=max_words)
+        model = args.model if args.learn else None
+        session = AnnotationSession(parser, project, default_annotator=args.annotator, max_words=max_words, model=model)
         return create_app(parsers, annotation=session, **settings)
 
     run_server(args, create)

@@ -37,6 +37,7 @@ async def estimate_gains(session: AnnotationSession) -> None:
 def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: SearchPool) -> APIRouter:
     routes = APIRouter(prefix="/annotation", include_in_schema=False)
     parser = session.parser
+    gains: list[asyncio.Future[None]] = []
 
     async def run(request: Request, function: Callable[[], T]) -> T:
         try:
@@ -79,6 +80,14 @@ def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: S
         body = parse_json(await receive_body(request, runner.reader.limits))
         return await run(request, partial(_act, session, annotator(request), body))
 
+    @routes.post("/model")
+    async def use_offer(request: Request) -> dict[str, Any]:
+        body = parse_json(await receive_body(request, runner.reader.limits))
+        model = body.get("model") if isinstance(body, dict) else None
+        await run(request, partial(session.use_offer, model))
+        gains.append(asyncio.ensure_future(estimate_gains(session)))  # the loop holds tasks weakly
+        return {"model": model}
+
     @routes.get("/search")
     async def search(request: Request) -> Response:
         pattern = request.query_params.get("pattern", "")
@@ -120,7 +129,14 @@ def _queue(session: AnnotationSession, annotator: str, order: Any) -> dict[str, 
         for number in numbers[:_LISTED]
     ]
     progress = session.progress(annotator)
-    return {"queue": rows, "open": len(numbers), "estimated": len(session.gains), "progress": progress}
+    offer = None if (found := session.offer) is None else {"model": found.model, "verdict": found.verdict}
+    return {
+        "queue": rows,
+        "open": len(numbers),
+        "estimated": len(session.gains),
+        "progress": progress,
+        "offer": offer,
+    }
 
 
 def _act(session: AnnotationSession, annotator: str, body: Any) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def create_app(
         await pool.close()
         await asyncio.to_thread(batcher.close)
         if annotation:
-            annotation.project.close()
+            await asyncio.to_thread(annotation.close)
 
     app = DocumentedApp(
         title="treecrf",

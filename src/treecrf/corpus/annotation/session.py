@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from treecrf import TreecrfError
 from treecrf.corpus.annotation.doubt import by_length, estimate_doubt, order_by_gain
 from treecrf.corpus.annotation.events import Event
+from treecrf.corpus.annotation.learning import Learner, Offer
 from treecrf.corpus.annotation.project import Project
 from treecrf.corpus.annotation.state import SentenceHistory, SentenceState, attachment
 from treecrf.parser import Parser
@@ -49,14 +50,23 @@ class AnnotationSession:
     """Annotators, their sentences and a parser. Threads may share a session."""
 
     def __init__(
-        self, parser: Parser, project: Project, *, default_annotator: str = "annotator", max_words: int = 300
+        self,
+        parser: Parser,
+        project: Project,
+        *,
+        default_annotator: str = "annotator",
+        max_words: int = 300,
+        model: str | None = None,
     ) -> None:
+        """With the name of the parser's `model`, the session learns from finished sentences; see `Learner`."""
         self.parser = parser
         self.max_words = max_words  # per sentence, also after words were split
         self.project = project
         self.default_annotator = default_annotator
+        self._used_model = ""
         self.gains: dict[int, float] = {}  # by sentence, as far as `estimate_gains` has come
         self._lock = Lock()
+        self._learner = None if model is None else Learner(project.folder, model, self._finished_count())
 
     def parsed(self, annotator: str, sentence: int) -> tuple[SentenceHistory, ParsedState]:
         with self._lock:
@@ -91,12 +101,41 @@ class AnnotationSession:
             history = self.project.record(annotator, event)
             if statuses != {"open"}:
                 self.project.export(annotator)
+                if self._learner is not None:
+                    self._learner.update(self._finished_count())
             return history, result
+
+    def _finished_count(self) -> int:
+        histories = [each for name in self.project.annotators for each in self.project.histories(name).values()]
+        return sum(history.state.status in ("done", "partial") for history in histories)
+
+    @property
+    def offer(self) -> Offer | None:
+        """A model adapted to the finished sentences that is not in use yet."""
+        offer = None if self._learner is None else self._learner.offer
+        return None if offer is None or offer.model == self._used_model else offer
+
+    def use_offer(self, model: Any) -> None:
+        """Parses with the model that is offered from now on; what is fixed or finished stays."""
+        offer = self.offer
+        if offer is None or offer.model != model:
+            raise ValueError(f"the model {model!r:.40} is not offered; load the page again")
+        parser = Parser.load(offer.folder, self.parser.device)
+        with self._lock:
+            self.parser, self._used_model, self.gains = parser, offer.model, {}
+
+    def close(self) -> None:
+        if self._learner is not None:
+            self._learner.close()
+        self.project.close()
 
     def estimate_gains(self) -> Iterator[int]:
         """Computes the expected gain of each sentence, the shortest first; yields the numbers of sentences."""
+        gains = self.gains
         for doubt in estimate_doubt(self.parser, self.project.sentences):
-            self.gains[doubt.sentence] = doubt.gain
+            if self.gains is not gains:
+                return  # another model is used now
+            gains[doubt.sentence] = doubt.gain
             yield doubt.sentence
 
     def queue(self, annotator: str, order: Order = "gain") -> list[int]:

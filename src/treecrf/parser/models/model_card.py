@@ -10,8 +10,10 @@ from treecrf.config import tomllib
 from treecrf.files import parse_json, read_regular_file
 
 CARD_JSON, CARD_MARKDOWN = "card.json", "README.md"
+ADAPTATION_JSON = "adaptation.json"  # the verdict on a model that was adapted to trees of a user
 
 NOT_STATED = "not stated"
+_ABOUT = (CARD_JSON, CARD_MARKDOWN, ADAPTATION_JSON)
 LONG = 6  # words; shorter sentences, such as headings, occur in many texts
 _MAX_TEXT = 1000  # characters of a name, a label or the license
 _MAX_NUMBER = 10**15
@@ -172,7 +174,7 @@ def read_treebanks(path: Path) -> dict[str, TreebankInfo]:
 
 def model_bytes(folder: Path) -> int:
     """The size of all files of a model without its card."""
-    return sum(path.stat().st_size for path in folder.iterdir() if path.name not in (CARD_JSON, CARD_MARKDOWN))
+    return sum(path.stat().st_size for path in folder.iterdir() if path.name not in _ABOUT)
 
 
 def format_megabytes(size: int) -> str:

@@ -1,5 +1,5 @@
 // The annotation page: the queue, the current sentence, and the actions on it.
-import { getAgreement, getInfo, getQueue, getSentence, searchTrees, sendEvent } from "./annotate_api.js";
+import { getAgreement, getInfo, getQueue, getSentence, searchTrees, sendEvent, useModel } from "./annotate_api.js";
 import { TreeEditor, drawSentence } from "./annotate_tree.js";
 import { byId, html } from "./dom.js";
 import { explainMessage } from "./messages.js";
@@ -65,8 +65,22 @@ async function loadQueue() {
   const estimated = answer.estimated < all ? `, ${answer.estimated} of ${all} estimated` : "";
   byId("progress").textContent = `${done} of ${all} finished, ${partial} partial, ${skipped} skipped${estimated}`;
   byId("queue").replaceChildren(...answer.queue.map(({ sentence, text }) => sentenceItem(sentence, text)));
+  showOffer(answer.offer);
   markCurrent();
   return answer;
+}
+
+// A model that has learned from the finished sentences.
+function showOffer(offer) {
+  const [text, button] = byId("offer").children;
+  text.textContent = offer ? `The model that has learned from ${Number(offer.model)} finished sentences: ${offer.verdict}.` : "";
+  button.onclick = () => run(async () => {
+    await useModel(offer.model);
+    await loadQueue();
+    if (state.sentence) await openSentence(state.sentence.sentence);
+    announce("The new model is used from now on.");
+  });
+  byId("offer").hidden = !offer;
 }
 
 function sentenceItem(number, text) {

@@ -8,4 +8,5 @@ export const getQueue = (annotator, order) => requestJson(address("queue", { ann
 export const getSentence = (annotator, number) => requestJson(address(`sentences/${number}`, { annotator }));
 export const searchTrees = (annotator, pattern) => requestJson(address("search", { annotator, pattern }));
 export const getAgreement = (annotator, other) => requestJson(address("agreement", { annotator, other }));
+export const useModel = (model) => post("annotation/model", { model });
 export const sendEvent = (annotator, event) => post(address("events", { annotator }), event);

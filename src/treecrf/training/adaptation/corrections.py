@@ -95,10 +95,8 @@ class Corrections:
         """
         full = predicted[: len(self.trees)]
         score = evaluate(self.trees, full, rules=replace(rules, max_error=None), use_gold_tags=True)
-        rows = [
-            (each.counts.gold, each.counts.predicted, each.counts.matched, each.counts.gold == each.counts.matched, 1)
-            for each in score.sentences
-        ]
+        counts = [each.counts for each in score.sentences]
+        rows = [(c.gold, c.predicted, c.matched, c.gold == c.predicted == c.matched, 1) for c in counts]
         for sentence, tree in zip(self.partial, predicted[len(self.trees) :], strict=True):
             right = [_is_right(tree, *each) for each in _brackets(sentence)]
             rows.append((len(right), len(right), sum(right), all(right), 1))

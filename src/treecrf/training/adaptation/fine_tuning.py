@@ -48,6 +48,8 @@ def with_weights(packed: ParserState, weights: Mapping[str, AnyArray], *, step: 
 def fine_tune(state: ParserState, parser: Parser, corpus: Corpus, config: TrainConfig) -> Iterator[ParserState]:
     """Trains the layers and scorers of a parser on a corpus; yields the parser after each epoch."""
     model = build_network(state).to(parser.device)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()  # the network shares floats with `state`
     names = train_only(model, is_context)
     before = {name: model.state_dict()[name].clone() for name in names}
     optimizer = build_model_optimizer(config, model)

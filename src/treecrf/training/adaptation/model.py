@@ -5,7 +5,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from treecrf.parser.models.model_card import CARD_JSON, ModelCard, model_bytes
+from treecrf.files import write_file
+from treecrf.parser.models.model_card import ADAPTATION_JSON, CARD_JSON, ModelCard, model_bytes
 from treecrf.parser.storage import save_parser_state
 from treecrf.training.adaptation.adapt import Adaptation
 from treecrf.training.export.card_files import new_card, save_card, unstated_purpose, unstated_treebank
@@ -21,12 +22,22 @@ def save_adaptation(adaptation: Adaptation, folder: Path) -> None:
     if not adaptation.is_kept and base is not None:
         folder.mkdir(parents=True, exist_ok=True)
         copy_model(base, folder)
+        _save_record(adaptation, folder)
         return
-    save_parser_state(folder, adaptation.parser.state(), weight_step=0.0)
+    save_parser_state(folder, adaptation.parser.state())
     for name in _KEPT_FILES:
         if base is not None and (base / name).is_file():
             shutil.copyfile(base / name, folder / name)
     save_card(_card(adaptation, folder), folder)
+    _save_record(adaptation, folder)
+
+
+def _save_record(adaptation: Adaptation, folder: Path) -> None:
+    """Writes the verdict, after all other files: whoever finds it finds a complete model."""
+    gains = {name: measure._asdict() for name, measure in adaptation.gains.items()}
+    others = None if adaptation.others is None else adaptation.others._asdict()
+    record = {"kept": adaptation.is_kept, "verdict": adaptation.verdict, "epoch": adaptation.epoch}
+    write_file(folder / ADAPTATION_JSON, json.dumps({**record, "gains": gains, "others": others}, indent=1).encode())
 
 
 def _card(adaptation: Adaptation, folder: Path) -> ModelCard:
