@@ -34,6 +34,7 @@ _FOLDS = 5
 _MANY = 200  # sentences: from here on, only one of the folds is trained
 _SURE = 0.9  # the probability that the parser is better, from which on it is kept
 _LOSS = 0.3  # points of F that it may lose on the trees of `keep_good_on`
+_BRACKET_SHARE = 0.2  # of the constituents of partial trees: without it, the parser learns to find too many
 _RIDGE = 10.0  # draws the calibration to the calibration of the base
 
 
@@ -157,7 +158,12 @@ class _Task:
         vocabulary, root = self.base.vocabulary, self.base.root
         is_marginalized = self.base.model_config.loss == "tree"
         corpus = Corpus.from_trees(
-            corrections.trees, vocabulary, marginalize=is_marginalized, partial=corrections.partial, root=root
+            corrections.trees,
+            vocabulary,
+            marginalize=is_marginalized,
+            partial=corrections.partial,
+            partial_share=_BRACKET_SHARE,
+            root=root,
         )
         productions = self.state.productions
         if productions:

@@ -22,7 +22,7 @@ from treecrf.training.optimizer import build_model_optimizer, learning_rate_fact
 
 # vectors of words, pieces, characters, capitals and conditions: most of their rows occur in no training sentence
 INPUTS = ("inputs.", "capitals.", "transformer.entry.", "transformer.conditions.", "transformer.encoder.embeddings.")
-TRAINED_SHARE = 0.65  # of the trained weights in the mean; the weights before the training have the rest
+TRAINED_SHARE = 0.8  # of the trained weights in the mean; the weights before the training have the rest
 
 
 def is_context(name: str) -> bool:
