@@ -1,6 +1,10 @@
 """The folder of an annotation: resumed, extended, exported, and read by training."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from treecrf.corpus.annotation.events import Event
 from treecrf.corpus.annotation.project import Project
@@ -70,3 +74,48 @@ def test_names_of_annotators_are_names_of_files(tmp_path, name):
     with pytest.raises(ValueError, match="annotator's name"):
         project.histories(name)
     project.close()
+
+
+ACTIONS = st.sampled_from(
+    [
+        {"action": "yes", "require": [(0, 2, "NP")]},
+        {"action": "no", "forbid": [(0, 2)]},
+        {"action": "tag", "tags": {"1": "VBZ"}},
+        {"action": "partial"},
+        {"action": "skip", "text": "no sentence"},
+        {"action": "comment", "text": "what?"},
+        {"action": "undo"},
+        {"action": "redo"},
+    ]
+)
+STEPS = st.lists(st.tuples(st.sampled_from(["ann", "ben"]), st.integers(0, 2), ACTIONS), max_size=12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS, share=st.floats(0, 1))
+def test_two_writers_lose_nothing_but_a_torn_line_at_a_kill(tmp_path_factory, steps, share):
+    folder = tmp_path_factory.mktemp("killed") / "gold"
+    project = Project(folder, SENTENCES)
+    states = {"ann": [{}], "ben": [{}]}  # by annotator, after each event: the state of each sentence
+    for annotator, sentence, values in steps:
+        history = project.history(annotator, sentence)
+        with suppress(ValueError):  # nothing to undo, or brackets that cannot be
+            changed = project.record(annotator, Event(sentence=sentence, version=history.version, **values)).state
+            states[annotator].append(states[annotator][-1] | {sentence: changed})
+    project.close()
+    for path in folder.glob("*.events.jsonl"):
+        content, name = path.read_bytes(), path.name.partition(".")[0]
+        size = round(share * len(content))
+        path.write_bytes(content[:size])  # a kill in the middle of a write
+        complete = content[: size + 1].count(b"\n")  # the last line may lack its end
+        states[name] = states[name][: complete + 1]
+    again = Project(folder, warn=lambda text: None)
+    for name, expected in states.items():
+        found = {number: history.state for number, history in again.histories(name).items()}
+        assert {number: state for number, state in found.items() if number in expected[-1]} == expected[-1]
+        assert len(found) == len(expected[-1])
+        partial = [number for number, state in sorted(found.items()) if state.status == "partial"]
+        if (folder / f"{name}.partial.jsonl").exists():
+            exported = [sentence.words for sentence in read_partial(folder / f"{name}.partial.jsonl")]
+            assert exported == [SENTENCES[number] for number in partial]
+    again.close()
