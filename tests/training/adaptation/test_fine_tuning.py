@@ -7,12 +7,10 @@ import pytest
 from small import random_parser
 from toygrammar import toy_trees
 from treecrf import Parser
-from treecrf.arrays import Floats
 from treecrf.network.runtime.weights import dequantize_weights
 from treecrf.parser.storage import load_parser_state, save_parser_state
-from treecrf.training.adaptation import fine_tuning
 from treecrf.training.adaptation.adapt import settings_for
-from treecrf.training.adaptation.fine_tuning import fine_tune, is_context
+from treecrf.training.adaptation.fine_tuning import fine_tune, is_context, shuffled_batches
 from treecrf.training.data_loader import Corpus
 
 
@@ -46,18 +44,10 @@ def test_training_is_repeatable(packed: Path) -> None:
     assert all(np.allclose(weight, second[name], atol=1e-3) for name, weight in first.items())
 
 
-def test_the_result_is_between_the_weights_before_and_after_the_training(
-    packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state, parser = load_parser_state(packed), Parser.load(packed, "cpu", precision="float32")
-    corpus, config = Corpus.from_trees(toy_trees(10), parser.vocabulary), replace(settings_for(10), epochs=1)
-
-    def label_scores(share: float) -> Floats:
-        monkeypatch.setattr(fine_tuning, "TRAINED_SHARE", share)
-        (trained,) = fine_tune(state, parser, corpus, config)
-        return dequantize_weights(trained.weights)["tagger.weight"]
-
-    before, half, after = map(label_scores, (0.0, 0.5, 1.0))
-    assert np.allclose(before, dequantize_weights(state.weights)["tagger.weight"])
-    assert np.allclose(half, (before + after) / 2, atol=1e-6)
-    assert not np.allclose(before, after)
+def test_every_sentence_is_in_one_batch_of_an_epoch() -> None:
+    config = replace(settings_for(10), batch_words=20)
+    lengths = [5, 30, 7, 9, 11, 2, 8]
+    batches = shuffled_batches(lengths, config, 0)
+    assert sorted(number for batch in batches for number in batch) == list(range(7))
+    assert all(len(batch) == 1 or sum(lengths[number] for number in batch) <= 20 for batch in batches)
+    assert batches != shuffled_batches(lengths, config, 1)

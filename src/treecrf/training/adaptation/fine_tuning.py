@@ -1,9 +1,10 @@
 """Fine-tuning of a packed parser: some of its weights are trained in float32 and stored as bytes again.
 
-The anchor against forgetting are the weights before the training: the result is a mean of these and the trained ones.
+Few epochs with a small learning rate keep the weights near those before, and word vectors stay as they are.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import torch
@@ -22,7 +23,6 @@ from treecrf.training.optimizer import build_model_optimizer, learning_rate_fact
 
 # vectors of words, pieces, characters, capitals and conditions: most of their rows occur in no training sentence
 INPUTS = ("inputs.", "capitals.", "transformer.entry.", "transformer.conditions.", "transformer.encoder.embeddings.")
-TRAINED_SHARE = 0.8  # of the trained weights in the mean; the weights before the training have the rest
 
 
 def is_context(name: str) -> bool:
@@ -45,13 +45,24 @@ def with_weights(packed: ParserState, weights: Mapping[str, AnyArray], *, step: 
     return replace(packed, weights={**packed.weights, **quantize_weights(weights, step)})
 
 
+def shuffled_batches(lengths: Sequence[int], config: TrainConfig, epoch: int) -> list[list[int]]:
+    """Sentences of any length in random batches: batches of one length would be too different for so few steps."""
+    numbers = list(range(len(lengths)))
+    random.Random(mix_seed(config.seed, epoch)).shuffle(numbers)
+    batches: list[list[int]] = [[]]
+    for number in numbers:
+        if batches[-1] and sum(lengths[other] for other in batches[-1]) + lengths[number] > config.batch_words:
+            batches.append([])
+        batches[-1].append(number)
+    return batches
+
+
 def fine_tune(state: ParserState, parser: Parser, corpus: Corpus, config: TrainConfig) -> Iterator[ParserState]:
     """Trains the layers and scorers of a parser on a corpus; yields the parser after each epoch."""
     model = build_network(state).to(parser.device)
     for parameter in model.parameters():
         parameter.data = parameter.data.clone()  # the network shares floats with `state`
     names = train_only(model, is_context)
-    before = {name: model.state_dict()[name].clone() for name in names}
     optimizer = build_model_optimizer(config, model)
     budget = Budget(words=config.batch_words, cells=config.batch_cells)
     is_tagged = state.config.model.tag_size > 0
@@ -60,7 +71,7 @@ def fine_tune(state: ParserState, parser: Parser, corpus: Corpus, config: TrainC
     )
     for epoch in range(config.epochs):
         model.train()
-        batches = loader.epoch_batches(epoch)
+        batches = shuffled_batches(corpus.lengths, config, epoch)
         with torch.random.fork_rng([]):
             torch.manual_seed(mix_seed(config.seed, "fine-tuning", epoch))
             for number, indices in enumerate(batches):
@@ -71,8 +82,5 @@ def fine_tune(state: ParserState, parser: Parser, corpus: Corpus, config: TrainC
                     model.loss(batch.to(parser.device)).total().backward()
                 nn.utils.clip_grad_norm_(model.parameters(), config.clip)
                 optimizer.step()
-        trained = model.state_dict()
-        yield with_weights(
-            state,
-            {name: torch.lerp(start, trained[name], TRAINED_SHARE).cpu().numpy() for name, start in before.items()},
-        )
+        weights = model.state_dict()
+        yield with_weights(state, {name: weights[name].cpu().numpy().copy() for name in names})
