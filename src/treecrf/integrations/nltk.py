@@ -67,7 +67,9 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
                     yield iter(())
                     continue
                 analysis = next(analyses)
-                results = analysis.alternatives if self.k else [analysis]
+                # NLTK promises the most probable trees in their order
+                alternatives = sorted(analysis.alternatives, key=lambda alternative: -alternative.log_prob)
+                results = tuple(alternatives) if self.k else [analysis]
                 yield iter([_probabilistic_tree(result.tree, result.log_prob) for result in results])
 
     def grammar(self) -> NoReturn:

@@ -7,8 +7,6 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 import treecrf
 from treecrf.network.data.batch import Scores
 from treecrf.network.runtime.scorer import Precision
@@ -363,8 +361,8 @@ class Parser(Distributions):
             brackets=brackets,
             beta=self.calibration,
             tree_calibration=self.tree_calibration,
-            grammar=None if self.expected_f1 is None else self.expected_f1.grammar,
-            tags=None if decoded.tags is None else np.split(decoded.tags, np.cumsum(scores.lengths)[:-1]),
+            tag_names=self.vocabulary.tags,
+            grammar=None if self.expected_f1 is None or scores.tags is None else self.expected_f1.grammar,
         )
         trees = list(self._build_trees(sentences, decoded))
         analyses = analyzer.analyze(trees, k=k, marginals=marginals, should_stop=should_stop)

@@ -34,14 +34,15 @@ class Constituent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One of the most probable readings of a sentence, given by one of its trees.
+    """One of the best readings of a sentence, given by its most probable tree.
 
     A reading differs from every better one in an attachment or in the label of a phrase of two or more words, not only
-    in constituents over one word or in unary chains of which one contains the other (`S VP` and `VP`). `probability` is
-    the sum over all trees of the reading. Over single words, the tree has the constituents that the grammar supports
-    best, or without a grammar the most probable ones. `log_prob` and `calibrated` are the log-probability and the
-    calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in their order. `differences`
-    describe the changes from the first alternative.
+    in constituents over one word, in unary chains of which one contains the other (`S VP` and `VP`), in the place of
+    punctuation, or in a bracket around the head of a phrase. `probability` is the sum over those of the most probable
+    trees that differ only in these. The tree has the tags, and over single words the constituents, that the grammar
+    supports best for this tree; without a grammar it has the most probable ones. `log_prob` and `calibrated` are the
+    log-probability and the calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in their
+    order. `differences` describe the changes from the first alternative.
     """
 
     tree: Tree
@@ -58,9 +59,9 @@ class Analysis:
 
     `log_prob` is the log-probability of the tree. `calibrated` is the calibrated probability that the tree is entirely
     correct, which is about the share of such trees that are. `entropy` is the entropy of the distribution over
-    bracketings, in nats. `constituents` follow `tree.spans()`, in their order. `alternatives` are the most probable
-    readings, the best first. If `alternatives_exact` is false, the search for them has reached the limit on its work,
-    and other readings may have more probable trees.
+    bracketings, in nats. `constituents` follow `tree.spans()`, in their order. `alternatives` are the best
+    readings: the most probable one, then others in the order of their probability and of the grammar's support. If
+    `alternatives_exact` is false, the search has reached the limit on its work before it had enough readings.
     """
 
     tree: Tree

@@ -4,7 +4,7 @@ import numpy as np
 
 from treecrf.parser.decoding import ExpectedF1
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
+from treecrf.parser.decoding.label_grammar import NO_LABEL, NO_TAG, CandidateSpans, LabelGrammar
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.well_formed import count_productions
@@ -49,9 +49,12 @@ def random_candidates(generator: np.random.Generator, length: int) -> CandidateS
     labels[generator.random(labels.shape) < 0.2] = NO_LABEL
     if not has_free_root:
         labels[spans.index((0, length)), 0] = 1
+    tags = np.array([generator.permutation(len(TAGS))[:2] for _ in range(length)], np.int64)
+    tags[generator.random(length) < 0.5, 1] = NO_TAG
     return CandidateSpans(
         lengths=np.array([length]),
-        tags=generator.integers(0, 3, length),
+        tags=tags,
+        tag_utility=generator.normal(0, 0.5, tags.shape).astype(np.float32),
         size=length + 1,
         cells=np.array([start * (length + 1) + end for start, end in spans], np.int64),
         labels=labels,

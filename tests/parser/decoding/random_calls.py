@@ -19,9 +19,9 @@ from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import CandidateSpans, LabelGrammar
 
 GRAMMAR = Grammar(COUNTS)
-SETTINGS = 13  # arguments of best_trees before the addresses
+SETTINGS = 15  # arguments of best_trees before the addresses
 TABLES = ("first_arcs", "arc_symbols", "arc_log_probs", "arc_targets", "shorter", "log_left_over")
-LABEL_TABLES = ("top_symbols", "inner_states", "chain_log_probs", "tag_symbols")
+LABEL_TABLES = ("top_symbols", "inner_states", "chain_log_probs", "tag_symbols", "needs", "gives")
 NUMBERS = (*WRONG_INDICES, 0, 1, 2, 3, 5, 8, 13, 100)
 
 
@@ -90,8 +90,11 @@ def run_search(runner: Runner, kind: int) -> None:
     grammar = make_label_grammar(GRAMMAR, float(random.choice([0.1, 1.0])))
     candidates = random_candidates(random, int(random.integers(1, 9)))
     if kind == 0:
-        columns = zip(grammar.best_trees(candidates), grammar.best_trees_in_python(candidates), strict=True)
-        assert all(np.array_equal(*pair) for pair in columns), candidates
+        for all_tags in (False, True):
+            found, utility = grammar.ranked_trees(candidates, all_tags=all_tags)
+            expected, utility_in_python = grammar.ranked_trees_in_python(candidates, all_tags=all_tags)
+            columns = zip((*found, utility), (*expected, utility_in_python), strict=True)
+            assert all(np.array_equal(*pair) for pair in columns), candidates
         runner.calls += 1
     elif kind == 1:
         runner.attempt(lambda: call_with_wrong_sizes(random, grammar, candidates))

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parser.decoding.label_grammars import COUNTS, LENGTHS, with_grammar
+from parser.decoding.label_grammars import COUNTS, LENGTHS, make_label_grammar, with_grammar
 from parser.decoding.label_grammars import LABELS as GRAMMAR_LABELS
 from parser.decoding.random_scores import LABELS, REPEATED, random_scores
 from treecrf.network.data.batch import Scores
@@ -19,11 +19,15 @@ from treecrf.parser.decoding.expected_f1 import (
     CHOICES,
     MIN_PROBABILITY,
     SPANS_PER_WORD,
+    TAG_WEIGHT,
     best_tags,
     find_candidates,
+    possible_tags,
+    rank_tags,
     sentence_cells,
 )
 from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.label_grammar import NO_TAG
 from treecrf.trees.treebank.binarize import LabelSet, unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -205,7 +209,7 @@ def test_candidates_are_probable_spans_with_probable_labels() -> None:
     best_labels = probabilities[is_sentence].argmax(1)
     has_none = expected_f1.counts[best_labels] == 0
     assert candidates.sentence_labels.tolist() == np.where(has_none, best_labels, -1).tolist()
-    assert candidates.size == size and candidates.tags.tolist() == best_tags(scores).tolist()
+    assert candidates.size == size and candidates.tags[:, 0].tolist() == best_tags(scores).tolist()
 
 
 def test_the_least_probable_of_too_many_spans_are_dropped() -> None:
@@ -227,6 +231,18 @@ def test_every_word_has_its_best_tag() -> None:
     assert scores.tags is not None
     expected = [*scores.tags[0].argmax(-1).tolist(), int(scores.tags[1, 0].argmax())]
     assert best_tags(scores).tolist() == expected
+
+
+def test_possible_tags_are_ranked_by_their_odds_and_the_grammar() -> None:
+    grammar = make_label_grammar(Grammar(COUNTS), 0.5)
+    scores = np.array([[2.0, 9.0, 8.0], [5.0, -20.0, -30.0]], np.float32)
+    tags, odds = rank_tags(scores)
+    assert tags[:, 0].tolist() == [1, 0] and tags[0].tolist() == [1, 2, 0]
+    possible, utility = possible_tags(tags, odds, grammar, min_odds=-6.0)
+    assert possible.tolist() == [[1, 2, NO_TAG], [0, NO_TAG, NO_TAG]]
+    excess = grammar.tag_log_probs[2] - grammar.tag_log_probs[1]
+    assert utility[0, :2].tolist() == pytest.approx([0.0, 0.5 * (TAG_WEIGHT * -1.0 - excess)])
+    assert rank_tags(scores[1:])[0].tolist() == [[0]]
 
 
 def test_required_constituents_are_candidates_with_a_high_utility() -> None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from importlib import import_module
-from itertools import combinations
+from itertools import combinations, product
 from threading import Event
 
 import numpy as np
@@ -27,9 +27,10 @@ from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.expected_f1 import find_candidates
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans
+from treecrf.parser.decoding.label_grammar import NO_LABEL, NO_TAG, CandidateSpans, LabelGrammar
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans
+from treecrf.trees.treebank.well_formed import count_productions
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,9 @@ def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
     length = int(candidates.lengths[0])
     choices = [
         (Span(cell // (length + 1), cell % (length + 1), LABELS[label]), float(utility))
-        for cell, labels, utilities in zip(candidates.cells.tolist(), *candidates[4:6], strict=True)
+        for cell, labels, utilities in zip(
+            candidates.cells.tolist(), candidates.labels, candidates.utility, strict=True
+        )
         for label, utility in zip(labels.tolist(), utilities.tolist(), strict=True)
         if label != NO_LABEL
     ]
@@ -64,16 +67,57 @@ def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight:
     generator = np.random.default_rng(1)
     for length in [1, 2, 2, 3, 3, 3, 3, 4, 4]:
         candidates = random_candidates(generator, length)
-        leaves = [Tree(TAGS[tag], (f"w{place}",)) for place, tag in enumerate(candidates.tags)]
-        utilities = {
-            from_spans(spans, leaves): utility + weight * productions_log_prob(grammar, from_spans(spans, leaves))
-            for spans, utility in all_trees(candidates)
-        }
-        for spans in (label_grammar_.best_trees(candidates), label_grammar_.best_trees_in_python(candidates)):
-            names = [LABELS[label] for label in spans.labels.tolist()]
-            tree = from_spans(map(Span, spans.starts.tolist(), spans.ends.tolist(), names), leaves)
+        utilities: dict[Tree, float] = {}
+        for leaves, (spans, utility) in product(all_leaves(candidates), all_trees(candidates)):
+            tree = from_spans(spans, [leaf for leaf, _ in leaves])
+            total = utility + sum(utility for _, utility in leaves)
+            total += weight * productions_log_prob(grammar, tree)
+            utilities[tree] = max(total, utilities.get(tree, total))  # labels with the same chain give the same tree
+        for search in (label_grammar_.ranked_trees, label_grammar_.ranked_trees_in_python):
+            found, (total,) = search(candidates, all_tags=True)
+            names = [LABELS[label] for label in found.labels.tolist()]
+            leaves = [Tree(TAGS[tag], (f"w{place}",)) for place, tag in enumerate(found.tags.tolist())]
+            tree = from_spans(map(Span, found.starts.tolist(), found.ends.tolist(), names), leaves)
             assert len(names) == 2 * length - 1
-            assert utilities[tree] == pytest.approx(max(utilities.values()), abs=1e-9)
+            assert utilities[tree] == pytest.approx(max(utilities.values()), abs=1e-9) == total
+
+
+def all_leaves(candidates: CandidateSpans) -> list[tuple[tuple[Tree, float], ...]]:
+    """The tags of the words and their utility, in all ways."""
+    table = zip(candidates.tags.tolist(), candidates.tag_utility.tolist(), strict=True)
+    words = [
+        [(Tree(TAGS[tag], (f"w{place}",)), utility) for tag, utility in zip(*word, strict=True) if tag != NO_TAG]
+        for place, word in enumerate(table)
+    ]
+    return list(product(*words))
+
+
+def test_words_have_their_first_tag_unless_a_phrase_lacks_its_verb() -> None:
+    trees = ["(TOP (S (NP (NNS cats)) (VP (VBP sleep))))", "(TOP (NP (NN love) (NNS cats)))"]
+    grammar = Grammar(count_productions(list(map(Tree.parse, trees))))
+    tags = ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO", "NNS", "NN")
+    labels = ("S", "NP", "VP", "")
+    label_grammar_ = LabelGrammar(grammar, labels, tags, root="TOP", empty_label=3, weight=0.1)
+
+    def parse(predicate: str) -> list[str]:
+        spans = {1: ("NP", 0.5), 2: ("S", 1.0), 5: (predicate, 0.5)}  # (0, 1), (0, 2), (1, 2)
+        candidates = CandidateSpans(
+            lengths=np.array([2]),
+            tags=np.array([[tags.index("NNS"), tags.index("NN")], [tags.index("NN"), tags.index("VBP")]]),
+            tag_utility=np.array([[0.0, 0.1], [0.0, -0.1]], np.float32),
+            size=3,
+            cells=np.array([*spans]),
+            labels=np.array([[labels.index(label)] for label, _ in spans.values()]),
+            utility=np.array([[utility] for _, utility in spans.values()], np.float32),
+            sentence_labels=np.array([NO_LABEL]),
+        )
+        found = [search(candidates, all_tags=False)[0].tags for search in searches]
+        assert found[0].tolist() == found[1].tolist()
+        return [tags[tag] for tag in found[0].tolist()]
+
+    searches = (label_grammar_.ranked_trees, label_grammar_.ranked_trees_in_python)
+    assert parse("NP") == ["NNS", "NN"]
+    assert parse("VP")[1] == "VBP"
 
 
 def as_lists(arrays) -> list[list[int]]:
@@ -90,7 +134,7 @@ def test_a_sentence_has_the_same_tree_alone_in_a_batch_and_in_python(grammar: Gr
     assert expected_f1.grammar is not None
     candidates = find_candidates(scores, BracketDistribution.of(scores).marginals, expected_f1)
     assert as_lists(expected_f1.grammar.best_trees(candidates)) == as_lists(
-        expected_f1.grammar.best_trees_in_python(candidates)
+        expected_f1.grammar.ranked_trees_in_python(candidates, all_tags=False)[0]
     )
 
 
@@ -146,7 +190,8 @@ def test_a_sentence_with_two_labels_is_an_error(grammar: Grammar) -> None:
         pytest.skip("the compiled search is not built")
     candidates = CandidateSpans(
         lengths=np.array([1]),
-        tags=np.array([0]),
+        tags=np.array([[0]]),
+        tag_utility=np.zeros((1, 1), np.float32),
         size=2,
         cells=np.array([1]),
         labels=np.array([[1]]),

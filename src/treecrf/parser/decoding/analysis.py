@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treecrf.arrays import Ints
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.label_grammar import LabelGrammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
-from treecrf.parser.decoding.tree_search import Readings, find_readings, fit_words
+from treecrf.parser.decoding.tree_search import Readings, find_readings
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference
@@ -28,8 +27,8 @@ class Analyzer:
     brackets: BracketDistribution
     beta: BetaCalibration
     tree_calibration: TreeCalibration
+    tag_names: Sequence[str]
     grammar: LabelGrammar | None = None
-    tags: Sequence[Ints] | None = None  # ids of the words' tags, which a grammar needs
 
     def analyze(
         self, trees: Sequence[Tree], *, k: int, marginals: bool = False, should_stop: Callable[[], bool] | None = None
@@ -42,7 +41,7 @@ class Analyzer:
         log_probs = self.trees.log_probs(trees).tolist()
         rows = self.brackets.rows() if marginals else iter([None] * len(trees))
         for sentence, (tree, log_prob, row) in enumerate(zip(trees, log_probs, rows, strict=True)):
-            found = self._find_readings(sentence, k, should_stop)
+            found = self._find_readings(sentence, tree.words, k, should_stop)
             yield Analysis(
                 tree=tree,
                 log_prob=log_prob,
@@ -54,22 +53,20 @@ class Analyzer:
                 marginals=row,
             )
 
-    def _find_readings(self, sentence: int, k: int, should_stop: Callable[[], bool] | None) -> Readings:
+    def _find_readings(
+        self, sentence: int, words: Sequence[str], k: int, should_stop: Callable[[], bool] | None
+    ) -> Readings:
         if not k:
             return Readings([], True)
-        found = find_readings(self.trees, sentence, k, should_stop=should_stop)
-        if self.grammar is None or self.tags is None or len(self.tags[sentence]) == 1:
-            return found
-        return found._replace(
-            readings=fit_words(found.readings, self.trees, sentence, self.grammar, self.tags[sentence])
-        )
+        is_word = [any(map(str.isalnum, word)) for word in words]
+        return find_readings(self.trees, sentence, k, is_word=is_word, grammar=self.grammar, should_stop=should_stop)
 
     def _alternatives(self, sentence: int, found: Readings, leaves: Sequence[Tree]) -> Iterator[Alternative]:
         strings = self.trees.labels.strings
         first = None
-        for constituents, reading_log_prob in found.readings:
+        for constituents, reading_log_prob, tags in found.readings:
             spans = [Span(*position, strings[label]) for position, label in constituents]
-            tree = from_spans(spans, leaves, self.trees.root)
+            tree = from_spans(spans, self._tagged(leaves, tags), self.trees.root)
             first = first or tree
             log_prob = self.trees.log_prob(sentence, tree)
             yield Alternative(
@@ -80,6 +77,16 @@ class Analyzer:
                 constituents=self._constituents(sentence, tree),
                 differences=tuple(describe_difference(first, tree)),
             )
+
+    def _tagged(self, leaves: Sequence[Tree], tags: Sequence[int]) -> Sequence[Tree]:
+        """The words with the tags of a reading; a tag that the caller gave and the model does not know stays."""
+        if not tags:
+            return leaves
+        names = [self.tag_names[tag] for tag in tags]
+        return [
+            Tree(name, leaf.children) if leaf.label in self.tag_names else leaf
+            for name, leaf in zip(names, leaves, strict=True)
+        ]
 
     def _constituents(self, sentence: int, tree: Tree) -> tuple[Constituent, ...]:
         """The constituents of a tree with their probabilities.

@@ -14,18 +14,23 @@
 enum { COMPLETE = 1, NO_MEMORY = 0, NO_TREE = -1, WRONG_ARGUMENT = -2 };
 
 typedef struct {
-    int64_t sentences, size, spans, choices, words, labels, states, arcs, symbols, root_state, empty_label;
+    int64_t sentences, size, spans, choices, words, tag_choices, labels, states, arcs, symbols, root_state, empty_label,
+        has_all_tags; /* 0: a tree has the first tags, unless a constituent lacks a child that it needs */
     double weight, log_uniform;
-    const int64_t *lengths, *tags, *first_spans, *cells, *span_labels;
+    const int64_t *lengths, *tags; /* (words, tag choices) symbols */
+    const float *tag_utility;
+    const int64_t *first_spans, *cells, *span_labels;
     const float *utility;
     const int64_t *sentence_labels, *top_symbols, *inner_states;
+    const int64_t *needs, *gives; /* bits: of the labels, and of the symbols of children */
     const double *chain_log_probs;
     const int64_t *first_arcs, *arc_symbols;
     const double *arc_log_probs;
     const int64_t *arc_targets, *shorter;
     const double *log_left_over;
     int64_t *next; /* the first sentence that no thread has taken */
-    int64_t *out_starts, *out_ends, *out_labels;
+    int64_t *out_starts, *out_ends, *out_labels, *out_tags; /* out_tags (words,) has the chosen columns of `tags` */
+    double *out_utility; /* (sentences,) */
 } Job;
 
 typedef struct { /* the result of `advance` */
@@ -33,10 +38,10 @@ typedef struct { /* the result of `advance` */
     double log_prob;
 } Advance;
 
-typedef struct { /* a word (NO_LABEL), or the best subtree of a candidate */
+typedef struct { /* a word with a tag (NO_LABEL), or the best subtree of a candidate */
     double utility;
     int64_t start, end, symbol, label;
-    int64_t last;      /* point: the end of the path through its children */
+    int64_t last;      /* point: the end of the path through its children; of a word, the column of its tag */
     int64_t same_end;  /* the next edge with this end */
 } Edge;
 
@@ -54,7 +59,7 @@ typedef struct {
 
 typedef struct {
     const Job *job;
-    int64_t length;
+    int64_t length, tag_choices;
     Advance *advances; /* (ADVANCES,) the latest results, by a hash of their arguments */
     Edge *edges;
     int64_t edge_count, edge_capacity;
@@ -193,7 +198,7 @@ static int add_subtrees(Search *s, int64_t span) {
 }
 
 /* Finds the best subtree of each candidate from one position: spans `span` to `last_span` - 1. */
-static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_span, int64_t tag, int has_free_root) {
+static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_span, int64_t word, int has_free_root) {
     const Job *job = s->job;
     int64_t last = start + 1, own_edges = s->edge_count;
     s->parent_count = 0;
@@ -210,8 +215,10 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
             if (s->parents[parent].last >= position)
                 for (int64_t edge = s->first_edges[position]; edge != NONE; edge = s->edges[edge].same_end)
                     if (!extend(s, parent, edge)) return 0;
-        if (position == start + 1) {
-            if (!add_edge(s, (Edge){0.0, start, position, tag, NO_LABEL, NONE, NONE})) return 0;
+        for (int64_t tag = 0; position == start + 1 && tag < s->tag_choices; tag++) {
+            int64_t k = word * job->tag_choices + tag;
+            if (job->tags[k] == NONE) continue;
+            if (!add_edge(s, (Edge){job->tag_utility[k], start, position, job->tags[k], NO_LABEL, tag, NONE})) return 0;
             for (int64_t parent = 0; parent < s->parent_count; parent++)
                 if (!extend(s, parent, s->edge_count - 1)) return 0;
         }
@@ -226,7 +233,7 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
 }
 
 typedef struct {
-    int64_t *starts, *ends, *labels, count;
+    int64_t *starts, *ends, *labels, *tags, count, missing; /* missing: bits that a constituent needs and lacks */
 } Out;
 
 static void write_span(Out *out, int64_t start, int64_t end, int64_t label) {
@@ -239,22 +246,28 @@ static void write_span(Out *out, int64_t start, int64_t end, int64_t label) {
 /* Writes the spans below a constituent, given its path, and its own if it has a label; binarized to the left. Subtrees
    go onto the stack. */
 static int64_t write_children(Search *s, Out *out, int64_t last, int64_t start, int64_t end, int64_t label, int64_t depth) {
-    int64_t empty = s->job->empty_label, children = 0;
+    int64_t empty = s->job->empty_label, children = 0, given = 0;
     if (label != NO_LABEL) write_span(out, start, end, label);
     for (int64_t k = last; s->points[k].edge != NONE; k = s->points[k].before) children++;
     for (int64_t k = last, child = children; child > 0; k = s->points[k].before, child--) {
         const Edge *edge = s->edges + s->points[k].edge;
+        given |= s->job->gives[edge->symbol];
         if (child > 1 && child < children) write_span(out, start, edge->end, empty);
         if (edge->label != NO_LABEL) s->stack[depth++] = s->points[k].edge;
-        else if (children > 1 || label == NO_LABEL) write_span(out, edge->start, edge->end, empty);
+        else {
+            out->tags[edge->start] = edge->last;
+            if (children > 1 || label == NO_LABEL) write_span(out, edge->start, edge->end, empty);
+        }
     }
+    if (label != NO_LABEL) out->missing |= s->job->needs[label] & ~given;
     return depth;
 }
 
-static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
+/* Finds the best tree with some of the tags; `missing` becomes the bits that its constituents need and lack. */
+static int find_tree(Search *s, int64_t sentence, int64_t first_word, int64_t tag_choices, int64_t *missing) {
     const Job *job = s->job;
     int64_t n = job->lengths[sentence], span = job->first_spans[sentence + 1], label = job->sentence_labels[sentence];
-    s->length = n, s->edge_count = s->point_count = 0;
+    s->length = n, s->tag_choices = tag_choices, s->edge_count = s->point_count = 0;
     if (n + 1 > s->position_capacity) {
         int64_t *edges = realloc(s->first_edges, (size_t)(n + 1) * sizeof(int64_t));
         if (edges != NULL) s->first_edges = edges;
@@ -267,7 +280,7 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     for (int64_t start = n - 1; start >= 0; start--) {
         int64_t last = span;
         while (span > job->first_spans[sentence] && span_start(job, span - 1) == start) span--;
-        if (!find_subtrees(s, start, span, last, job->tags[first_word + start], start == 0 && label != NO_LABEL)) return 0;
+        if (!find_subtrees(s, start, span, last, first_word + start, start == 0 && label != NO_LABEL)) return 0;
     }
     if (label == NO_LABEL) { /* the root has one child, a candidate */
         s->parent_count = 0;
@@ -280,15 +293,27 @@ static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     while (root < s->parent_count && s->parents[root].state != job->root_state) root++;
     int64_t end = root < s->parent_count ? best_end(s, root, n, &utility) : NONE;
     int64_t offset = 2 * first_word - sentence;
-    Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, 0};
+    Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, job->out_tags + first_word,
+               0, 0};
     if (end == NONE) return NO_TREE;
+    job->out_utility[sentence] = utility;
     depth = write_children(s, &out, end, 0, n, label, 0);
     while (depth > 0) {
         const Edge edge = s->edges[s->stack[--depth]];
         depth = write_children(s, &out, edge.last, edge.start, edge.end, edge.label, depth);
     }
+    *missing = out.missing;
     return 1;
 }
+
+static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
+    const Job *job = s->job;
+    int64_t missing = 0, first_choices = job->has_all_tags ? job->tag_choices : minimum(1, job->tag_choices);
+    int result = find_tree(s, sentence, first_word, first_choices, &missing);
+    if (result != 1 || !missing || first_choices == job->tag_choices) return result;
+    return find_tree(s, sentence, first_word, job->tag_choices, &missing);
+}
+
 
 static int check_grammar(const Job *job, Error *error) {
     if (!check_indices(error, "first arc", job->first_arcs, job->states + 1, 0, job->arcs + 1) ||
@@ -319,7 +344,7 @@ static int check_sizes(const Job *job, Error *error) {
 static int check_sentence(const Job *job, int64_t sentence, int64_t first_word, Error *error) {
     int64_t n = job->lengths[sentence], first = job->first_spans[sentence], last = job->first_spans[sentence + 1];
     if (first > last) return refuse(error, "first span", sentence + 1, last);
-    if (!check_indices(error, "tag", job->tags + first_word, n, 0, job->symbols) ||
+    if (!check_indices(error, "tag", job->tags + first_word * job->tag_choices, n * job->tag_choices, NONE, job->symbols) ||
         !check_indices(error, "label", job->span_labels + first * job->choices, (last - first) * job->choices, NO_LABEL,
                job->labels))
         return 0;
@@ -359,29 +384,33 @@ static int search_sentences(const Job *job, Error *error) {
     return result;
 }
 
+#define SIZES 13
+#define ARRAYS 25
 #define AT(type, k) ((type *)(uintptr_t)at[k])
 
 PyObject *best_trees(PyObject *module, PyObject *args) {
-    long long thread, threads, size[11];
+    long long thread, threads, size[SIZES];
     double weight, log_uniform;
-    unsigned long long at[20];
+    unsigned long long at[ARRAYS];
     int result;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1], &size[2],
-                          &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10], &weight,
-                          &log_uniform, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5], &at[6], &at[7], &at[8], &at[9],
-                          &at[10], &at[11], &at[12], &at[13], &at[14], &at[15], &at[16], &at[17], &at[18], &at[19]))
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1],
+                          &size[2], &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10],
+                          &size[11], &size[12], &weight, &log_uniform, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5],
+                          &at[6], &at[7], &at[8], &at[9], &at[10], &at[11], &at[12], &at[13], &at[14], &at[15],
+                          &at[16], &at[17], &at[18], &at[19], &at[20], &at[21], &at[22], &at[23], &at[24]))
         return NULL;
-    for (int k = 0; k < 11; k++)
+    for (int k = 0; k < SIZES; k++)
         if (size[k] < 0 || size[k] > LARGEST_SIZE) return raise_error((Error){"size", k, size[k]});
-    for (int k = 0; k < 20; k++)
+    for (int k = 0; k < ARRAYS; k++)
         if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k);
-    Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9],
-               size[10], weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const int64_t, 2),
-               AT(const int64_t, 3), AT(const int64_t, 4), AT(const float, 5), AT(const int64_t, 6),
-               AT(const int64_t, 7), AT(const int64_t, 8), AT(const double, 9), AT(const int64_t, 10),
+    Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9], size[10],
+               size[11], size[12], weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const float, 2),
+               AT(const int64_t, 3), AT(const int64_t, 4), AT(const int64_t, 5), AT(const float, 6),
+               AT(const int64_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const int64_t, 10),
                AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),
-               AT(const double, 15), AT(int64_t, 16), AT(int64_t, 17), AT(int64_t, 18), AT(int64_t, 19)};
+               AT(const double, 15), AT(const int64_t, 16), AT(const int64_t, 17), AT(const double, 18),
+               AT(int64_t, 19), AT(int64_t, 20), AT(int64_t, 21), AT(int64_t, 22), AT(int64_t, 23), AT(double, 24)};
     Error error = {"counter", 0, load_counter(job.next)};
     if (error.value < 0) return raise_error(error);
     if (job.root_state >= job.states) return raise_error((Error){"root state", 0, job.root_state});

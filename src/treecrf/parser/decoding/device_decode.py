@@ -19,7 +19,15 @@ from treecrf.network.nn import TensorScores
 from treecrf.network.nn.batch import Spans
 from treecrf.network.nn.scorers import nonzero_static
 from treecrf.parser.decoding.decode import TIE_BREAK
-from treecrf.parser.decoding.expected_f1 import CHOICES, LABEL_TIE_BREAK, MIN_PROBABILITY, SPANS_PER_WORD, ExpectedF1
+from treecrf.parser.decoding.expected_f1 import (
+    CHOICES,
+    LABEL_TIE_BREAK,
+    MIN_PROBABILITY,
+    SPANS_PER_WORD,
+    TAG_CHOICES,
+    ExpectedF1,
+    possible_tags,
+)
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -53,11 +61,13 @@ class _CheckedScores:
         self.is_finite = self.is_finite & (label_scores.isfinite() | (cells == 0)[:, None]).all()
         return label_scores.nan_to_num(0.0, 0.0, 0.0)
 
-    def best_tags(self) -> Tensor:
-        """The best tag of every word of a batch, (words,)."""
+    def ranked_tags(self, choices: int = TAG_CHOICES) -> tuple[Tensor, Tensor]:
+        """The best tags of every word of a batch, and their log-odds against the best one, (words, choices)."""
         assert self.tags is not None, "the network predicts tags"
         is_word = torch.arange(self.tags.shape[1], device=self.tags.device) < self.lengths[:, None]
-        return self.tags.argmax(-1).flatten()[nonzero_static(is_word.flatten(), self.total_words)]
+        words = nonzero_static(is_word.flatten(), self.total_words)
+        values, tags = self.tags.flatten(0, 1)[words].topk(min(choices, self.tags.shape[-1]), -1)
+        return tags, values - values[:, :1]
 
     def copy(self, tensors: list[Tensor], build: Callable[..., FlatTrees]) -> PendingTrees:
         """Starts copies of tensors to the host, and does not wait for them; `build` makes trees of the arrays."""
@@ -129,7 +139,7 @@ def _tree_cells(scores: _CheckedScores, trees: Tensor) -> Tensor:
 
 def _flat_trees(scores: _CheckedScores, cells: Tensor, labels: Tensor) -> PendingTrees:
     """The spans at `cells` with their labels, and the best tags."""
-    tags = [] if scores.tags is None else [scores.best_tags()]
+    tags = [] if scores.tags is None else [scores.ranked_tags(1)[0].flatten()]
     return scores.copy([cells // scores.size % scores.size, cells % scores.size, labels, *tags], FlatTrees)
 
 
@@ -157,12 +167,14 @@ def _search_candidates(scores: _CheckedScores, utility: "_DeviceUtility", gramma
     sentence_labels = labels[rows, 0].masked_fill(first_has_constituents[:, 0], NO_LABEL)
     labels = labels.masked_fill(~is_choice, NO_LABEL)
 
-    def search(lengths: Ints, tags: Ints, cells: Ints, labels: Ints, utility: Floats, roots: Ints) -> FlatTrees:
+    def search(
+        lengths: Ints, tags: Ints, odds: Floats, cells: Ints, labels: Ints, utility: Floats, roots: Ints
+    ) -> FlatTrees:
         first = int(np.searchsorted(cells, 0))  # the cells before it are padding
         spans = (cells[first:], labels[first:], utility[first:])
-        return grammar.best_trees(CandidateSpans(lengths, tags, size, *spans, roots))
+        return grammar.best_trees(CandidateSpans(lengths, *possible_tags(tags, odds, grammar), size, *spans, roots))
 
-    return scores.copy([lengths, scores.best_tags(), cells, labels, utilities, sentence_labels], search)
+    return scores.copy([lengths, *scores.ranked_tags(), cells, labels, utilities, sentence_labels], search)
 
 
 class _DeviceUtility(NamedTuple):

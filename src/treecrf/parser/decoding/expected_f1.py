@@ -17,7 +17,7 @@ import numpy as np
 from treecrf.arrays import Doubles, Ints, Reals
 from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.constraints import ConstrainedScores
-from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar, available
+from treecrf.parser.decoding.label_grammar import NO_LABEL, NO_TAG, CandidateSpans, LabelGrammar, available
 from treecrf.parser.decoding.log_space import log_softmax
 from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import LabelSet
@@ -129,6 +129,9 @@ CHOICES = 4  # labels per span
 MIN_PROBABILITY = 0.05  # smallest probability of a span with a label
 SPANS_PER_WORD = 5  # the most probable spans of a sentence; few sentences have more than three above the minimum
 _REQUIRED = np.float32(1e6)  # utility of constituents that a constraint requires
+TAG_CHOICES = 3  # tags per word
+MIN_TAG_ODDS = -6.0  # smallest log-odds of a tag against the best one
+TAG_WEIGHT = 2.0  # weight of the log-odds of tags, times the grammar's weight
 LABEL_TIE_BREAK = np.float32(1e-3)  # weight of label probabilities, which decide between labels of equal utility
 
 
@@ -158,9 +161,13 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
         is_required = label_scores[:, expected_f1.empty_label] == -np.inf
         is_choice[is_required, 0] = has_constituents[is_required, 0]
         utility[is_required] += _REQUIRED
+    assert expected_f1.grammar is not None and scores.tags is not None, "the network predicts tags"
+    is_word = np.arange(scores.tags.shape[1]) < lengths[:, None]
+    tags, tag_utility = possible_tags(*rank_tags(scores.tags[is_word]), expected_f1.grammar)
     return CandidateSpans(
         lengths=lengths,
-        tags=best_tags(scores),
+        tags=tags,
+        tag_utility=tag_utility,
         size=size,
         cells=cells,
         labels=np.where(is_choice, labels, NO_LABEL),
@@ -179,6 +186,34 @@ def best_tags(scores: Scores) -> Ints:
     assert scores.tags is not None, "the network predicts tags"
     is_word = np.arange(scores.tags.shape[1]) < scores.lengths[:, None]
     return scores.tags.argmax(-1)[is_word]
+
+
+def rank_tags(tag_scores: Reals, min_odds: float = MIN_TAG_ODDS) -> tuple[Ints, Reals]:
+    """The best tags of words and their log-odds against the best one, (words, choices), for scores (words, tags).
+
+    If no word has a second tag of at least `min_odds`, there is one choice. It is found in less time.
+    """
+    best = tag_scores.argmax(-1)[:, None]
+    odds = tag_scores - np.take_along_axis(tag_scores, best, -1)
+    ambiguous = np.flatnonzero(np.count_nonzero(odds >= min_odds, -1) > 1)
+    choices = min(TAG_CHOICES, tag_scores.shape[-1]) if len(ambiguous) else 1
+    tags = np.repeat(best, choices, -1)
+    tags[ambiguous] = np.argsort(-odds[ambiguous], -1, kind="stable")[:, :choices]
+    ranked: Reals = np.take_along_axis(odds, tags, -1)
+    ranked[np.setdiff1d(np.arange(len(tags)), ambiguous), 1:] = -np.inf
+    return tags, ranked
+
+
+def possible_tags(tags: Ints, odds: Reals, grammar: LabelGrammar, min_odds: float = MIN_TAG_ODDS) -> tuple[Ints, Reals]:
+    """The ranked tags with log-odds of at least `min_odds`, the others replaced by NO_TAG, and their utility.
+
+    The grammar's probability of a tag, given its context, counts only as far as it exceeds the tag's probability
+    without a context, because the odds know how frequent the tag is.
+    """
+    is_possible = odds >= min_odds
+    excess = grammar.tag_log_probs[tags] - grammar.tag_log_probs[tags[:, :1]]
+    utility = grammar.weight * (TAG_WEIGHT * np.where(is_possible, odds, 0.0) - excess)
+    return np.where(is_possible, tags, NO_TAG), utility.astype(np.float32)
 
 
 def _most_probable(flat_marginals: Reals, lengths: Ints, size: int) -> Ints:

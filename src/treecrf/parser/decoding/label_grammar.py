@@ -1,7 +1,8 @@
 """A grammar in terms of a model's labels and tags, and the trees of maximal utility under it.
 
-The utility of a tree is the sum over its spans' labels, plus the weighted log-probability of its productions. The
-candidates are few: some spans of a sentence, each with some labels. A tree is a set of candidates that do not cross.
+The utility of a tree is the sum over its spans' labels and its words' tags, plus the weighted log-probability of its
+productions. The candidates are few: some spans of a sentence, each with some labels, and some tags of each word. A tree
+is a set of candidate spans that do not cross, and one tag for each word.
 Its utility is a sum over the children of its constituents, so dynamic programming finds the best tree: for every
 candidate, from right to left and from short to long, the best sequence of children is a path through the words and
 candidates inside it. A point of a path is a position in the sentence and a state of the grammar.
@@ -9,13 +10,15 @@ candidates inside it. A point of a path is a position in the sentence and a stat
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise, product
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Reals
-from treecrf.parser.decoding.grammar import Grammar
+from treecrf.parser.decoding.grammar import NO_CONTEXT, Grammar
 from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import unary_chain
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -27,15 +30,24 @@ except ImportError:  # installed on a machine without a C compiler
 else:
     available = True
 
-NO_LABEL = -1
+NO_LABEL = NO_TAG = -1
+_VERB_TAGS = ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO")
+# children of which a constituent has at least one, by its label; a model without the tags of Penn has no such needs
+_NEEDS = {
+    "VP": (*_VERB_TAGS, "POS", "VP", "UCP"),
+    **dict.fromkeys(
+        ("WHNP", "WHADVP", "WHPP", "WHADJP"), ("WDT", "WP", "WP$", "WRB", "WHNP", "WHADVP", "WHADJP", "WHPP")
+    ),
+}
 _THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
 
 
 class CandidateSpans(NamedTuple):
-    """The spans that the trees of b sentences may have, each with some labels."""
+    """The spans that the trees of b sentences may have, each with some labels, and the tags of their words."""
 
     lengths: Ints  # (b,) words
-    tags: Ints  # (words,) tag ids
+    tags: Ints  # (words, tag choices) tag ids; NO_TAG: fewer choices, but at least one
+    tag_utility: Reals  # (words, tag choices)
     size: int  # rows of the chart: more than the words of the longest sentence
     cells: Ints  # (spans,) flat chart cells, ascending
     labels: Ints  # (spans, choices); NO_LABEL: fewer choices
@@ -74,43 +86,70 @@ class LabelGrammar:
         )
         self.chain_log_probs: Doubles = np.array([self._chain_log_prob(chain) for chain in chains], np.float64)
         self.tag_symbols: Ints = np.array([grammar.symbol(tag) for tag in tags], np.int64)
+        self.needs, self.gives = self._contradictions(chains, tags)
+        self.tag_log_probs: Doubles = np.array([grammar.advance(NO_CONTEXT, symbol)[0] for symbol in self.tag_symbols])
 
     def _chain_log_prob(self, chain: Sequence[str]) -> float:
         """The log-probability of the productions inside a unary chain."""
         log_probs = [self.grammar.children_log_prob(label, [child]) for label, child in pairwise(chain)]
         return self.weight * sum(log_probs)
 
+    def _contradictions(self, chains: Sequence[Sequence[str]], tags: Sequence[str]) -> tuple[Ints, Ints]:
+        """Bits of labels, whose innermost constituent needs a child with the bit, and of the symbols of children."""
+        needs, gives = np.zeros(len(chains), np.int64), np.zeros(self.grammar.end + 1, np.int64)
+        if set(_VERB_TAGS) <= {*tags}:
+            for bit, (label, children) in enumerate(_NEEDS.items()):
+                needs |= np.array([chain[-1:] == (label,) for chain in map(tuple, chains)], np.int64) << bit
+                gives[[self.grammar.symbol(child) for child in children]] |= 1 << bit
+        return needs, gives
+
     def best_trees(self, candidates: CandidateSpans) -> FlatTrees:
-        """The trees of maximal utility; spans that are not constituents have the empty label."""
+        """The trees of maximal utility; spans that are not constituents have the empty label.
+
+        Words have their first tag, unless a constituent lacks a child that it needs, such as the verb of a VP.
+        """
+        return self.ranked_trees(candidates, all_tags=False)[0]
+
+    def ranked_trees(self, candidates: CandidateSpans, *, all_tags: bool) -> tuple[FlatTrees, Doubles]:
+        """The trees of maximal utility, and their utility (b,); with `all_tags`, words may have any of their tags."""
         if not available:
-            return self.best_trees_in_python(candidates)
+            return self.ranked_trees_in_python(candidates, all_tags=all_tags)
         grammar, count = self.grammar, len(candidates.lengths)
-        starts, ends, labels = (np.empty(2 * len(candidates.tags) - count, np.int64) for _ in range(3))
+        words, utility = len(candidates.tags), np.empty(count)
+        starts, ends, labels, tags = (np.empty(size, np.int64) for size in (*[2 * words - count] * 3, words))
         settings = (
-            *(count, candidates.size, *candidates.labels.shape, len(candidates.tags), len(self.top_symbols)),
+            *(count, candidates.size, *candidates.labels.shape, *candidates.tags.shape, len(self.top_symbols)),
             *(len(grammar.shorter), len(grammar.arc_symbols), grammar.end + 1, self.root_state, self.empty_label),
-            *(self.weight, grammar.log_uniform),
+            *(all_tags, self.weight, grammar.log_uniform),
         )
         arrays = (
-            *(candidates.lengths, self.tag_symbols[candidates.tags], candidates.first_spans, candidates.cells),
-            *(candidates.labels, candidates.utility, candidates.sentence_labels),
-            *(self.top_symbols, self.inner_states, self.chain_log_probs),
+            *(candidates.lengths, self._symbols(candidates.tags), candidates.tag_utility),
+            *(candidates.first_spans, candidates.cells, candidates.labels, candidates.utility),
+            candidates.sentence_labels,
+            *(self.top_symbols, self.inner_states, self.needs, self.gives, self.chain_log_probs),
             *(grammar.first_arcs, grammar.arc_symbols, grammar.arc_log_probs, grammar.arc_targets),
             *(grammar.shorter, grammar.log_left_over),
             np.zeros(1, np.int64),  # a counter that the threads share
         )
         pointers = [np.ascontiguousarray(array) for array in arrays]
-        addresses = [array.ctypes.data for array in (*pointers, starts, ends, labels)]
+        addresses = [array.ctypes.data for array in (*pointers, starts, ends, labels, tags, utility)]
         threads = max(1, min(num_threads(), count // _THREAD_SENTENCES))
         run_on_threads(_decoding.best_trees, threads, *settings, *addresses)
-        return FlatTrees(starts, ends, labels, candidates.tags)
+        return FlatTrees(starts, ends, labels, candidates.tags[np.arange(words), tags]), utility
 
-    def best_trees_in_python(self, candidates: CandidateSpans) -> FlatTrees:
+    def _symbols(self, tags: Ints) -> Ints:
+        return np.where(tags == NO_TAG, NO_TAG, self.tag_symbols[tags])
+
+    def ranked_trees_in_python(self, candidates: CandidateSpans, *, all_tags: bool) -> tuple[FlatTrees, Doubles]:
         """The same trees without the compiled code."""
-        spans: list[tuple[int, int, int]] = []
+        trees: list[_BestTree] = []
         last_words, first_spans = np.cumsum(candidates.lengths), candidates.first_spans
         for number, (length, last) in enumerate(zip(candidates.lengths.tolist(), last_words.tolist(), strict=True)):
-            tags = self.tag_symbols[candidates.tags[last - length : last]].tolist()
+            words = slice(last - length, last)
+            tags = [
+                [(tag, utility) for tag, utility in zip(*word, strict=True) if tag != NO_TAG]
+                for word in zip(candidates.tags[words].tolist(), candidates.tag_utility[words].tolist(), strict=True)
+            ]
             rows, size = slice(*first_spans[number : number + 2]), candidates.size
             columns = (candidates.cells, candidates.labels, candidates.utility)
             table = zip(*(column[rows].tolist() for column in columns), strict=True)
@@ -120,10 +159,22 @@ class LabelGrammar:
                 for label, utility in zip(labels, utilities, strict=True)
                 if label != NO_LABEL
             ]
-            sentence = _Sentence(self, tags, choices, int(candidates.sentence_labels[number]))
-            spans += sorted(sentence.best_spans())
-        starts, ends, label_ids = np.array(spans, np.int64).T
-        return FlatTrees(starts, ends, label_ids, candidates.tags)
+            label = int(candidates.sentence_labels[number])
+            tree = _Sentence(self, tags if all_tags else [word[:1] for word in tags], choices, label).best_tree()
+            is_contradictory = tree.missing and not all_tags
+            trees.append(_Sentence(self, tags, choices, label).best_tree() if is_contradictory else tree)
+        starts, ends, label_ids = np.array([span for tree in trees for span in tree.spans], np.int64).T
+        tag_ids = np.array([tag for tree in trees for tag in tree.tags], np.int64)
+        return FlatTrees(starts, ends, label_ids, tag_ids), np.array([tree.utility for tree in trees])
+
+
+class _BestTree(NamedTuple):
+    """The best tree of a sentence: its spans (start, end, label), and the tags of its words."""
+
+    spans: list[tuple[int, int, int]]
+    tags: list[int]
+    utility: float
+    missing: int  # bits that constituents need and lack
 
 
 class _Choice(NamedTuple):
@@ -144,6 +195,7 @@ class _Edge(NamedTuple):
     utility: float
     label: int = NO_LABEL
     last: "_Point | None" = None  # end of the path through its children
+    tag: int = NO_TAG  # of a word
 
 
 class _Point(NamedTuple):
@@ -186,12 +238,14 @@ class _Sentence:
     """The search for the best tree of one sentence."""
 
     grammar: LabelGrammar
-    tags: list[int]  # symbols
+    tags: list[list[tuple[int, float]]]  # the tags of each word, with their utility
     choices: list[_Choice]
     sentence_label: int
     edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
+    best_tags: dict[int, int] = field(default_factory=dict)  # by word
+    missing: int = 0
 
-    def best_spans(self) -> list[tuple[int, int, int]]:
+    def best_tree(self) -> _BestTree:
         length = len(self.tags)
         by_start: dict[int, list[_Choice]] = {}
         for choice in self.choices:
@@ -201,7 +255,8 @@ class _Sentence:
             self._find_subtrees(start, by_start.get(start, []), root if start == 0 else None)
         end = root.best_end(length)
         assert end is not None, "the sentence's span has a choice, or no constituents"
-        return list(self._spans(end, 0, length, self.sentence_label))
+        spans = sorted(self._spans(end, 0, length, self.sentence_label))
+        return _BestTree(spans, [self.best_tags[word] for word in range(length)], end.utility, self.missing)
 
     def _paths(self, start: int, state: int) -> _Paths:
         return _Paths(self.grammar, {start: {state: _Point(0.0, state)}})
@@ -216,7 +271,10 @@ class _Sentence:
         for position in range(start + 1, last + 1):
             edges = self.edges.setdefault(position, [])
             if position == start + 1:
-                edges.append(_Edge(start, position, self.tags[start], 0.0))
+                symbols = self.grammar.tag_symbols
+                edges += [
+                    _Edge(start, position, int(symbols[tag]), utility, tag=tag) for tag, utility in self.tags[start]
+                ]
             for paths, edge in product(all_paths, edges):
                 paths.extend(edge)
             subtrees = [
@@ -246,11 +304,15 @@ class _Sentence:
             edges.append(point.edge)
             point = point.before
         if label != NO_LABEL:
+            given = reduce(or_, (int(self.grammar.gives[edge.symbol]) for edge in edges))
+            self.missing |= int(self.grammar.needs[label]) & ~given
             yield start, stop, label
         for edge in edges[1:-1]:
             yield start, edge.end, self.grammar.empty_label
         for edge in edges:
             if edge.last is not None:
                 yield from self._spans(edge.last, edge.start, edge.end, edge.label)
-            elif len(edges) > 1 or label == NO_LABEL:
+                continue
+            self.best_tags[edge.start] = edge.tag
+            if len(edges) > 1 or label == NO_LABEL:
                 yield edge.start, edge.end, self.grammar.empty_label

@@ -1,9 +1,13 @@
-"""The most probable readings of a sentence, by an exact search.
+"""The best readings of a sentence: its most probable trees without those that differ in trifles alone.
 
-A reading is a tree up to trifles: constituents over one word, and unary chains of which one contains the other, such as
-`S VP` and `VP`. The search enumerates the trees whose constituents over single words are summed out, the most probable
-first. A tree that differs from a better one in trifles alone belongs to the better one's reading, and any other tree is
-a new reading. The probability of a reading is the sum over all of its trees.
+Trifles are constituents over one word, unary chains of which one contains the other (`S VP` and `VP`), the place of
+punctuation, and whether a phrase has a bracket of its own label around its head: `(NP (NP x) (PP y) (PP z))` and
+`(NP (NP (NP x) (PP y)) (PP z))` have the same attachments. The search enumerates the trees whose constituents over
+single words are summed out, the most probable first. A tree that differs from a better one in trifles alone belongs to
+the better one's reading, and any other tree is a new reading. The probability of a reading sums its enumerated trees.
+
+The first reading is the most probable one. The others are ordered by probability and by the grammar, because the labels
+of spans are independent of each other in the model, so that probable ones may make an ill-formed tree.
 
 The enumeration is an A* search. A partial tree has some spans that are not expanded yet. Its bound adds the scores of
 their best subtrees to its score, so the first complete tree is the best one. A span is expanded by one of its options:
@@ -12,37 +16,43 @@ a label or no constituent, and a split. When an option is taken, the span's next
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, reduce
-from itertools import combinations, count
+from itertools import accumulate, count
+from operator import or_
 from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Ints, Mask
 from treecrf.parser.decoding.constraints import Position
+from treecrf.parser.decoding.expected_f1 import possible_tags, rank_tags
 from treecrf.parser.decoding.label_grammar import NO_LABEL, CandidateSpans, LabelGrammar
-from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
+from treecrf.trees.treebank.binarize import LabelSet
 
-_TREES_PER_READING = 20  # trees that are enumerated for each reading, at most
-_OVERLAPS = 6  # better readings with the same phrases whose common trees are subtracted
+_TREES_PER_READING = 12  # trees that are enumerated for each reading, at most
+_LOG_RATIO = 12.0  # trees less probable than the best one by this factor are not enumerated
+_GRAMMAR_ORDER = 0.25  # weight of the grammar's log-probabilities in the order of readings
 _WORD_CHOICES = 4  # labels of a single word that a grammar chooses from
+_MIN_TAG_ODDS = -9.0  # smallest log-odds of a tag
 _REQUIRED = 1e6  # utility of the phrases of a reading
+_PROJECTIONS = ("NP", "VP", "ADJP", "ADVP", "PP", "QP")  # labels of phrases whose inner brackets are trifles
 
 Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
 _Span = tuple[int, int, bool]  # start, end, and whether the span is a right child
 
 
 class Reading(NamedTuple):
-    """The most probable tree of a reading, and the log-probability of the reading."""
+    """The most probable tree of a reading, the log-probability of the reading, and the tags for its tree."""
 
     tree: Constituents
     log_prob: float
+    tags: tuple[int, ...] = ()  # without a grammar, none
 
 
 class Readings(NamedTuple):
-    """Readings in descending order of probability. If they are exact, no other reading has a more probable tree."""
+    """The best readings. If they are exact, all readings with a more probable tree have been found."""
 
     readings: list[Reading]
     is_exact: bool
@@ -98,8 +108,8 @@ class _Enumeration:
             self._left[: size - width, width] = splits + either.diagonal(width)
             self._right[width:, width] = splits + labeled.diagonal(width)
 
-    def __iter__(self) -> Iterator[Constituents]:
-        """Yields the constituents of two or more words of each tree."""
+    def __iter__(self) -> Iterator[tuple[Constituents, float]]:
+        """Yields the constituents of two or more words of each tree, and its log-potential."""
         options, numbers = cache(self._options), count()
         whole = _Pending((0, self.length, False)) if self.length > 1 else None
         queue = [_Partial(-float(self._left[0, self.length]), next(numbers), None, whole)]
@@ -116,7 +126,7 @@ class _Enumeration:
                 pending, rank = pending.rest, 0
                 for child in ((split, end, True), (start, split, False)):
                     pending = _Pending(child, pending) if child[1] - child[0] > 1 else pending
-            yield tuple(sorted(_constituents(chosen)))
+            yield tuple(sorted(_constituents(chosen))), -negative_bound
 
     def is_exact(self, tree: Constituents) -> bool:
         """Whether no tree can be missing before this one: a span may have more labels than are ranked."""
@@ -151,46 +161,155 @@ def _constituents(chosen: _Chosen | None) -> Iterator[tuple[Position, int]]:
 
 
 def find_readings(
-    distribution: TreeDistribution, sentence: int, k: int, *, should_stop: Callable[[], bool] | None = None
+    distribution: TreeDistribution,
+    sentence: int,
+    k: int,
+    *,
+    is_word: Sequence[bool] = (),
+    grammar: LabelGrammar | None = None,
+    should_stop: Callable[[], bool] | None = None,
 ) -> Readings:
-    """The k readings whose most probable trees are the most probable ones.
+    """The k best readings; `is_word` is false for punctuation.
 
     The search ends early after some trees, or when `should_stop` returns true. It then has at least one reading.
     """
-    related, enumeration = _related_labels(distribution), _Enumeration(distribution, sentence)
-    found: dict[Constituents, float] = {}
+    enumeration = _Enumeration(distribution, sentence)
+    shapes = _Shapes.of(distribution.labels, is_word or [True] * enumeration.length)
+    found: dict[tuple[Position, ...], list[_Found]] = defaultdict(list)  # by the places of phrases
+    readings: list[_Found] = []
     is_exact = not distribution.all_derivations  # the enumeration is in the order of left-binarized derivations
-    for number, tree in enumerate(enumeration):
-        is_exact &= enumeration.is_exact(tree)
+    is_complete, best = True, -math.inf
+    for number, (tree, score) in enumerate(enumeration):
+        best = max(best, score)
+        if score < best - _LOG_RATIO and len(readings) >= k:
+            break
         if number == _TREES_PER_READING * k or (found and should_stop is not None and should_stop()):
-            is_exact = False
+            is_complete = False
             break
-        if not any(_is_same_reading(tree, better, related) for better in found):
-            found[tree] = _reading_log_prob(distribution, sentence, tree, list(found), related)
-        if len(found) == k:
-            break
-    readings = [Reading((*tree, *enumeration.word_constituents()), log_prob) for tree, log_prob in found.items()]
-    return Readings(sorted(readings, key=lambda reading: -reading.log_prob), is_exact)
+        is_exact &= len(readings) >= k or enumeration.is_exact(tree)
+        places, labels = shapes.signature(tree)
+        same = next((other for other in found[places] if all(map(_is_related, labels, other.labels))), None)
+        if same is None:
+            readings.append(_Found(tree, labels, [score]))
+            found[places].append(readings[-1])
+        else:
+            same.scores.append(score)
+    is_exact &= is_complete or len(readings) >= k
+    log_z, words = float(distribution.log_z[sentence]), enumeration.word_constituents()
+    log_probs = [min(0.0, float(np.logaddexp.reduce(reading.scores)) - log_z) for reading in readings]
+    candidates = [
+        Reading((*reading.tree, *words), log_prob) for reading, log_prob in zip(readings, log_probs, strict=True)
+    ]
+    candidates.sort(key=lambda reading: -reading.log_prob)
+    if grammar is None or enumeration.length == 1:
+        return Readings(candidates[:k], is_exact)
+    fitted, support = fit_words(candidates, distribution, sentence, grammar)
+    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(fitted, support, strict=True)]
+    others = sorted(range(1, len(fitted)), key=lambda number: -order[number])
+    return Readings([fitted[number] for number in (0, *others[: k - 1])], is_exact)
+
+
+class _Found(NamedTuple):
+    """A reading: its most probable tree, the labels of its phrases as bits, and the log-potentials of its trees."""
+
+    tree: Constituents
+    labels: tuple[int, ...]
+    scores: list[float]
+
+
+class _Phrase(NamedTuple):
+    """A phrase of two or more words that are not punctuation, with its labels as bits, and the phrases in it."""
+
+    start: int
+    end: int
+    labels: int
+    children: "list[_Phrase]"
+
+
+class _Shapes(NamedTuple):
+    """The phrases of a tree without trifles."""
+
+    bits: list[int]  # the constituents of each label
+    projections: int  # bits of the labels whose inner brackets are trifles
+    verb_phrase: int  # the bit of VP, whose inner bracket is a trifle only at its start
+    places: list[int]  # the number of words before each fencepost, without punctuation
+
+    @staticmethod
+    def of(labels: LabelSet, is_word: Sequence[bool]) -> "_Shapes":
+        columns = labels.contains[:, :-1]
+        bits = [sum(1 << column for column in np.flatnonzero(row).tolist()) for row in columns]
+        by_name = dict(zip(labels.strings, bits, strict=True))
+        projections = reduce(or_, (by_name.get(name, 0) for name in _PROJECTIONS))
+        return _Shapes(bits, projections, by_name.get("VP", 0), [0, *accumulate(map(int, is_word))])
+
+    def signature(self, tree: Constituents) -> tuple[tuple[Position, ...], tuple[int, ...]]:
+        """The places of the phrases of a tree in order, and their labels as bits."""
+        by_place: dict[Position, int] = {}
+        for (start, end), label in tree:
+            place = self.places[start], self.places[end]
+            if place[1] - place[0] > 1:
+                by_place[place] = by_place.get(place, 0) | self.bits[label]
+        stack: list[_Phrase] = [_Phrase(0, self.places[-1], 0, [])]
+        finished: list[tuple[Position, int]] = []
+        for (start, end), labels in sorted(by_place.items(), key=lambda item: (item[0][0], -item[0][1])):
+            while end > stack[-1].end:
+                finished += self._finish(stack.pop())
+            stack.append(_Phrase(start, end, labels, []))
+            stack[-2].children.append(stack[-1])
+        while len(stack) > 1:
+            finished += self._finish(stack.pop())
+        finished += self._finish(stack.pop())
+        finished.sort()
+        return tuple(place for place, _ in finished), tuple(labels for _, labels in finished)
+
+    def _finish(self, phrase: _Phrase) -> Iterator[tuple[Position, int]]:
+        """The children of a phrase; a child that is only its inner bracket is replaced by its own children."""
+        children = [*phrase.children]
+        heads = [child for child in children if child.labels & phrase.labels & self.projections]
+        if len(heads) == 1 and self._is_inner(heads[0], phrase):
+            place = children.index(heads[0])
+            phrase.children[place : place + 1] = children.pop(place).children
+        for child in children:
+            yield (child.start, child.end), child.labels
+
+    def _is_inner(self, child: _Phrase, phrase: _Phrase) -> bool:
+        """Whether phrases follow the child, as in `(NP (NP x) (PP y))`, or words precede it: `(NP the (NP x))`."""
+        if child.labels & (child.labels - 1):
+            return False  # a unary chain
+        others = [other for other in phrase.children if other is not child]
+        if child.start == phrase.start and others:
+            return sum(other.end - other.start for other in others) == phrase.end - child.end
+        return child.end == phrase.end and not others and not child.labels & self.verb_phrase
+
+
+def _is_related(labels: int, others: int) -> bool:
+    """Whether one unary chain contains the other."""
+    return labels & others in (labels, others)
 
 
 def fit_words(
-    readings: Sequence[Reading], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar, tags: Ints
-) -> list[Reading]:
-    """The same readings with the constituents over single words that the grammar supports best.
+    readings: Sequence[Reading], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar
+) -> tuple[list[Reading], list[float]]:
+    """The same readings with the tags and the constituents over single words that the grammar supports best.
 
-    The labels of spans are independent of each other in the model, so the most probable ones often do not fit together.
-    A constituent over a word has the log-odds of its label, and its tree the log-probability of its productions. `tags`
-    are the ids of the words' tags.
+    A constituent over a word has the log-odds of its label, a tag its own, and the tree the log-probability of its
+    productions. The second result is their sum for each reading.
     """
-    length, choices = len(tags), min(_WORD_CHOICES, distribution.best_labels[0].shape[-1])
+    length, choices = (
+        int(distribution.scores.lengths[sentence]),
+        min(_WORD_CHOICES, distribution.best_labels[0].shape[-1]),
+    )
     size, words = length + 1, np.arange(length)
+    assert distribution.scores.tags is not None, "a grammar needs tags"
+    tag_scores = distribution.scores.tags[sentence, :length]
+    tags, tag_utility = possible_tags(*rank_tags(tag_scores, _MIN_TAG_ODDS), grammar, _MIN_TAG_ODDS)
     values, labels = (chart[sentence, words, words + 1, :choices] for chart in distribution.best_labels)
-    odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
+    label_odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
     word_cells = words * size + words + 1
     rows: list[tuple[int, list[int], list[float]]] = []
     for number, reading in enumerate(readings):
         first = number * size**2
-        for cell, word_labels, word_odds in zip(word_cells.tolist(), labels.tolist(), odds.tolist(), strict=True):
+        for cell, word_labels, word_odds in zip(word_cells.tolist(), labels.tolist(), label_odds.tolist(), strict=True):
             rows.append((first + cell, word_labels, word_odds))
         for (start, end), label in reading.tree:
             if end - start > 1:
@@ -198,63 +317,28 @@ def fit_words(
                 rows.append((first + start * size + end, [label, *no_labels], [_REQUIRED, *[0.0] * (choices - 1)]))
     cells, all_labels, utility = zip(*sorted(rows), strict=True)
     has_whole = [any(position == (0, length) for position, _ in reading.tree) for reading in readings]
-    trees = grammar.best_trees(
+    trees, sums = grammar.ranked_trees(
         CandidateSpans(
             lengths=np.full(len(readings), length),
-            tags=np.tile(tags, len(readings)),
+            tags=np.tile(tags, (len(readings), 1)),
+            tag_utility=np.tile(tag_utility, (len(readings), 1)),
             size=size,
             cells=np.array(cells),
             labels=np.array(all_labels),
             utility=np.array(utility, np.float32),
             sentence_labels=np.where(has_whole, NO_LABEL, grammar.empty_label),
-        )
+        ),
+        all_tags=True,
     )
     columns = (column.reshape(len(readings), -1).tolist() for column in (trees.starts, trees.ends, trees.labels))
+    assert trees.tags is not None
     counts = distribution.labels.counts
-    return [
+    fitted = [
         reading._replace(
-            tree=tuple(((start, end), label) for start, end, label in zip(*spans, strict=True) if counts[label] > 0)
+            tree=tuple(((start, end), label) for start, end, label in zip(*spans, strict=True) if counts[label] > 0),
+            tags=tuple(tree_tags),
         )
-        for reading, *spans in zip(readings, *columns, strict=True)
+        for reading, tree_tags, *spans in zip(readings, trees.tags.reshape(-1, length).tolist(), *columns, strict=True)
     ]
-
-
-def _related_labels(distribution: TreeDistribution) -> Mask:
-    """Whether the unary chain of one label contains the chain of another label, (labels, labels)."""
-    contains, counts = distribution.labels.contains[:, :-1].astype(np.int64), distribution.labels.counts
-    common = contains @ contains.T
-    related: Mask = (common > 0) & ((common == counts) | (common == counts[:, None]))
-    return related
-
-
-def _is_same_reading(tree: Constituents, better: Constituents, related: Mask) -> bool:
-    return len(tree) == len(better) and all(
-        position == other and related[label, other_label]
-        for (position, label), (other, other_label) in zip(tree, better, strict=True)
-    )
-
-
-def _reading_log_prob(
-    distribution: TreeDistribution, sentence: int, tree: Constituents, better: Sequence[Constituents], related: Mask
-) -> float:
-    """The log-probability of a tree's reading, without the trees that belong to better readings.
-
-    All trees of a reading have the same phrases, so the sum over them has a sum over labels for each phrase. Trees that
-    also differ from better readings in trifles alone are subtracted, by inclusion and exclusion.
-    """
-    positions, labels = [position for position, _ in tree], [label for _, label in tree]
-    starts, ends = np.array(positions, np.int64).reshape(-1, 2).T
-    potentials = distribution.potentials(distribution.cells(sentence, starts, ends))
-    words = distribution.either[sentence].diagonal(1)[: int(distribution.scores.lengths[sentence])]
-    rivals = [other for other in better if [position for position, _ in other] == positions][:_OVERLAPS]
-    is_related = [related[[label for _, label in rival]] for rival in rivals]
-
-    def log_sum(masks: Sequence[Mask]) -> float:
-        is_common = reduce(np.logical_and, masks, related[labels])
-        values = logsumexp(np.where(is_common, potentials, -np.inf)).tolist()
-        return distribution.log_sum(sentence, dict(zip(positions, values, strict=True)), words)
-
-    total, share = log_sum(()), 1.0
-    for size in range(1, len(rivals) + 1):
-        share += (-1) ** size * sum(math.exp(log_sum(masks) - total) for masks in combinations(is_related, size))
-    return min(0.0, total - float(distribution.log_z[sentence]) + math.log(share))
+    phrases = [sum(end - start > 1 for (start, end), _ in reading.tree) for reading in readings]
+    return fitted, ((sums - _REQUIRED * np.array(phrases)) / grammar.weight).tolist()
