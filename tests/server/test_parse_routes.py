@@ -206,11 +206,21 @@ def test_marginals_take_one_run_of_the_network_per_batch(parser: Parser, monkeyp
     assert batches == [2, 2]
 
 
-def test_functions_are_refused_by_a_model_that_predicts_none(client: TestClient) -> None:
-    response = client.post("/parse", json={"tokens": WORDS, "functions": True})
+@pytest.mark.parametrize("component", ["functions", "empties"])
+def test_a_component_is_refused_by_a_model_without_it(component: str, client: TestClient) -> None:
+    response = client.post("/parse", json={"tokens": WORDS, component: True})
     assert response.status_code == 422
-    assert response.json()["detail"] == "functions: the model small predicts none; models that do: none here"
-    assert not client.get("/models").json()["models"][0]["has_functions"]
+    assert response.json()["detail"] == f"{component}: the model small predicts none; models that do: none here"
+    assert not client.get("/models").json()["models"][0][f"has_{component}"]
+
+
+def test_empty_elements_are_added_to_trees_and_sentences() -> None:
+    parser, words = Parser.load("en", "cpu"), "the man she knows".split()
+    with TestClient(create_app({"en": parser})) as client:
+        (sentence,) = parse(client, tokens=words, empties=True)
+        assert client.get("/models").json()["models"][0]["has_empties"]
+    assert sentence["tree"] == str(parser.parse(words, empties=True))
+    assert sentence["words"] == words and "*T*" in [empty["kind"] for empty in sentence["empties"]]
 
 
 def test_functions_are_added_to_labels_and_spans(parser: Parser) -> None:

@@ -38,6 +38,7 @@ def model_info(name: str, parser: Parser) -> ModelInfo:
         reads_tags=bool(parser.model_config.tag_size),
         has_tags=parser.model_config.tag_head,
         has_functions="functions" in parser.arrays,
+        has_empties="empties" in parser.arrays,
     )
 
 

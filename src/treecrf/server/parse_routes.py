@@ -149,6 +149,7 @@ def _parse(
         "batch_words": _CPU_BATCH_WORDS if parser.device == "cpu" else _GPU_BATCH_WORDS,
         "mbr": options.mbr,
         "functions": options.formatter.functions,
+        "empties": options.formatter.empties,
     }
     k, marginals = options.formatter.kbest, options.marginals
     if not (options.formatter.probs or k or marginals):

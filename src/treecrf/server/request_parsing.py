@@ -8,6 +8,7 @@ from typing import NamedTuple
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
+from treecrf.parser.storage import COMPONENTS
 from treecrf.server import schema
 from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import CHECKED_SENTENCES, Limits, sentence_work
@@ -69,10 +70,18 @@ class RequestReader:
         model = model_name(self.parsers, body.model)
         if body.k > self.limits.k:
             raise ApiError(422, f"k: {body.k} alternatives; this server's limit is {self.limits.k}")
-        if body.functions and "functions" not in self.parsers[model].arrays:
-            able = ", ".join(name for name, parser in self.parsers.items() if "functions" in parser.arrays)
-            raise ApiError(422, f"functions: the model {model} predicts none; models that do: {able or 'none here'}")
-        formatter = Formatter(format=body.format, probs=body.probabilities, kbest=body.k, functions=body.functions)
+        for component in COMPONENTS:
+            if getattr(body, component) and component not in self.parsers[model].arrays:
+                able = ", ".join(name for name, parser in self.parsers.items() if component in parser.arrays)
+                problem = f"the model {model} predicts none; models that do: {able or 'none here'}"
+                raise ApiError(422, f"{component}: {problem}")
+        formatter = Formatter(
+            format=body.format,
+            probs=body.probabilities,
+            kbest=body.k,
+            functions=body.functions,
+            empties=body.empties,
+        )
         options = RequestOptions(model=model, formatter=formatter, mbr=body.mbr, marginals=body.marginals)
         inputs = body.inputs if isinstance(body, schema.BatchRequest) else [body]
         groups = self._read_inputs(inputs, options)

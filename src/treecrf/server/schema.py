@@ -78,6 +78,7 @@ class OptionsIn(_Strict):
         default=True, description="true: the tree with the least expected error; false: the tree with the best score"
     )
     functions: bool = Field(default=False, description="add functions to labels, such as NP-SBJ, and to spans")
+    empties: bool = Field(default=False, description="add empty elements, such as (-NONE- *T*-1), to trees")
     format: Literal["json", "brackets", "pretty"] = "json"
 
     @model_validator(mode="after")
@@ -186,6 +187,7 @@ class ModelInfo(BaseModel):
     reads_tags: bool = Field(description="whether the model needs tokens with tags as input")
     has_tags: bool = Field(description="whether the model predicts tags; if not, the tag of a word is _")
     has_functions: bool = Field(description="whether the model predicts functions, such as SBJ")
+    has_empties: bool = Field(description="whether the model predicts empty elements, such as *T*")
 
 
 class ModelsResponse(BaseModel):
