@@ -215,7 +215,7 @@ def test_a_component_is_refused_by_a_model_without_it(component: str, client: Te
 
 
 def test_empty_elements_are_added_to_trees_and_sentences() -> None:
-    parser, words = Parser.load("en", "cpu"), "the man she knows".split()
+    parser, words = Parser.load("en", "cpu"), ["the", "man", "she", "knows"]
     with TestClient(create_app({"en": parser})) as client:
         (sentence,) = parse(client, tokens=words, empties=True)
         assert client.get("/models").json()["models"][0]["has_empties"]

@@ -171,8 +171,9 @@ def _search_candidates(scores: _CheckedScores, utility: "_DeviceUtility", gramma
         lengths: Ints, tags: Ints, odds: Floats, cells: Ints, labels: Ints, utility: Floats, roots: Ints
     ) -> FlatTrees:
         first = int(np.searchsorted(cells, 0))  # the cells before it are padding
-        spans = (cells[first:], labels[first:], utility[first:])
-        return grammar.best_trees(CandidateSpans(lengths, *possible_tags(tags, odds, grammar), size, *spans, roots))
+        choices = possible_tags(tags, odds, grammar)
+        spans = CandidateSpans(lengths, *choices, size, cells[first:], labels[first:], utility[first:], roots)
+        return grammar.best_trees(spans)
 
     return scores.copy([lengths, *scores.ranked_tags(), cells, labels, utilities, sentence_labels], search)
 

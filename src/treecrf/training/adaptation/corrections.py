@@ -141,7 +141,8 @@ def _measure(before: Doubles, after: Doubles) -> Measure:
 
 def _f1(totals: Doubles) -> Doubles:
     gold, predicted, matched = totals.T[:3]
-    return 200 * matched / np.maximum(gold + predicted, 1)
+    scores: Doubles = 200 * matched / np.maximum(gold + predicted, 1)
+    return scores
 
 
 def _right(totals: Doubles) -> Doubles:
@@ -222,4 +223,5 @@ def _read_lines(text: str, path: Path) -> Iterator[Tree | PartialTree]:
     """Reads a text with a full or a partial tree in each line."""
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield from _read_trees(line, path) or [parse_partial(line, ".mrg", f"{path}:{number}")]
+            trees = _read_trees(line, path)
+            yield from trees if trees else [parse_partial(line, ".mrg", f"{path}:{number}")]
