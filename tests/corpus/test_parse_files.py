@@ -70,7 +70,9 @@ def test_probabilities_and_alternatives_are_written_on_request(
     analyzed: list[int] = []
     original = parser.analyze_many
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parser, "analyze_many", lambda *args, k, mbr: analyzed.append(k) or original(*args, k=k, mbr=mbr))
+        patch.setattr(
+            parser, "analyze_many", lambda *args, k, **others: analyzed.append(k) or original(*args, k=k, **others)
+        )
         sink, _ = write_trees(parser, iter([line(LINES[0])]), format="json", **options)
     ((output,), *_) = sink.blocks
     assert ("log_prob" in json.loads(output)) == has_probabilities
