@@ -25,7 +25,7 @@ from treecrf.trees.tree import Tree, parse_trees
 AUXILIARIES = frozenset(
     "am is are was were be been being 's 're 'm have has had having 've 'd do does did doing done".split()  # noqa: SIM905
 )
-STANDARD_SCORE = 0.97  # of the 67 % confidence interval
+STANDARD_SCORE = 0.97  # standard errors on each side of a 67 % confidence interval
 Pattern = Tree  # indices count from 1; the one child of a node that the pattern does not expand is FRONTIER
 FRONTIER = Tree("_", ("_",))
 

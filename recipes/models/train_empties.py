@@ -38,9 +38,9 @@ from treecrf.trees.search.heads import COLLINS
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.reader import read_trees
 
-FUNCTIONS = ("SBJ", "PRD")  # of inserted constituents; others are too rare
+FUNCTIONS = ("SBJ", "PRD")  # functions of inserted constituents; others are too rare
 LEAST_TEMPLATE, LEAST_CONTEXT = 5, 2  # counts in training
-WEIGHTS = {"masc": 2.0}  # of a gap in the loss; others: 1
+WEIGHTS = {"masc": 2.0}  # weight of a gap in the loss; others: 1
 SIZE, RATE = 96, 2e-3
 BLOCK, BATCH = 64, 16  # gaps that stand beside each other share words; blocks of a batch
 BIAS = 0.5  # subtracted from the score of nothing, for the best F on dev

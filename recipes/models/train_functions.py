@@ -5,7 +5,7 @@
 MODEL and OUT are folders of models; they may be the same. SCHEME names the treebank of a file of full trees. The first
 one is the default scheme, and its trees are read twice in each epoch. Of each file, at most N sentences are drawn at
 random. A function is trained in the schemes that have it often enough, and never given in the others. The network of
-the parser gives the vectors of words; the constituents are those of the gold trees. The logits are then divided by the
+the parser gives the vectors of words; the constituents come from the gold trees. The logits are then divided by the
 temperature that fits the constituents of the dev trees best which the parser finds.
 """
 
@@ -49,7 +49,7 @@ class Examples(NamedTuple):
     vectors: Tensor  # (w, d)
     words: Tensor  # (m, roles)
     symbols: Tensor  # (m, columns)
-    functions: list[tuple[str, ...]]  # of each constituent
+    functions: list[tuple[str, ...]]  # by constituent
 
 
 def word_vectors(parser: Parser, trees: Sequence[Tree]) -> np.ndarray:

@@ -14,8 +14,8 @@ from treecrf.corpus.annotation.session import ORDERS, AnnotationSession, ParsedS
 from treecrf.corpus.annotation.state import SentenceHistory
 from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
-from treecrf.server.parse_routes import RequestRunner
 from treecrf.server.request_body import parse_json, receive_body
+from treecrf.server.routes import RequestRunner
 from treecrf.server.search_pool import SearchPool
 from treecrf.trees.treebank.binarize import LabelSet
 

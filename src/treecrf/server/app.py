@@ -25,11 +25,10 @@ from treecrf.server.memory import release_memory_periodically
 from treecrf.server.middleware import AuthMiddleware, DrainUnreadBody, HeadMethod
 from treecrf.server.models import explain_labels, model_info
 from treecrf.server.monitoring import AccessLog, Metrics
-from treecrf.server.parse_routes import AUTH_ERRORS, PLAIN_TEXT, RequestRunner, parse_routes, parse_sentences
 from treecrf.server.request_parsing import RequestReader, model_name
+from treecrf.server.routes import AUTH_ERRORS, PLAIN_TEXT, RequestRunner, parse_routes, parse_sentences, tree_routes
 from treecrf.server.schema import DocumentedApp, docs_page
 from treecrf.server.search_pool import SearchPool
-from treecrf.server.tree_routes import tree_routes
 from treecrf.server.work_queue import Batcher
 
 _PAGE_FOLDER = Path(__file__).parent / "page"

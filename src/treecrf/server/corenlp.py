@@ -20,9 +20,9 @@ from treecrf.parser.formats import Formatter
 from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import ANSWER_PIECE_BYTES, PROPERTY_CHARACTERS
-from treecrf.server.parse_routes import RequestRunner
 from treecrf.server.request_body import await_connected, body_charset, decode, parse_json, receive_body
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
+from treecrf.server.routes import RequestRunner
 from treecrf.server.search_pool import SearchPool
 from treecrf.text import Token, sentences, tokenize
 from treecrf.trees.notation import penn_brackets

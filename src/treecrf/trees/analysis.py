@@ -38,11 +38,11 @@ class Alternative:
 
     A reading differs from every better one in an attachment or in the label of a phrase of two or more words, not only
     in constituents over one word, in unary chains of which one contains the other (`S VP` and `VP`), in the place of
-    punctuation, or in a bracket around the head of a phrase. `probability` is the sum over those of the most probable
-    trees that differ only in these. The tree has the tags, and over single words the constituents, that the grammar
-    supports best for this tree; without a grammar it has the most probable ones. `log_prob` and `calibrated` are the
-    log-probability and the calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in their
-    order. `differences` describe the changes from the first alternative.
+    punctuation, or in a bracket around the head of a phrase. `probability` is a sum over trees that differ only in
+    these, among the most probable trees. The tree has the tags, and over single words the constituents, that the
+    grammar supports best for this tree; without a grammar it has the most probable ones. `log_prob` and `calibrated`
+    are the log-probability and the calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in
+    their order. `differences` describe the changes from the first alternative.
     """
 
     tree: Tree

@@ -48,7 +48,7 @@ class Learner:
             self._learned = finished
             self._remove_old_runs()
             target = self._folder / MODELS / f"{finished:06}"
-            shutil.rmtree(target, ignore_errors=True)  # of a process that was killed
+            shutil.rmtree(target, ignore_errors=True)  # left by a process that was killed
             target.parent.mkdir(exist_ok=True)
             command = [sys.executable, "-m", "treecrf", "train", "--from", self._model, str(self._folder)]
             low_priority = ["nice", "-n", "10"] if shutil.which("nice") else []

@@ -195,7 +195,7 @@ class _Edge(NamedTuple):
     utility: float
     label: int = NO_LABEL
     last: "_Point | None" = None  # end of the path through its children
-    tag: int = NO_TAG  # of a word
+    tag: int = NO_TAG  # if the span is a word
 
 
 class _Point(NamedTuple):

@@ -34,7 +34,7 @@ _FOLDS = 5
 _MANY = 200  # sentences: from here on, only one of the folds is trained
 _SURE = 0.9  # the probability that the parser is better, from which on it is kept
 _LOSS = 0.3  # points of F that it may lose on the trees of `keep_good_on`
-_BRACKET_SHARE = 0.2  # of the constituents of partial trees: without it, the parser learns to find too many
+_BRACKET_SHARE = 0.2  # share of the constituents in partial trees: without it, the parser learns to find too many
 _RIDGE = 10.0  # draws the calibration to the calibration of the base
 
 
@@ -46,7 +46,7 @@ class Adaptation:
     parser: Parser
     corrections: Corrections
     epoch: int  # 0: refused
-    gains: Mapping[str, Measure]  # of left-out sentences, by "brackets" and "sentences"
+    gains: Mapping[str, Measure]  # on left-out sentences, by "brackets" and "sentences"
     others: Measure | None  # F on the trees of `keep_good_on`
     verdict: str
 

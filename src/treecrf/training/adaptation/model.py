@@ -13,7 +13,7 @@ from treecrf.training.export.card_files import new_card, save_card, unstated_pur
 from treecrf.training.export.pack import source_commit
 from treecrf.training.export.package import copy_model
 
-_KEPT_FILES = ("measures.json",)  # of the base, about text and not about weights
+_KEPT_FILES = ("measures.json",)  # files of the base about text, not about weights
 
 
 def save_adaptation(adaptation: Adaptation, folder: Path) -> None:

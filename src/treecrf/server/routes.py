@@ -1,4 +1,4 @@
-"""The routes that parse, and the path of a request from its bytes to its response:
+"""The routes for sentences and trees, and the path of a request that parses, from its bytes to its response:
 
 1. `receive_body` receives the bytes, within the limits;
 2. `RequestReader` reads them as JSON, RequestOptions and SentenceInputs;
@@ -19,11 +19,12 @@ from fastapi import APIRouter, Request, Response
 from treecrf.parser import Parser
 from treecrf.server import schema
 from treecrf.server.connections import client_name
-from treecrf.server.errors import ApiError
+from treecrf.server.errors import ApiError, Model, validate
 from treecrf.server.fair_queue import FairThreads
 from treecrf.server.limits import LOOP_BYTES, LOOP_CHARACTERS, READER_THREADS
-from treecrf.server.request_body import await_connected, receive_body
+from treecrf.server.request_body import await_connected, parse_json, receive_body
 from treecrf.server.request_parsing import ParsedRequest, RequestOptions, RequestReader, SentenceInput, input_prefix
+from treecrf.server.search_pool import SearchPool
 from treecrf.server.work_queue import Batcher, Job, SentenceResult
 from treecrf.trees.analysis import ParsedSentence
 
@@ -178,5 +179,43 @@ def parse_routes(runner: RequestRunner) -> APIRouter:
     async def split(request: Request) -> Response:
         """Split a text into sentences and words, without parsing them."""
         return await runner.split(request)
+
+    return routes
+
+
+def tree_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
+    """The routes that search and convert trees, in processes with limits on time and memory."""
+    routes = APIRouter()
+    limits = runner.reader.limits
+
+    async def read(request: Request, body_type: type[Model]) -> Model:
+        content = await receive_body(request, limits)
+        return await runner.run(request, len(content), lambda: validate(body_type, parse_json(content)))
+
+    async def answer(request: Request, function: str, trees: list[str], **values: Any) -> Response:
+        if len(trees) > limits.sentences:
+            raise ApiError(
+                422, f"{len(trees):,} trees; this server's limit is {limits.sentences:,}; send several requests"
+            )
+        client = client_name(request.scope)
+        request.scope["log_fields"] = {"sentences": len(trees)}
+
+        async def take_turn() -> bytes:
+            async with pool.turn(client):
+                return await pool.run(client, function, brackets=trees, **values)
+
+        return Response(await await_connected(request, take_turn()), media_type="application/json")
+
+    @routes.post("/search", **schema.body_route("SearchRequest", "SearchResponse", *READ_ERRORS, 503))
+    async def search(request: Request) -> Response:
+        """Search trees for a Tregex pattern."""
+        body = await read(request, schema.SearchRequest)
+        return await answer(request, "find_nodes", body.trees, pattern=body.pattern)
+
+    @routes.post("/dependencies", **schema.body_route("DependenciesRequest", "DependenciesResponse", *READ_ERRORS, 503))
+    async def dependencies(request: Request) -> Response:
+        """Convert English trees to Universal Dependencies, in CoNLL-U."""
+        body = await read(request, schema.DependenciesRequest)
+        return await answer(request, "write_conllu", body.trees, first=body.first)
 
     return routes
