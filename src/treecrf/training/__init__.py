@@ -1,7 +1,7 @@
 """Training: a recipe and treebanks in, a parser out.
 
-Here: set-up, the training loop, checkpoints, distillation, calibration, packing of models, and the tables of the
-paper. Not here: the network (`network.nn`) and reading of treebanks (`trees.treebank`).
+Here: set-up, the training loop, checkpoints, distillation, calibration, adaptation to a user's trees, packing of
+models, and the tables of the paper. Not here: the network (`network.nn`) and reading of treebanks (`trees.treebank`).
 """
 
 from importlib import import_module
