@@ -99,11 +99,15 @@ def test_a_tree_is_corrected_by_mouse(annotation: Annotation) -> None:
     expect(page.locator("#constraints .require")).to_have_count(0)
     page.click("[data-action=redo]")
     expect(page.locator("#constraints .require")).to_have_count(1)
+    page.click("#constraints .require button")
+    expect(page.locator("#constraints .require")).to_have_count(0)
+    page.click("[data-action=undo]")
+    expect(page.locator("#constraints .require")).to_have_count(1)
     tree = annotation.sentence(0)["tree"]
     page.click("[data-action=done]")
     expect(page.locator("#progress")).to_contain_text("1 of 3 finished")
     assert (annotation.gold / "annotator.mrg").read_text() == f"{tree}\n"
-    assert [event["action"] for event in annotation.events()] == ["no", "yes", "undo", "redo", "done"]
+    assert [event["action"] for event in annotation.events()] == ["no", "yes", "undo", "redo", "free", "undo", "done"]
     page.fill("#pattern", "NP")
     page.press("#pattern", "Enter")
     expect(page.locator("#matches li").first).to_contain_text("1. the old cat")

@@ -24,6 +24,17 @@ def test_a_bracket_replaces_its_contrary():
     assert state.apply(event("yes", require=[(2, 5, "NP")])).forbid == ()
 
 
+def test_what_is_fixed_about_words_is_taken_back():
+    state = SentenceState(words=WORDS).apply(event("yes", require=[(0, 1, "NP"), (2, 5, "NP")], forbid=[(2, 5, "VP")]))
+    state = state.apply(event("tag", tags={"0": "PRP", "4": "NNS"}))
+    assert state.apply(event("free", start=2, end=5)).constraints.require == ((0, 1, "NP"),)
+    assert state.apply(event("free", start=2, end=5)).forbid == ()
+    freed = state.apply(event("free", start=0, end=1))
+    assert freed.require == (Bracket(2, 5, "NP"),) and freed.fixed_tags == {4: "NNS"}
+    with pytest.raises(ValueError, match=r"nothing is fixed about words\[1:3\]"):
+        state.apply(event("free", start=1, end=3))
+
+
 def test_words_are_split_and_joined_and_brackets_move():
     state = SentenceState(words=WORDS).apply(event("yes", require=[(0, 1, "NP"), (2, 5, "NP")]))
     state = state.apply(event("tag", tags={"1": "VBD", "4": "NNS"}))

@@ -13,6 +13,7 @@ from treecrf.files import DamagedFileError, parse_json, read_regular_file, refus
 FIELDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("yes", "no", "label", "attach"), ("require", "forbid")),
     "tag": ("tags",),
+    "free": ("start", "end"),
     "tokens": ("start", "end", "words"),
     "done": ("tree", "text"),
     **dict.fromkeys(("partial", "skip", "open", "comment"), ("text",)),
@@ -32,8 +33,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 class Event:
     """One action on a sentence; `version` is the number of earlier events on the sentence.
 
-    `yes`, `no`, `label` and `attach` have brackets that the tree must and must not have. `tokens` replaces
-    `words[start:end]`. `done` has the finished tree.
+    `yes`, `no`, `label` and `attach` have brackets that the tree must and must not have. `free` takes back what is
+    fixed about `words[start:end]`, `tokens` replaces them. `done` has the finished tree.
     """
 
     sentence: int

@@ -39,6 +39,8 @@ class SentenceState:
         opened = replace(self, status="open", tree="", note="")
         if event.action == "tag":
             return opened._with_tags({int(position): tag for position, tag in (event.tags or {}).items()})
+        if event.action == "free":
+            return opened._without(event.start, event.end)
         if event.action == "tokens":
             return opened._with_words(event.start, event.end, tuple(event.words))
         constraints = Constraints(require=event.require, forbid=event.forbid)
@@ -67,11 +69,19 @@ class SentenceState:
                 raise ValueError(f"the tag is {tag!r:.40}; expected a name without spaces and parentheses")
         return replace(self, tags=tuple(tags.get(i, old) for i, old in enumerate(self._all_tags())))
 
+    def _without(self, start: int | None, end: int | None) -> "SentenceState":
+        """Takes back the brackets of a span, and the tag of a single word."""
+        start, end = self._given_span(start, end)
+        kinds = self.require, self.forbid
+        require, forbid = (tuple(old for old in kind if old[:2] != (start, end)) for kind in kinds)
+        tags = tuple(None if (i, i + 1) == (start, end) else tag for i, tag in enumerate(self.tags))
+        if (require, forbid, tags) == (self.require, self.forbid, self.tags):
+            raise ValueError(f"nothing is fixed about words[{start}:{end}]")
+        return replace(self, require=require, forbid=forbid, tags=tags)
+
     def _with_words(self, start: int | None, end: int | None, words: tuple[str, ...]) -> "SentenceState":
         """Splits or joins words; the characters stay, brackets around the words move, and their tags are open again."""
-        if start is None or end is None:
-            raise ValueError("start or end of the words is missing")
-        self._check_span(start, end)
+        start, end = self._given_span(start, end)
         old = "".join(self.words[start:end])
         if not all(words) or any(" " in word for word in words) or "".join(words) != old:
             raise ValueError(f"the new words are {' '.join(words)!r:.80}; expected the characters of {old!r:.80}")
@@ -97,6 +107,12 @@ class SentenceState:
 
     def _all_tags(self) -> tuple[str | None, ...]:
         return self.tags or (None,) * len(self.words)
+
+    def _given_span(self, start: int | None, end: int | None) -> tuple[int, int]:
+        if start is None or end is None:
+            raise ValueError("start or end of the words is missing")
+        self._check_span(start, end)
+        return start, end
 
     def _check_span(self, start: int, end: int) -> None:
         if not (type(start) is type(end) is int) or not 0 <= start < end <= len(self.words):

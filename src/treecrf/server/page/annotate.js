@@ -114,12 +114,14 @@ function show(sentence, isSame, selection) {
   byId("comment").value = sentence.comment || sentence.note;
   document.querySelector("[data-action=undo]").disabled = !sentence.can_undo;
   document.querySelector("[data-action=redo]").disabled = !sentence.can_redo;
-  const item = (kind, text) => ([start, end, label]) =>
-    html("li", { class: kind }, html("span", {}, html("b", { dir: "auto" }, textOf({ start, end })), ` ${text} ${label ?? "a constituent"}\u00a0`));
-  const tag = (i) => html("li", {}, html("span", {}, html("b", { dir: "auto" }, sentence.words[i]), ` has the tag ${sentence.tags[i]}\u00a0`));
-  byId("constraints").replaceChildren(
-    ...sentence.require.map(item("require", "is")), ...sentence.forbid.map(item("forbid", "is not")), ...sentence.fixed_tags.map(tag),
-  );
+  const item = (kind, span, text) => {
+    const button = html("button", { class: "quiet", "aria-label": `Take back: ${textOf(span)} ${text}` }, "×");
+    button.addEventListener("click", () => act("free", span));
+    return html("li", { class: kind }, html("span", {}, html("b", { dir: "auto" }, textOf(span)), ` ${text}\u00a0`), button);
+  };
+  const brackets = (kind, verb) => sentence[kind].map(([start, end, label]) => item(kind, { start, end }, `${verb} ${label ?? "a constituent"}`));
+  const tags = sentence.fixed_tags.map((i) => item("tag", { start: i, end: i + 1 }, `has the tag ${sentence.tags[i]}`));
+  byId("constraints").replaceChildren(...brackets("require", "is"), ...brackets("forbid", "is not"), ...tags);
   history.replaceState(null, "", `#${new URLSearchParams({ annotator: annotator(), sentence: sentence.sentence + 1 })}`);
 }
 
@@ -194,6 +196,7 @@ const ACTIONS = {
     announce(`${textOf(constituent)}: select its new parent, then press A.`);
     byId("chosen").textContent = `${constituent.label}: ${textOf(constituent)} (select its new parent, then press A; Escape cancels)`;
   },
+  free: () => selected() && act("free", { start: state.selection.start, end: state.selection.end }),
   join: () => {
     if (!selected() || state.selection.end - state.selection.start < 2) return showMessage("Select two or more words to join them.");
     act("tokens", { ...state.selection, words: [state.sentence.words.slice(state.selection.start, state.selection.end).join("")] });
@@ -309,6 +312,7 @@ connectShortcuts({
     ["f", "finish the sentence", ACTIONS.done],
     ["p", "leave it partial: what is fixed counts", ACTIONS.partial],
     ["k", "skip it, with the note if there is one", ACTIONS.skip],
+    ["x", "take back what is fixed about the selection", ACTIONS.free],
     ["u r", "undo, redo", (key) => ACTIONS[key === "u" ? "undo" : "redo"]()],
     ["b", "back to the sentence before", ACTIONS.back],
     ["c", "write a note or comment, then Enter", () => focusInput("comment")],

@@ -20,9 +20,7 @@ export class TreeEditor {
   // `onSelect(span)` gets a span or null; `onDrag(moved, target)` gets two constituents.
   constructor({ onSelect, onHover, onDrag }) {
     this.sentence = null;
-    const textOf = ({ start, end }) => this.sentence.words.slice(start, end).join(" ");
-    const describe = (span, group) => [group.ariaLabel.replace(", probability", ""), textOf(span)];
-    this.viewer = new Viewer(byId("view"), { describe, onHover, onSelect, onToggle: () => {} });
+    this.viewer = new Viewer(byId("view"), { onHover, onSelect, onToggle: () => {} });
     byId("view").addEventListener("pointerdown", (event) => (this.dragged = this.constituentAt(event.target)));
     byId("view").addEventListener("pointerup", (event) => {
       const target = this.constituentAt(document.elementFromPoint(event.clientX, event.clientY));

@@ -6,7 +6,8 @@ const MIN_INITIAL_ZOOM = 0.7; // pictures that are too wide for this scroll
 const MAX_FITTING_ZOOM = 1.25;
 
 export class Viewer {
-  // `describe(span, element)` returns the lines of a tooltip; `onHover(span)` and `onSelect(span)` get a span or null;
+  // `describe(span, element)` returns the lines of a tooltip, if there is one; `onHover(span)` and `onSelect(span)` get a
+  // span or null;
   // `onToggle(node)` gets a constituent to collapse or expand.
   constructor(view, { describe, onHover, onSelect, onToggle }) {
     Object.assign(this, { view, describe, onHover, onSelect, onToggle });
@@ -113,7 +114,7 @@ export class Viewer {
         part.classList.toggle("outside", span !== null && !covers(span, part.dataset));
       }
     }
-    showTooltip(group, span && this.describe(span, group));
+    if (this.describe) showTooltip(group, span && this.describe(span, group));
     this.onHover(span);
   }
 
