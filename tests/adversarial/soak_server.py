@@ -2,11 +2,12 @@
 
     python tests/adversarial/soak_server.py [--minutes 60] [--model en] [--clients 8] [--seed 1]
 
-Clients with several addresses send texts, words, batches, searches, errors and requests of CoreNLP's protocol, on kept
-and new connections; others leave before their answer, send broken requests, or do not read. The same app answers each
-request once in this process, and the server's answers must be the same. Prints the right, wrong and lost answers, the
-latencies by kind of request, and the memory of the server and its search processes each minute. An answer with status
-503 that says when to send the request again is neither right nor wrong: a busy machine may make the server give it.
+Clients with several addresses send texts, words, batches, trees to search and convert, errors and requests of CoreNLP's
+protocol, on kept and new connections; others leave before their answer, send broken requests, or do not read. The same
+app answers each request once in this process, and the server's answers must be the same. Prints the right, wrong and
+lost answers, the latencies by kind of request, and the memory of the server and its search processes each minute. An
+answer with status 503 that says when to send the request again is neither right nor wrong: a busy machine may make the
+server give it.
 """
 
 import argparse
@@ -55,14 +56,20 @@ class Exchange(NamedTuple):
     status: int = 0
     answer: bytes = b""
 
+    @property
+    def method(self) -> str:
+        return "POST" if self.body else "GET"
+
 
 def make_requests(generator: random.Random, number: int) -> list[Exchange]:
     trees = toy_trees(300, seed=generator.randrange(1 << 30))
     requests = []
     for _ in range(number):
-        words = [generator.choice(trees).words for _ in range(generator.randint(1, 6))]
+        sample = [generator.choice(trees) for _ in range(generator.randint(1, 6))]
+        words, brackets = [tree.words for tree in sample], list(map(str, sample))
         text = " ".join(" ".join(sentence).capitalize() + "." for sentence in words)
-        options = {"k": generator.choice([0, 0, 0, 3]), "probabilities": generator.random() < 0.3}
+        options: dict[str, object] = {"k": generator.choice([0, 0, 0, 3])}
+        options |= {name: generator.random() < 0.3 for name in ("probabilities", "functions", "empties")}
         pattern = generator.choice(PATTERNS)
         requests += [
             Exchange("words", "/parse", json.dumps({"tokens": words[0], **options}), JSON),
@@ -71,7 +78,10 @@ def make_requests(generator: random.Random, number: int) -> list[Exchange]:
             Exchange("split", "/sentences", json.dumps({"text": text * 20}), JSON),
             Exchange("error", "/parse", generator.choice(BAD_BODIES), JSON),
             Exchange("corenlp", "/", text, PLAIN),
-            Exchange("search", f"/tregex?{httpx.QueryParams(pattern=pattern)}", text, PLAIN),
+            Exchange("tregex", f"/tregex?{httpx.QueryParams(pattern=pattern)}", text, PLAIN),
+            Exchange("search", "/search", json.dumps({"pattern": pattern, "trees": brackets}), JSON),
+            Exchange("relations", "/dependencies", json.dumps({"trees": brackets}), JSON),
+            Exchange("labels", "/labels", "", HEADERS),
         ]
     return requests
 
@@ -81,7 +91,7 @@ def with_answers(requests: list[Exchange], model: str) -> list[Exchange]:
     answered = []
     with TestClient(app) as client:
         for request in requests:
-            response = client.post(request.path, content=request.body, headers=request.headers)
+            response = client.request(request.method, request.path, content=request.body, headers=request.headers)
             answered.append(request._replace(status=response.status_code, answer=response.content))
     return answered
 
@@ -106,7 +116,8 @@ class Soak:
                 close = {"connection": "close"} if generator.random() < 0.1 else {}
                 started = time.monotonic()
                 try:
-                    response = client.post(request.path, content=request.body, headers=request.headers | close)
+                    headers = request.headers | close
+                    response = client.request(request.method, request.path, content=request.body, headers=headers)
                 except httpx.HTTPError as error:
                     self.results[f"lost: {type(error).__name__}"] += 1
                     continue
@@ -125,8 +136,8 @@ class Soak:
         generator = random.Random(number)
         while time.monotonic() < self.deadline:
             request = generator.choice(self.requests)
-            kind = request.headers["content-type"]
-            head = f"POST {request.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+            kind = request.headers.get("content-type", "")
+            head = f"{request.method} {request.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
             content = f"{head}Content-Length: {len(request.body.encode())}\r\n\r\n{request.body}".encode()
             address = ("127.0.0.1", self.port)
             with (
@@ -188,7 +199,7 @@ def main() -> None:
         tracebacks = [line for line in server.log if "Traceback" in line]
     for kind, seconds in sorted(soak.latencies.items()):
         p50, p99 = statistics.quantiles(seconds, n=100)[49], statistics.quantiles(seconds, n=100)[98]
-        print(f"{kind:8} {len(seconds):8,} answers, p50 {p50:.3f} s, p99 {p99:.3f} s, slowest {max(seconds):.3f} s")
+        print(f"{kind:9} {len(seconds):8,} answers, p50 {p50:.3f} s, p99 {p99:.3f} s, slowest {max(seconds):.3f} s")
     lost = sum(number for name, number in soak.results.items() if name.startswith("lost"))
     print(f"right {soak.results['right']:,}, wrong {soak.results['wrong']:,}, lost {lost:,}", end=", ")
     print(f"sent back {soak.results['sent back']:,}")
