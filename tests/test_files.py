@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import treecrf
 from treecrf.files import (
     DamagedFileError,
     LockedError,
     file_digest,
+    isolated_python,
     lock_file,
     lock_folder,
     open_atomic,
@@ -154,3 +156,24 @@ def test_damaged_json_is_one_error_with_the_name_of_the_file(data: bytes, reason
     with pytest.raises(DamagedFileError, match=f"model.json .*{reason}"):
         parse_json(data, Path("model.json"))
     assert parse_json(b'{"a": [1.5]}', Path("model.json")) == {"a": [1.5]}
+
+
+@pytest.mark.parametrize("where", ["..", ".", "link"])
+def test_an_isolated_program_runs_no_code_from_the_current_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str
+) -> None:
+    """Neither modules, whatever path leads to them, nor what Python's variables name."""
+    for name in ("json", "random", "sitecustomize", "usercustomize", "numpy", "treecrf", "_matcher"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('executed')")
+    (tmp_path / "start.pth").write_text("import treecrf")
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "deeper").mkdir()
+    monkeypatch.chdir(tmp_path / ("deeper" if where == ".." else ""))
+    folder = tmp_path / "link" if where == "link" else Path.cwd()
+    monkeypatch.setattr(sys, "path", ["", ".", str(folder), *sys.path])
+    for name in ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONUSERBASE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("PYTHONINSPECT", "1")
+    program = "import json, random, numpy, treecrf.trees.search; print(treecrf.__file__, sys.argv[1:])"
+    result = subprocess.run([*isolated_python(program), "a", "b"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"{treecrf.__file__} ['a', 'b']\n" and not result.stderr

@@ -77,8 +77,8 @@ EDGES: dict[str, set[str]] = {
         *("parser/decoding", "parser", "training"),
     },
     "training/export": {
-        *("config", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser", "training"),
-        *("trees/notation", "training/calibration"),
+        *("config", "files", "arrays", "trees/tree", "trees/treebank", "trees/evalb", "parser/models", "parser"),
+        *("trees/notation", "training", "training/calibration"),
     },
     "training/adaptation": {
         *("files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "network/data"),

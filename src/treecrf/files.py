@@ -185,6 +185,14 @@ def real_path(path: str | Path) -> Path:
     return Path(os.path.realpath(path))  # before Python 3.13, Path.resolve has a RuntimeError for a link to itself
 
 
+def isolated_python(program: str) -> list[str]:
+    """The command that runs a program of this package without code from the current folder or Python's variables."""
+    packages = str(Path(__file__).parents[1])
+    folders = [folder for folder in sys.path if not Path(folder).exists() or not Path(folder).samefile(os.curdir)]
+    folders = folders if packages in folders else [packages, *folders]
+    return [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {folders!r}; {program}"]
+
+
 def file_digest(path: str | Path) -> str:
     """The SHA-256 of a file."""
     digest = hashlib.sha256()

@@ -1,20 +1,32 @@
 import asyncio
 import json
 import math
-import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from treecrf.server.errors import ApiError
-from treecrf.server.search_pool import SearchPool, _processor_seconds, import_path
+from treecrf.server.search_pool import SearchPool, _processor_seconds
 
 TREE = "(S (NN a))"
 SLOW = ("/^(a+)+$/", [f"(S (NN {'a' * 40}b))"])
+
+WITHOUT_MEMORY = """
+import atexit, time
+from treecrf.server import tree_process
+
+def find(brackets, pattern):
+    if pattern == "bomb":
+        raise MemoryError
+    yield '{"sentences": []}'
+
+tree_process._FUNCTIONS["find_pattern"] = find
+atexit.register(time.sleep, 1)  # the process ends slowly
+tree_process.main()
+"""
 
 
 def run_with_pool(test: Callable[[SearchPool], Coroutine[Any, Any, None]]) -> None:
@@ -90,6 +102,18 @@ def test_a_process_that_does_not_start_in_time_is_status_503(monkeypatch: pytest
     run_with_pool(test)
 
 
+def test_a_process_without_memory_answers_no_other_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treecrf.server.search_pool._PROGRAM", WITHOUT_MEMORY)
+
+    async def test(pool: SearchPool) -> None:
+        with pytest.raises(ApiError, match="422: the search failed or needs too much memory"):
+            await pool.search("client", "find_pattern", "bomb", [TREE])
+        for _ in range(3):
+            assert b"sentences" in await pool.search("other", "find_pattern", "NN", [TREE])
+
+    run_with_pool(test)
+
+
 def test_a_client_has_one_search_at_a_time_and_few_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treecrf.server.limits.WAITING_SEARCHES", 2)
     order = []
@@ -121,12 +145,3 @@ def test_the_seconds_of_a_process_that_waits_stay_the_same() -> None:
         assert 0 < start == _processor_seconds(process)
 
     run_with_pool(test)
-
-
-def test_the_import_path_is_without_the_current_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", ["", str(tmp_path), str(tmp_path / "link"), *sys.path])
-    path = import_path()
-    assert path[0] == str(Path(import_path.__globals__["__file__"]).parents[2])
-    assert not any(os.path.realpath(folder) == os.path.realpath(tmp_path) for folder in path)

@@ -14,7 +14,7 @@ from treecrf.corpus.annotation.session import ORDERS, AnnotationSession, ParsedS
 from treecrf.corpus.annotation.state import SentenceHistory
 from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
-from treecrf.server.request_body import parse_json, receive_body
+from treecrf.server.request_body import await_connected, parse_json, receive_body
 from treecrf.server.routes import RequestRunner
 from treecrf.server.search_pool import SearchPool
 from treecrf.trees.treebank.binarize import LabelSet
@@ -91,10 +91,14 @@ def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: S
     @routes.get("/search")
     async def search(request: Request) -> Response:
         pattern = request.query_params.get("pattern", "")
-        trees = await run(request, partial(session.finished, annotator(request)))
-        client, lines = client_name(request.scope), [str(tree) for tree in trees.values()]
-        async with pool.turn(client):
-            found = json.loads(await pool.search(client, "find_nodes", pattern, lines))
+        name, client = annotator(request), client_name(request.scope)
+        trees = await run(request, lambda: {number: str(tree) for number, tree in session.finished(name).items()})
+
+        async def find() -> bytes:
+            async with pool.turn(client):
+                return await pool.search(client, "find_nodes", pattern, list(trees.values()))
+
+        found = json.loads(await await_connected(request, find()))
         numbers = list(trees)
         matches = [{"sentence": numbers[match["tree"]], "text": match["text"]} for match in found["matches"]]
         return Response(

@@ -7,20 +7,17 @@ lemma and parse are there; a lemma is the word in lower case.
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.types import Receive, Scope, Send
 
 from treecrf.parser.formats import Formatter
-from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError, validate
-from treecrf.server.limits import ANSWER_PIECE_BYTES, PROPERTY_CHARACTERS
-from treecrf.server.request_body import await_connected, body_charset, decode, parse_json, receive_body
+from treecrf.server.limits import PROPERTY_CHARACTERS
+from treecrf.server.request_body import body_charset, decode, parse_json, receive_body
 from treecrf.server.request_parsing import RequestOptions, SentenceInput
 from treecrf.server.routes import RequestRunner
 from treecrf.server.search_pool import SearchPool
@@ -159,22 +156,6 @@ def _respond(document: Document) -> Response:
     return Response(f'{{"sentences": [{fields}]}}', media_type="application/json")
 
 
-class _AnswerInPieces(Response):
-    """A response of JSON that is sent in pieces; `stack` is closed after the last one."""
-
-    def __init__(self, content: bytes, stack: AsyncExitStack) -> None:
-        super().__init__(content, media_type="application/json")
-        self._stack = stack
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._stack:
-            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-            for start in range(0, len(self.body), ANSWER_PIECE_BYTES):
-                piece = self.body[start : start + ANSWER_PIECE_BYTES]
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-
-
 def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     """The routes of CoreNLP's server. The first parser answers."""
     routes = APIRouter(include_in_schema=False)
@@ -210,12 +191,7 @@ def corenlp_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
     async def search(request: Request, pattern: str = "", properties: str = "") -> Response:
         settings = read_properties(properties).model_copy(update={"annotators": "tokenize,ssplit,pos,parse"})
         trees = await annotate(request, settings, lambda document: list(map(str, document.trees)))
-
-        client = client_name(request.scope)
-        async with AsyncExitStack() as stack:
-            await await_connected(request, stack.enter_async_context(pool.turn(client)))
-            answer = await await_connected(request, pool.search(client, "find_pattern", pattern, trees))
-            return _AnswerInPieces(answer, stack.pop_all())
+        return await pool.respond(request, partial(pool.search, function="find_pattern", pattern=pattern, trees=trees))
 
     @routes.get("/ping")
     @routes.get("/ready")

@@ -197,14 +197,8 @@ def tree_routes(runner: RequestRunner, pool: SearchPool) -> APIRouter:
             raise ApiError(
                 422, f"{len(trees):,} trees; this server's limit is {limits.sentences:,}; send several requests"
             )
-        client = client_name(request.scope)
         request.scope["log_fields"] = {"sentences": len(trees)}
-
-        async def take_turn() -> bytes:
-            async with pool.turn(client):
-                return await pool.run(client, function, brackets=trees, **values)
-
-        return Response(await await_connected(request, take_turn()), media_type="application/json")
+        return await pool.respond(request, partial(pool.run, function=function, brackets=trees, **values))
 
     @routes.post("/search", **schema.body_route("SearchRequest", "SearchResponse", *READ_ERRORS, 503))
     async def search(request: Request) -> Response:

@@ -12,36 +12,35 @@ import math
 import os
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from treecrf.files import real_path
+from fastapi import Request, Response
+from starlette.types import Receive, Scope, Send
+
+from treecrf.files import isolated_python
 from treecrf.server import limits
+from treecrf.server.connections import client_name
 from treecrf.server.errors import ApiError
 from treecrf.server.fair_queue import FairThreads
+from treecrf.server.request_body import await_connected
 from treecrf.server.tree_process import LENGTH_BYTES
 
 log = logging.getLogger(__name__)
 
-_PACKAGES = Path(__file__).parents[2]
-_PROGRAM = "import sys; sys.path[:0] = sys.argv[1:]; from treecrf.server.tree_process import main; main()"
+_PROGRAM = "from treecrf.server.tree_process import main; main()"
 _RETRY = {"retry-after": "1"}
 
 
-def import_path() -> list[str]:
-    """The folders of packages, without the current folder, whose files a server must not run."""
-    return [str(_PACKAGES), *(folder for folder in sys.path if real_path(folder) != real_path(os.curdir))]
-
-
 async def _start_process() -> Process:
-    """Starts `tregex.main`, isolated from the current folder and Python's variables, and waits until it is ready."""
+    """Starts `tree_process.main`, isolated from the current folder, and waits until it is ready."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-c", _PROGRAM, *import_path()),
+        *isolated_python(_PROGRAM),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        cwd=_PACKAGES.anchor,
+        cwd=Path(sys.executable).anchor,
         start_new_session=True,  # Ctrl-C is for the server, which ends its processes
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each of its threads reserves memory
     )
@@ -84,6 +83,22 @@ def _kill(process: Process) -> None:
 async def _end(process: Process) -> None:
     _kill(process)
     await process.wait()
+
+
+class _AnswerInPieces(Response):
+    """A response of JSON that is sent in pieces; `stack` is closed after the last one."""
+
+    def __init__(self, content: bytes, stack: AsyncExitStack) -> None:
+        super().__init__(content, media_type="application/json")
+        self._stack = stack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._stack:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            for start in range(0, len(self.body), limits.ANSWER_PIECE_BYTES):
+                piece = self.body[start : start + limits.ANSWER_PIECE_BYTES]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
 
 
 class SearchPool:
@@ -133,6 +148,14 @@ class SearchPool:
             if not searches:
                 self._turns.pop(client, None)
 
+    async def respond(self, request: Request, search: Callable[[str], Coroutine[Any, Any, bytes]]) -> Response:
+        """The answer of a client's search as the response; the client's next search starts after its last byte."""
+        client = client_name(request.scope)
+        async with AsyncExitStack() as stack:
+            await await_connected(request, stack.enter_async_context(self.turn(client)))
+            answer = await await_connected(request, search(client))
+            return _AnswerInPieces(answer, stack.pop_all())
+
     async def search(self, client: str, function: str, pattern: str, trees: Sequence[str]) -> bytes:
         """The answer of `find_pattern` or `find_nodes`."""
         if not 0 < len(pattern) <= limits.PATTERN_CHARACTERS:
@@ -166,7 +189,7 @@ class SearchPool:
                 422, f"the search took more than {limits.SEARCH_SECONDS:.0f} seconds; expected a simpler pattern"
             ) from None
         except (EOFError, ConnectionError):
-            raise ApiError(422, "pattern: the search failed; expected a simpler pattern") from None
+            raise ApiError(422, "the search failed or needs too much memory; expected a simpler pattern") from None
         except BaseException:
             _kill(process)
             raise

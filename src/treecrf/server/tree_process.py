@@ -23,7 +23,6 @@ from treecrf.trees.treebank.writer import penn_format
 
 READY = b"ready"
 LENGTH_BYTES = 4
-_MEMORY_ERROR = b'{"error": "pattern: the search needs too much memory; expected a simpler pattern"}'
 
 
 def find_pattern(brackets: Sequence[str], pattern: str) -> Iterator[str]:
@@ -51,11 +50,9 @@ def find_nodes(brackets: Sequence[str], pattern: str) -> Iterator[str]:
     separator = '{"matches": ['
     for index, tree in enumerate(_read(brackets)):
         forest, words = Forest(tree), tree.words
-        for match in {match.position: match for match in program.find(forest)}.values():
-            start, end = match.span
-            node = forest.subtree(match.position)
-            label = node.label if isinstance(node, Tree) else node
-            text = " ".join(words[start:end])
+        for position in dict.fromkeys(match.position for match in program.find(forest)):
+            start, end = forest.words(position)
+            label, text = forest.labels[forest.label_ids[position]], " ".join(words[start:end])
             yield separator + json.dumps({"tree": index, "start": start, "end": end, "label": label, "text": text})
             separator = ", "
     yield "]}" if separator == ", " else separator + "]}"
@@ -114,7 +111,7 @@ def write_block(stream: IO[bytes], data: bytes) -> None:
 
 
 def run(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answers requests until their end. After an error of memory the process ends, because it may be damaged."""
+    """Answers requests until their end. An error of memory ends the process, because it may be damaged."""
     _limit_process()
     write_block(answers, READY)
     while length := requests.read(LENGTH_BYTES):
@@ -122,10 +119,10 @@ def run(requests: IO[bytes], answers: IO[bytes]) -> None:
         if hasattr(signal, "setitimer"):  # a search also ends after a server that has crashed
             signal.setitimer(signal.ITIMER_PROF, 2 * limits.SEARCH_SECONDS)
         try:
-            write_block(answers, answer(**request))
-        except MemoryError:
-            write_block(answers, _MEMORY_ERROR)
+            content = answer(**request)
+        except MemoryError:  # without an answer, so that no other search gets this process
             return
+        write_block(answers, content)
 
 
 def _limit_process() -> None:

@@ -8,15 +8,16 @@ offers what an earlier one has finished.
 import json
 import shutil
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from treecrf.files import isolated_python
 from treecrf.parser.models.model_card import ADAPTATION_JSON
 
 EVERY = 10  # finished sentences between two models
+_PROGRAM = "from treecrf.cli import main; main()"
 MODELS = "models"  # the folder of the models in the annotation's folder
 
 
@@ -50,7 +51,7 @@ class Learner:
             target = self._folder / MODELS / f"{finished:06}"
             shutil.rmtree(target, ignore_errors=True)  # left by a process that was killed
             target.parent.mkdir(exist_ok=True)
-            command = [sys.executable, "-m", "treecrf", "train", "--from", self._model, str(self._folder)]
+            command = [*isolated_python(_PROGRAM), "train", "--from", self._model, str(self._folder)]
             low_priority = ["nice", "-n", "10"] if shutil.which("nice") else []
             with (target.parent / "train.log").open("wb") as log:
                 self._process = subprocess.Popen(

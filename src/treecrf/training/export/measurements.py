@@ -2,13 +2,13 @@
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from treecrf.files import isolated_python
 from treecrf.parser import Parser
 from treecrf.parser.benchmark import device_name, median_seconds
 from treecrf.parser.evaluate import evaluate_parser, has_own_tags
@@ -144,7 +144,7 @@ def _peak_memory(folder: Path, words: Iterable[Sequence[str]]) -> int | None:
     if not Path("/proc/self/status").exists():
         return None
     process = subprocess.run(
-        [sys.executable, "-c", _MEMORY_PROGRAM, str(folder)],
+        [*isolated_python(_MEMORY_PROGRAM), str(folder)],
         input="\n".join(map(" ".join, words)),
         capture_output=True,
         check=True,

@@ -3,20 +3,20 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
 from treecrf.config import SettingError, differences, read_config, to_toml
-from treecrf.files import write_file
+from treecrf.files import isolated_python, write_file
 from treecrf.training import Recipe
 from treecrf.training.calibration.report import RECORD as CALIBRATION
 from treecrf.training.checkpoint import RECIPE
 from treecrf.training.reproduce.plan import Plan, Run
 from treecrf.training.reproduce.worker import OUTCOME
 
+_WORKER = "from treecrf.training.reproduce.worker import main; main()"
 _POLL_SECONDS = 0.2
 _EXIT_SECONDS = 20  # until a worker that does not exit is killed
 _REASON_LINES = 3  # last lines of a log that the failure message quotes
@@ -87,7 +87,7 @@ def _start_worker(plan: Plan, run: Run, device: str | None, jobs: int) -> "subpr
         (run.folder / name).unlink(missing_ok=True)
     recipe = run.folder.with_name(f"{run.name}.toml")
     write_file(recipe, to_toml(plan.recipe(run)).encode())
-    command = [sys.executable, "-m", "treecrf.training.reproduce.worker", str(recipe), str(run.folder)]
+    command = [*isolated_python(_WORKER), str(recipe), str(run.folder)]
     environment = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // jobs))} | os.environ
     with _log_path(run).open("ab") as stream:
         return subprocess.Popen(
