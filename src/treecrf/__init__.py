@@ -4,14 +4,22 @@ Most names are imported on first use, so that reading and scoring trees starts a
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 
 class TreecrfError(Exception):
     """The base of treecrf's own errors. Each of them is a ValueError or an OSError too."""
 
 
-from treecrf.trees.notation import BracketError  # noqa: E402  # its errors have the base above
+def import_extra(module: str, need: str, extra: str) -> Any:
+    """Imports a module of an extra, such as `treecrf[draw]`; the error says what needs it, and how to install it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{need}: pip install 'treecrf[{extra}]'") from error
+
+
+from treecrf.trees.notation import BracketError  # noqa: E402  # trees use the names above
 from treecrf.trees.tree import Span, Tree  # noqa: E402
 
 if TYPE_CHECKING:

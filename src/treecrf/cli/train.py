@@ -73,15 +73,12 @@ def run(args: argparse.Namespace) -> None:
     learning_curve: dict[int, float] = {}
     try:
         with closing(ProgressDisplay(epochs=recipe.train.epochs)) as display:
-            result = fit(recipe, args.output, resume=args.resume, device=args.device, watch=display.update)
+            train = partial(fit, device=args.device, watch=display.update)
+            result = train(recipe, args.output, resume=args.resume)
             if args.learning_curve:
+                train_share = partial(train, resume=True)
                 learning_curve = measure_learning_curve(
-                    recipe,
-                    args.output,
-                    result.dev_f,
-                    device=args.device,
-                    watch=display.update,
-                    report=display.print_line,
+                    recipe, args.output, result.dev_f, train=train_share, report=display.print_line
                 )
     except (ValueError, OSError) as error:
         if "RANK" not in os.environ:
@@ -118,12 +115,12 @@ def _adapt(args: argparse.Namespace) -> None:
 
 
 def _cross_validate(recipe: "Recipe", args: argparse.Namespace) -> None:
+    from treecrf.training import fit
     from treecrf.training.cross_validation import PREDICTED, TREES, cross_validate
 
     with closing(ProgressDisplay(epochs=recipe.train.epochs)) as display:
-        result = cross_validate(
-            recipe, args.output, args.folds, device=args.device, watch=display.update, report=display.print_line
-        )
+        train = partial(fit, resume=True, device=args.device, watch=display.update)
+        result = cross_validate(recipe, args.output, args.folds, train=train, report=display.print_line)
     low, high = result.interval
     mean = f"{result.mean_f:.2f} (standard deviation {result.deviation:.2f})"
     print(f"F on left-out trees, mean of {args.folds} folds: {mean}")

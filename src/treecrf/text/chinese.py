@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from importlib import import_module
 
+from treecrf import import_extra
 from treecrf.text.english import Piece
 from treecrf.text.word_lists import patterns
 
@@ -38,7 +38,5 @@ def _segment(chunk: str, start: int, end: int) -> Iterator[Piece]:
 
 @lru_cache(maxsize=1)
 def _segmenter() -> tuple[Callable[[str], str], Callable[[str], list[str]]]:
-    try:
-        return import_module("opencc").OpenCC("t2s").convert, import_module("rjieba").cut
-    except ImportError as error:
-        raise ImportError("Chinese text needs a segmenter: pip install 'treecrf[zh]'") from error
+    opencc, rjieba = (import_extra(name, "Chinese text needs a segmenter", "zh") for name in ("opencc", "rjieba"))
+    return opencc.OpenCC("t2s").convert, rjieba.cut

@@ -6,9 +6,9 @@ and parsing use the same one.
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from typing import Literal
 
+from treecrf import import_extra
 from treecrf.trees.notation import unescape_brackets
 
 Normalization = Literal["as-is", "plain", "multiword", "simplified"]
@@ -61,10 +61,8 @@ def _normalize_multiword(word: str) -> str:
 
 def _simplifier() -> Callable[[str], str]:
     """The function from traditional to simplified Chinese: a traditional character rarely has two simplified forms."""
-    try:
-        convert = import_module("opencc").OpenCC("t2s").convert
-    except ImportError as error:
-        raise ImportError("this model reads Chinese characters through OpenCC: pip install 'treecrf[zh]'") from error
+    opencc = import_extra("opencc", "this model reads Chinese characters through OpenCC", "zh")
+    convert = opencc.OpenCC("t2s").convert
 
     def simplify(word: str) -> str:
         if word.isascii():

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from treecrf.training.checkpoint import read_rules
 from treecrf.training.config import DataConfig, Recipe
-from treecrf.training.loop import fit
-from treecrf.training.metrics_log import ProgressCallback
+from treecrf.training.learning_curve import Train
 from treecrf.trees.bootstrap import Interval
 from treecrf.trees.evalb import evaluate
 from treecrf.trees.evalb.bootstrap import f1_interval
@@ -41,19 +40,13 @@ class CrossValidation:
 
 
 def cross_validate(
-    recipe: Recipe,
-    folder: Path,
-    folds: int,
-    *,
-    device: str | None = None,
-    watch: ProgressCallback | None = None,
-    report: Callable[[str], object] = lambda _: None,
+    recipe: Recipe, folder: Path, folds: int, *, train: Train, report: Callable[[str], object] = lambda _: None
 ) -> CrossValidation:
     """Trains a parser for each fold, in folders below `folder`, and scores the trees that it was not trained on.
 
+    `train` trains by a recipe in a folder, and continues a run that ended early.
     The trees of train, dev and test are put together. Runs of consecutive trees stay in one fold. `data.parsed` and
-    `data.partial` are in every training. `folder` gets all trees and the predicted ones. A run that ended early
-    continues.
+    `data.partial` are in every training. `folder` gets all trees and the predicted ones.
     """
     data = recipe.data
     trees = [tree for path in (*data.train, *data.dev, *data.test) for tree in read_trees(path)]
@@ -66,7 +59,7 @@ def cross_validate(
         target = folder / f"fold-{fold + 1}"
         fold_data = _write_fold(data, trees, fold_of_tree, fold, target)
         run = target / "run"
-        result = fit(replace(recipe, data=fold_data), run, resume=True, device=device, watch=watch)
+        result = train(replace(recipe, data=fold_data), run)
         assert result.test is not None and result.test_trees is not None  # each fold has test trees
         fold_f.append(result.test.f1)
         for number, tree in zip(left_out, result.test_trees, strict=True):

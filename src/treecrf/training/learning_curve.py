@@ -6,26 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from treecrf.training.config import Recipe
-from treecrf.training.loop import fit
-from treecrf.training.metrics_log import ProgressCallback
+from treecrf.training.loop import TrainingResult
 from treecrf.trees.treebank import read_trees, write_trees
+
+Train = Callable[[Recipe, Path], TrainingResult]
 
 FOLDER = "learning-curve"
 SHARES = (0.25, 0.5)
 
 
 def measure_learning_curve(
-    recipe: Recipe,
-    folder: Path,
-    dev_f: float,
-    *,
-    device: str | None = None,
-    watch: ProgressCallback | None = None,
-    report: Callable[[str], object] = lambda _: None,
+    recipe: Recipe, folder: Path, dev_f: float, *, train: Train, report: Callable[[str], object] = lambda _: None
 ) -> dict[int, float]:
     """Trains on each share of the gold trees, in folders below `folder`, and returns dev F by number of trees.
 
-    `dev_f` is the dev F of the run with all trees, the last point of the curve.
+    `train` trains by a recipe in a folder. `dev_f` is the dev F of the run with all trees, the last point of the curve.
     A share is read more often, so that each run has as many steps as the run with all trees. A larger share contains
     the smaller ones. `data.parsed` and `data.partial` are in every run, and not in the numbers of trees.
     """
@@ -35,7 +30,7 @@ def measure_learning_curve(
         target.mkdir(parents=True, exist_ok=True)
         share_recipe, trees, all_trees = _share_recipe(recipe, share, target)
         report(f"learning curve: {trees:,} trees, {share:.0%} of all")
-        curve[trees] = fit(share_recipe, target / "run", resume=True, device=device, watch=watch).dev_f
+        curve[trees] = train(share_recipe, target / "run").dev_f
     return curve | {all_trees: dev_f}
 
 

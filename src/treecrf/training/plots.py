@@ -3,16 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+from treecrf import import_extra
+
 _PANEL_SIDE = 3.2  # inches
 
 
 def new_figure(panels: int) -> tuple[Any, list[Any]]:
     """Returns a figure with square panels side by side, and the axes of each panel."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'treecrf[plot]'") from error
-    figure = Figure(figsize=(panels * _PANEL_SIDE, _PANEL_SIDE), layout="constrained")
+    module = import_extra("matplotlib.figure", "plots need matplotlib", "plot")
+    figure = module.Figure(figsize=(panels * _PANEL_SIDE, _PANEL_SIDE), layout="constrained")
     axes = list(figure.subplots(1, panels))
     for each in axes:
         each.grid(alpha=0.3)

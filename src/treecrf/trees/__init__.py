@@ -7,9 +7,9 @@ anything that reads a model.
 
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
+from treecrf import import_extra
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -78,10 +78,7 @@ def _pretty_print(tree: Tree, *, width: int = 100, stream: IO[str] | None = None
 
 def _to_nltk(tree: Tree) -> Any:
     """Converts the tree to an `nltk.Tree`."""
-    try:
-        nltk = import_module("nltk")
-    except ImportError as error:
-        raise ImportError("to_nltk() needs NLTK: pip install 'treecrf[nltk]'") from error
+    nltk = import_extra("nltk", "to_nltk() needs NLTK", "nltk")
     return tree.fold(lambda node, children: nltk.Tree(node.label, children or node.children))
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from treecrf import import_extra
 from treecrf.trees.analysis import Analysis, ParsedSentence
 from treecrf.trees.predicates import Predicate, predicates
 from treecrf.trees.search.forest import head_positions
@@ -135,10 +136,7 @@ _ROWS_PER_GROUP = 1 << 17
 
 def import_arrow(name: str, purpose: str) -> Any:
     """Imports a module of pyarrow, or says what to install."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs pyarrow: pip install 'treecrf[tables]'") from error
+    return import_extra(name, f"{purpose} needs pyarrow", "tables")
 
 
 def arrow_schema(kind: RowKind) -> Any:

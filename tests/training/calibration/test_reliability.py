@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from treecrf.training.calibration.predictions import Forecasts, PredictedTree
 from treecrf.training.calibration.reliability import (
-    coverage_curve,
     error_of_perfect_calibration,
     estimate_error,
     precision_threshold,
     reliability,
     select,
+    selection_curve,
 )
 
 
@@ -55,12 +55,12 @@ def test_different_numbers_of_probabilities_and_predictions_are_an_error():
 
 def test_coverage_starts_with_the_highest_confidence():
     trees = [predicted_tree(4, 4, 1), predicted_tree(4, 4, 4)]
-    curve = coverage_curve(np.array([0.2, 0.9]), trees, points=2)
+    curve = selection_curve(np.array([0.2, 0.9]), trees, points=2)
     assert [(point.coverage, point.f1, point.confidence) for point in curve] == [(0.5, 100.0, 0.9), (1.0, 62.5, 0.2)]
 
 
-def test_no_sentences_have_an_empty_coverage_curve():
-    assert coverage_curve(np.zeros(0), []) == []
+def test_no_sentences_have_an_empty_selection_curve():
+    assert selection_curve(np.zeros(0), []) == []
 
 
 def test_the_estimated_error_is_that_of_the_reliability_and_lies_in_its_interval():

@@ -4,7 +4,7 @@ import pytest
 
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.training.calibration.fit import CalibrationParameters
-from treecrf.training.calibration.reliability import CoveragePoint, reliability
+from treecrf.training.calibration.reliability import SelectionPoint, reliability
 from treecrf.training.calibration.report import KINDS, CalibrationReport, plot_reports, read_record, write_record
 from treecrf.training.calibration.temperature import Temperatures
 
@@ -27,7 +27,7 @@ def test_every_report_has_its_error_in_the_legend(tmp_path: Path) -> None:
     reports = {
         name: CalibrationReport(
             reliability=dict.fromkeys(KINDS, reliability([p, p], [True, False])),
-            coverage=(CoveragePoint(0.5, 90.0, 0.9), CoveragePoint(1.0, 80.0, 0.1)),
+            coverage=(SelectionPoint(0.5, 90.0, 0.9), SelectionPoint(1.0, 80.0, 0.1)),
         )
         for name, p in (("before", 0.9), ("after", 0.6))
     }

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import deep_tree, trees, wide_tree
-from treecrf.trees.drawing.layout import bottom_up_levels, find_antecedents, list_nodes, place_nodes
+from treecrf.trees.drawing.layout import bottom_up_levels, center_nodes, find_antecedents, list_nodes
 from treecrf.trees.tree import Tree
 
 GAP = 2.0
@@ -29,7 +29,7 @@ def test_adjacent_nodes_of_a_level_keep_their_order_and_the_gap(kind, tree, data
     nodes = list_nodes(tree)
     extents = data.draw(st.lists(st.floats(0, 100), min_size=len(nodes), max_size=len(nodes)))
     levels = levels_of(nodes, kind)
-    middles = place_nodes(nodes, extents, GAP, levels)
+    middles = center_nodes(nodes, extents, GAP, levels)
     ends: dict[int, float] = {}
     for middle, extent, level in zip(middles, extents, levels, strict=True):
         assert middle - extent / 2 >= ends.get(level, -GAP) + GAP - 1e-6
@@ -40,7 +40,7 @@ def test_adjacent_nodes_of_a_level_keep_their_order_and_the_gap(kind, tree, data
 @given(trees())
 def test_parents_are_centered_over_their_children(tree):
     nodes = list_nodes(tree)
-    middles = place_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
+    middles = center_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
     for number in range(len(nodes)):
         below = [middles[i] for i, node in enumerate(nodes) if node.parent == number]
         assert not below or middles[number] == pytest.approx((below[0] + below[-1]) / 2)
@@ -49,7 +49,7 @@ def test_parents_are_centered_over_their_children(tree):
 def test_a_small_child_between_large_ones_is_centered():
     large = "(X (A a) (B b) (C c) (D d))"
     nodes = list_nodes(Tree.parse(f"(S {large} (Y y) {large})"))
-    middles = place_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
+    middles = center_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
     first, small, last = (middles[i] for i, node in enumerate(nodes) if node.parent == 0)
     assert small - first == pytest.approx(last - small)
 
@@ -58,7 +58,7 @@ def test_the_space_above_a_word_is_free():
     nodes = list_nodes(Tree.parse("(S (A a) (LONGER (NP (N n))))"))
     levels = bottom_up_levels(nodes)
     extents = [100.0 if node.text == "LONGER" else 10.0 for node in nodes]
-    middles = dict(zip((node.text for node in nodes), place_nodes(nodes, extents, GAP, levels), strict=True))
+    middles = dict(zip((node.text for node in nodes), center_nodes(nodes, extents, GAP, levels), strict=True))
     assert middles["A"] <= middles["LONGER"] - 50 - GAP
 
 
@@ -66,14 +66,14 @@ def test_the_space_above_a_word_is_free():
 @pytest.mark.parametrize("tree", [deep_tree(5000), wide_tree(1000)], ids=["deep", "wide"])
 def test_large_trees_are_laid_out(tree, kind):
     nodes = list_nodes(tree)
-    middles = place_nodes(nodes, [1.0] * len(nodes), GAP, levels_of(nodes, kind))
+    middles = center_nodes(nodes, [1.0] * len(nodes), GAP, levels_of(nodes, kind))
     assert len(middles) == len(nodes) and min(middles) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_children_are_as_close_as_the_gap_allows(count):
     nodes = list_nodes(Tree("S", tuple(Tree("A", ("a",)) for _ in range(count))))
-    middles = place_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
+    middles = center_nodes(nodes, [10.0] * len(nodes), GAP, [node.depth for node in nodes])
     children = [middles[i] for i, node in enumerate(nodes) if node.parent == 0]
     assert children == pytest.approx([5.0 + 12.0 * number for number in range(count)])
 

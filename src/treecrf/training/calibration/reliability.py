@@ -123,7 +123,7 @@ def error_of_perfect_calibration(probabilities: Doubles) -> float:
     return float(np.mean(errors))
 
 
-class CoveragePoint(NamedTuple):
+class SelectionPoint(NamedTuple):
     """F1 of selective prediction, where only the sentences of the highest confidence are parsed."""
 
     coverage: float  # share of the sentences
@@ -131,7 +131,7 @@ class CoveragePoint(NamedTuple):
     confidence: float  # the lowest confidence among these sentences
 
 
-def coverage_curve(confidences: Doubles, trees: Sequence[PredictedTree], *, points: int = 20) -> list[CoveragePoint]:
+def selection_curve(confidences: Doubles, trees: Sequence[PredictedTree], *, points: int = 20) -> list[SelectionPoint]:
     """Returns F1 by coverage, from few to all sentences."""
     if not trees:
         return []
@@ -143,7 +143,7 @@ def coverage_curve(confidences: Doubles, trees: Sequence[PredictedTree], *, poin
         last = max(1, round(len(order) * point / points)) - 1
         gold, predicted, matched = sums[last]
         f1 = 200 * matched / (gold + predicted) if gold + predicted else 0.0
-        curve.append(CoveragePoint((last + 1) / len(order), float(f1), float(confidences[order[last]])))
+        curve.append(SelectionPoint((last + 1) / len(order), float(f1), float(confidences[order[last]])))
     return curve
 
 

@@ -12,7 +12,7 @@ from treecrf.parser.decoding.calibration import TreeCalibration
 from treecrf.parser.storage import copy_with_config
 from treecrf.training.calibration.fit import CalibrationParameters, calibrate
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
-from treecrf.training.calibration.reliability import CoveragePoint, Reliability, coverage_curve, reliability
+from treecrf.training.calibration.reliability import Reliability, SelectionPoint, reliability, selection_curve
 from treecrf.training.checkpoint import RECIPE, RULES
 from treecrf.training.metrics_log import NAME as METRICS_LOG
 from treecrf.training.plots import new_figure, save_figure
@@ -29,7 +29,7 @@ class CalibrationReport:
     """The reliability of a parser's probabilities, and F1 by coverage."""
 
     reliability: dict[str, Reliability]  # by kind
-    coverage: tuple[CoveragePoint, ...]  # sentences are ordered by the mean probability of their constituents
+    coverage: tuple[SelectionPoint, ...]  # sentences are ordered by the mean probability of their constituents
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report in JSON values."""
@@ -48,7 +48,7 @@ def measure(parser: Parser, trees: Sequence[Tree], *, mbr: bool = True) -> Calib
 def summarize(predictions: Predictions) -> CalibrationReport:
     return CalibrationReport(
         reliability={kind: reliability(*predictions.forecasts(kind)[:2]) for kind in KINDS},
-        coverage=tuple(coverage_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
+        coverage=tuple(selection_curve(predictions.forecasts("sentences").confidences, predictions.trees)),
     )
 
 

@@ -89,7 +89,7 @@ def bottom_up_levels(nodes: Sequence[Node]) -> list[int]:
     return [heights[0] - height for height in heights]
 
 
-def place_nodes(nodes: Sequence[Node], extents: Sequence[float], gap: float, levels: Sequence[int]) -> list[float]:
+def center_nodes(nodes: Sequence[Node], extents: Sequence[float], gap: float, levels: Sequence[int]) -> list[float]:
     """The center of each node on the line of its level, in the order of the words.
 
     `extents` are the sizes of nodes on the line, `levels` their distances from the root. If a child is more than one

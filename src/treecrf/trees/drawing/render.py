@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
 from string import Template
 from typing import Any, Literal
 
+from treecrf import import_extra
 from treecrf.files import write_file
 from treecrf.trees.drawing.colors import get_theme, to_hex
 from treecrf.trees.drawing.latex import Package, document, latex
@@ -42,19 +42,19 @@ def png(picture: Tree | str, *, scale: float | None = None) -> bytes:
             f"scale is {scale} for a picture of {width:.0f} by {height:.0f} units; expected more than 0, "
             f"and for an image that programs can show at most {max_scale:.2f}"
         )
-    return bytes(_import_optional("vl_convert").svg_to_png(source, scale=scale or min(_SCALE, max_scale)))
+    return bytes(_import_renderer("vl_convert").svg_to_png(source, scale=scale or min(_SCALE, max_scale)))
 
 
 def pdf(*pictures: Tree | str) -> bytes:
     """Trees, or pictures from `svg`, as a PDF with one page each; its text is searchable."""
     if not pictures:
         raise ValueError("no pictures; a PDF needs a page")
-    convert = _import_optional("vl_convert").svg_to_pdf
+    convert = _import_renderer("vl_convert").svg_to_pdf
     sources = [svg(picture) if isinstance(picture, Tree) else picture for picture in pictures]
     pages = [bytes(convert(_limit_size(source, _MAX_SIDE_POINTS))) for source in sources]
     if len(pages) == 1:
         return pages[0]
-    writer = _import_optional("pypdf").PdfWriter()
+    writer = _import_renderer("pypdf").PdfWriter()
     for page in pages:
         writer.append(io.BytesIO(page))
     out = io.BytesIO()
@@ -67,12 +67,12 @@ def use_fonts(folder: str | Path) -> None:
     path = Path(folder)
     if not path.is_dir():
         raise NotADirectoryError(f"{path} is not a folder of fonts")
-    _import_optional("vl_convert").register_font_directory(str(path.resolve()))
+    _import_renderer("vl_convert").register_font_directory(str(path.resolve()))
 
 
 def without_font(letters: str) -> str:
     """The letters that no font has; PNG and PDF show them as boxes."""
-    render = _import_optional("vl_convert").svg_to_png
+    render = _import_renderer("vl_convert").svg_to_png
     boxes = {fonts: render(_letter_svg(_WITHOUT_FONT, fonts)) for fonts in map(families, letters)}
     return "".join(
         letter for letter in letters if render(_letter_svg(letter, families(letter))) == boxes[families(letter)]
@@ -86,11 +86,8 @@ def _letter_svg(letter: str, fonts: str) -> str:
     )
 
 
-def _import_optional(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(f"PNG and PDF need {name}: pip install 'treecrf[draw]'") from error
+def _import_renderer(name: str) -> Any:
+    return import_extra(name, f"PNG and PDF need {name}", "draw")
 
 
 def _size(source: str) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from treecrf.trees.drawing.colors import Color, Theme, get_theme, ink_on, to_hex
-from treecrf.trees.drawing.layout import Node, bottom_up_levels, find_antecedents, list_nodes, place_nodes
+from treecrf.trees.drawing.layout import Node, bottom_up_levels, center_nodes, find_antecedents, list_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, is_ideographic, is_right_to_left, width
 from treecrf.trees.tree import Tree
 
@@ -124,7 +124,7 @@ def _width(text: str, node: Node) -> float:
 def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> tuple[list[float], list[float]]:
     """The x and y coordinates of the nodes' centers, from top to bottom."""
     levels = bottom_up_levels(nodes) if aligned else [node.depth for node in nodes]
-    across = place_nodes(nodes, widths, _GAP, levels)
+    across = center_nodes(nodes, widths, _GAP, levels)
     down = [level * _LEVEL + _HALF for level in levels]
     for number, node in enumerate(nodes):
         if node.is_leaf:
@@ -135,7 +135,7 @@ def _downward(nodes: Sequence[Node], widths: list[float], *, aligned: bool) -> t
 def _sideways(nodes: Sequence[Node], widths: list[float]) -> tuple[list[float], list[float]]:
     """The x and y coordinates of the nodes' centers, from left to right; the widest node of a level is its width."""
     levels = bottom_up_levels(nodes)
-    down = place_nodes(nodes, [2 * _HALF] * len(nodes), 0.0, levels)
+    down = center_nodes(nodes, [2 * _HALF] * len(nodes), 0.0, levels)
     columns = [0.0] * (max(levels) + 1)
     for level, extent in zip(levels, widths, strict=True):
         columns[level] = max(columns[level], extent)

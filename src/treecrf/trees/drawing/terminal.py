@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from treecrf.trees.drawing.layout import Node, list_nodes, place_nodes
+from treecrf.trees.drawing.layout import Node, center_nodes, list_nodes
 from treecrf.trees.drawing.text_metrics import escape_invisible, terminal_columns
 from treecrf.trees.tree import Tree
 
@@ -27,7 +27,7 @@ def text(tree: Tree, probabilities: Sequence[float] | None = None, *, width: int
     nodes = list_nodes(tree, probabilities)
     texts = [escape_invisible(node.text) + (node.percent and f" {node.percent}") for node in nodes]
     extents = [terminal_columns(text) for text in texts]
-    middles = [round(middle) for middle in place_nodes(nodes, extents, _GAP, [node.depth for node in nodes])]
+    middles = [round(middle) for middle in center_nodes(nodes, extents, _GAP, [node.depth for node in nodes])]
     starts = [middle - extent // 2 for middle, extent in zip(middles, extents, strict=True)]
     shift = min(starts)
     if max(start + extent for start, extent in zip(starts, extents, strict=True)) - shift > width:
