@@ -19,7 +19,7 @@ from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import CandidateSpans, LabelGrammar
 
 GRAMMAR = Grammar(COUNTS)
-SETTINGS = 15  # arguments of best_trees before the addresses
+SETTINGS = 16  # arguments of best_trees before the addresses
 TABLES = ("first_arcs", "arc_symbols", "arc_log_probs", "arc_targets", "shorter", "log_left_over")
 LABEL_TABLES = ("top_symbols", "inner_states", "chain_log_probs", "tag_symbols", "needs", "gives")
 NUMBERS = (*WRONG_INDICES, 0, 1, 2, 3, 5, 8, 13, 100)
@@ -77,7 +77,7 @@ def changed_candidates(candidates: CandidateSpans, random: Random) -> CandidateS
 def call_with_wrong_sizes(random: Random, grammar: LabelGrammar, candidates: CandidateSpans) -> None:
     def run(kernel: Callable[..., None], threads: int, *arguments: Any) -> None:
         changed_arguments, position = list(arguments), int(random.integers(len(arguments)))
-        is_size = position < SETTINGS - 2
+        is_size = position < SETTINGS - 3
         changed_arguments[position] = int(random.choice(WRONG_SIZES)) if is_size else 0
         kernel(0, threads, *changed_arguments)
 

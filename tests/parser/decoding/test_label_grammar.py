@@ -27,7 +27,7 @@ from treecrf.parser.decoding.constraints import Constraints, apply_constraints
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.decoding.expected_f1 import find_candidates
 from treecrf.parser.decoding.grammar import Grammar
-from treecrf.parser.decoding.label_grammar import NO_LABEL, NO_TAG, CandidateSpans, LabelGrammar
+from treecrf.parser.decoding.label_grammar import LACK, NO_LABEL, NO_TAG, CandidateSpans, LabelGrammar
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, from_spans
 from treecrf.trees.treebank.well_formed import count_productions
@@ -64,6 +64,8 @@ def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
 @pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
 def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight: float) -> None:
     label_grammar_ = make_label_grammar(grammar, weight)
+    label_grammar_.needs[[label.endswith("VP") for label in LABELS]] = 1
+    label_grammar_.gives[grammar.symbol("VB")] = 1
     generator = np.random.default_rng(1)
     for length in [1, 2, 2, 3, 3, 3, 3, 4, 4]:
         candidates = random_candidates(generator, length)
@@ -71,7 +73,7 @@ def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight:
         for leaves, (spans, utility) in product(all_leaves(candidates), all_trees(candidates)):
             tree = from_spans(spans, [leaf for leaf, _ in leaves])
             total = utility + sum(utility for _, utility in leaves)
-            total += weight * productions_log_prob(grammar, tree)
+            total += weight * productions_log_prob(grammar, tree) - LACK * verbless_phrases(tree)
             utilities[tree] = max(total, utilities.get(tree, total))  # labels with the same chain give the same tree
         for search in (label_grammar_.ranked_trees, label_grammar_.ranked_trees_in_python):
             found, (total,) = search(candidates, all_tags=True)
@@ -80,6 +82,12 @@ def test_the_tree_has_the_highest_utility_of_all_trees(grammar: Grammar, weight:
             tree = from_spans(map(Span, found.starts.tolist(), found.ends.tolist(), names), leaves)
             assert len(names) == 2 * length - 1
             assert utilities[tree] == pytest.approx(max(utilities.values()), abs=1e-9) == total
+
+
+def verbless_phrases(tree: Tree) -> int:
+    """The number of innermost constituents VP without the child VB."""
+    phrases = [node for node in tree.walk() if node.label == "VP"]
+    return sum("VB" not in [child.label for child in node.child_trees] for node in phrases)
 
 
 def all_leaves(candidates: CandidateSpans) -> list[tuple[tuple[Tree, float], ...]]:

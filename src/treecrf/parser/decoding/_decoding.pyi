@@ -18,6 +18,7 @@ def best_trees(
     has_all_tags: int,
     weight: float,
     log_uniform: float,
+    lack: float,
     /,
     *addresses: int,
 ) -> None: ...

@@ -16,7 +16,7 @@ enum { COMPLETE = 1, NO_MEMORY = 0, NO_TREE = -1, WRONG_ARGUMENT = -2 };
 typedef struct {
     int64_t sentences, size, spans, choices, words, tag_choices, labels, states, arcs, symbols, root_state, empty_label,
         has_all_tags; /* 0: a tree has the first tags, unless a constituent lacks a child that it needs */
-    double weight, log_uniform;
+    double weight, log_uniform, lack; /* lack: the cost of a constituent without a child that it needs */
     const int64_t *lengths, *tags; /* (words, tag choices) symbols */
     const float *tag_utility;
     const int64_t *first_spans, *cells, *span_labels;
@@ -47,7 +47,7 @@ typedef struct { /* a word with a tag (NO_LABEL), or the best subtree of a candi
 
 typedef struct { /* the end of a path from the start of a constituent */
     double utility;
-    int64_t state;
+    int64_t state, given; /* given: bits of the children; 0 if a lack costs nothing */
     int64_t edge, before; /* the last edge, and the point before it */
     int64_t same_place;   /* the next point of the same constituent and position */
 } Point;
@@ -60,6 +60,7 @@ typedef struct {
 typedef struct {
     const Job *job;
     int64_t length, tag_choices;
+    int has_cost; /* whether constituents pay for children that they lack */
     Advance *advances; /* (ADVANCES,) the latest results, by a hash of their arguments */
     Edge *edges;
     int64_t edge_count, edge_capacity;
@@ -114,11 +115,12 @@ static double advance(const Search *s, int64_t *state, int64_t symbol) {
     return latest->log_prob;
 }
 
-/* Adds a point, in place of one with the same state if it is better. The old point stays in memory: paths contain it. */
+/* Adds a point, in place of one with the same state and children if it is better. The old point stays in memory: paths contain it. */
 static int add_point(Search *s, int64_t parent, int64_t position, Point point) {
     if (!grow((void **)&s->points, &s->point_capacity, s->point_count + 1, sizeof(Point))) return 0;
     int64_t *link = s->first_points + parent * (s->length + 1) + position;
-    while (*link != NONE && s->points[*link].state != point.state) link = &s->points[*link].same_place;
+    while (*link != NONE && (s->points[*link].state != point.state || s->points[*link].given != point.given))
+        link = &s->points[*link].same_place;
     if (*link != NONE && !(point.utility > s->points[*link].utility)) return 1;
     point.same_place = *link == NONE ? NONE : s->points[*link].same_place;
     *link = s->point_count;
@@ -132,19 +134,21 @@ static int extend(Search *s, int64_t parent, int64_t edge) {
         Point before = s->points[k];
         int64_t state = before.state;
         double log_prob = advance(s, &state, s->edges[edge].symbol);
-        Point point = {before.utility + s->edges[edge].utility + s->job->weight * log_prob, state, edge, k, NONE};
+        int64_t given = s->has_cost ? before.given | s->job->gives[s->edges[edge].symbol] : 0;
+        Point point = {before.utility + s->edges[edge].utility + s->job->weight * log_prob, state, given, edge, k, NONE};
         if (!add_point(s, parent, s->edges[edge].end, point)) return 0;
         k = before.same_place;
     }
     return 1;
 }
 
-/* The end of the best complete path of a parent to a position, or NONE. */
-static int64_t best_end(const Search *s, int64_t parent, int64_t position, double *utility) {
+/* The end of the best complete path of a parent, which needs some children, to a position, or NONE. */
+static int64_t best_end(const Search *s, int64_t parent, int64_t position, int64_t needs, double *utility) {
     int64_t best = NONE;
     for (int64_t k = s->first_points[parent * (s->length + 1) + position]; k != NONE; k = s->points[k].same_place) {
         int64_t state = s->points[k].state;
         double total = s->points[k].utility + s->job->weight * advance(s, &state, s->job->symbols - 1);
+        if (s->has_cost && (needs & ~s->points[k].given)) total -= s->job->lack;
         if (best == NONE || total > *utility) best = k, *utility = total;
     }
     return best;
@@ -162,7 +166,7 @@ static int64_t find_parent(Search *s, int64_t state, int64_t start, int64_t last
     int64_t k = 0, width = s->length + 1;
     while (k < s->parent_count && s->parents[k].state != state) k++;
     if (k == s->parent_count) {
-        Point origin = {0.0, state, NONE, NONE, NONE};
+        Point origin = {0.0, state, 0, NONE, NONE, NONE};
         if (!grow((void **)&s->parents, &s->parent_capacity, k + 1, sizeof(Parent)) ||
             !grow((void **)&s->first_points, &s->first_point_capacity, (k + 1) * width, sizeof(int64_t)))
             return NONE;
@@ -186,7 +190,8 @@ static int add_subtrees(Search *s, int64_t span) {
         int64_t label = job->span_labels[span * job->choices + choice];
         if (label == NO_LABEL) continue;
         double utility = 0.0;
-        int64_t parent = find_parent(s, job->inner_states[label], start, end), last = best_end(s, parent, end, &utility);
+        int64_t parent = find_parent(s, job->inner_states[label], start, end);
+        int64_t last = best_end(s, parent, end, job->needs[label], &utility);
         if (last == NONE) continue;
         utility = utility + job->utility[span * job->choices + choice] + job->chain_log_probs[label];
         if (!add_edge(s, (Edge){utility, start, end, job->top_symbols[label], label, last, NONE})) return 0;
@@ -263,11 +268,13 @@ static int64_t write_children(Search *s, Out *out, int64_t last, int64_t start, 
     return depth;
 }
 
-/* Finds the best tree with some of the tags; `missing` becomes the bits that its constituents need and lack. */
-static int find_tree(Search *s, int64_t sentence, int64_t first_word, int64_t tag_choices, int64_t *missing) {
+/* Finds the best tree with the first tag of each word, or any; `missing` becomes the bits that its constituents need
+   and lack, which costs something if words may have any tag. */
+static int find_tree(Search *s, int64_t sentence, int64_t first_word, int has_all_tags, int64_t *missing) {
     const Job *job = s->job;
+    int64_t tag_choices = has_all_tags ? job->tag_choices : minimum(1, job->tag_choices);
     int64_t n = job->lengths[sentence], span = job->first_spans[sentence + 1], label = job->sentence_labels[sentence];
-    s->length = n, s->tag_choices = tag_choices, s->edge_count = s->point_count = 0;
+    s->length = n, s->tag_choices = tag_choices, s->has_cost = has_all_tags, s->edge_count = s->point_count = 0;
     if (n + 1 > s->position_capacity) {
         int64_t *edges = realloc(s->first_edges, (size_t)(n + 1) * sizeof(int64_t));
         if (edges != NULL) s->first_edges = edges;
@@ -291,7 +298,7 @@ static int find_tree(Search *s, int64_t sentence, int64_t first_word, int64_t ta
     double utility = 0.0;
     int64_t root = 0, depth;
     while (root < s->parent_count && s->parents[root].state != job->root_state) root++;
-    int64_t end = root < s->parent_count ? best_end(s, root, n, &utility) : NONE;
+    int64_t end = root < s->parent_count ? best_end(s, root, n, 0, &utility) : NONE;
     int64_t offset = 2 * first_word - sentence;
     Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, job->out_tags + first_word,
                0, 0};
@@ -308,10 +315,9 @@ static int find_tree(Search *s, int64_t sentence, int64_t first_word, int64_t ta
 
 static int search_sentence(Search *s, int64_t sentence, int64_t first_word) {
     const Job *job = s->job;
-    int64_t missing = 0, first_choices = job->has_all_tags ? job->tag_choices : minimum(1, job->tag_choices);
-    int result = find_tree(s, sentence, first_word, first_choices, &missing);
-    if (result != 1 || !missing || first_choices == job->tag_choices) return result;
-    return find_tree(s, sentence, first_word, job->tag_choices, &missing);
+    int64_t missing = 0;
+    int result = find_tree(s, sentence, first_word, job->has_all_tags != 0, &missing);
+    return result == 1 && missing && !job->has_all_tags ? find_tree(s, sentence, first_word, 1, &missing) : result;
 }
 
 
@@ -390,13 +396,13 @@ static int search_sentences(const Job *job, Error *error) {
 
 PyObject *best_trees(PyObject *module, PyObject *args) {
     long long thread, threads, size[SIZES];
-    double weight, log_uniform;
+    double weight, log_uniform, lack;
     unsigned long long at[ARRAYS];
     int result;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLLLddKKKKKKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1],
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLLLdddKKKKKKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1],
                           &size[2], &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10],
-                          &size[11], &size[12], &weight, &log_uniform, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5],
+                          &size[11], &size[12], &weight, &log_uniform, &lack, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5],
                           &at[6], &at[7], &at[8], &at[9], &at[10], &at[11], &at[12], &at[13], &at[14], &at[15],
                           &at[16], &at[17], &at[18], &at[19], &at[20], &at[21], &at[22], &at[23], &at[24]))
         return NULL;
@@ -405,7 +411,7 @@ PyObject *best_trees(PyObject *module, PyObject *args) {
     for (int k = 0; k < ARRAYS; k++)
         if (at[k] == 0) return PyErr_Format(PyExc_ValueError, "address %d is null; expected an array", k);
     Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9], size[10],
-               size[11], size[12], weight, log_uniform, AT(const int64_t, 0), AT(const int64_t, 1), AT(const float, 2),
+               size[11], size[12], weight, log_uniform, lack, AT(const int64_t, 0), AT(const int64_t, 1), AT(const float, 2),
                AT(const int64_t, 3), AT(const int64_t, 4), AT(const int64_t, 5), AT(const float, 6),
                AT(const int64_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const int64_t, 10),
                AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),

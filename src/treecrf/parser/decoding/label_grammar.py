@@ -39,6 +39,7 @@ _NEEDS = {
         ("WHNP", "WHADVP", "WHPP", "WHADJP"), ("WDT", "WP", "WP$", "WRB", "WHNP", "WHADVP", "WHADJP", "WHPP")
     ),
 }
+LACK = 0.4  # utility that a constituent loses if no child is one that it needs
 _THREAD_SENTENCES = 16  # sentences per thread: they take a few times as long as waking the thread
 
 
@@ -106,12 +107,13 @@ class LabelGrammar:
     def best_trees(self, candidates: CandidateSpans) -> FlatTrees:
         """The trees of maximal utility; spans that are not constituents have the empty label.
 
-        Words have their first tag, unless a constituent lacks a child that it needs, such as the verb of a VP.
+        Words have their first tag, unless a constituent lacks a child that it needs, such as the verb of a VP. Then
+        words may have any of their tags, and what a constituent lacks costs utility.
         """
         return self.ranked_trees(candidates, all_tags=False)[0]
 
     def ranked_trees(self, candidates: CandidateSpans, *, all_tags: bool) -> tuple[FlatTrees, Doubles]:
-        """The trees of maximal utility, and their utility (b,); with `all_tags`, words may have any of their tags."""
+        """The trees of maximal utility, and their utility (b,); `all_tags`: words may have any tag at once."""
         if not available:
             return self.ranked_trees_in_python(candidates, all_tags=all_tags)
         grammar, count = self.grammar, len(candidates.lengths)
@@ -120,7 +122,7 @@ class LabelGrammar:
         settings = (
             *(count, candidates.size, *candidates.labels.shape, *candidates.tags.shape, len(self.top_symbols)),
             *(len(grammar.shorter), len(grammar.arc_symbols), grammar.end + 1, self.root_state, self.empty_label),
-            *(all_tags, self.weight, grammar.log_uniform),
+            *(all_tags, self.weight, grammar.log_uniform, LACK),
         )
         arrays = (
             *(candidates.lengths, self._symbols(candidates.tags), candidates.tag_utility),
@@ -160,9 +162,9 @@ class LabelGrammar:
                 if label != NO_LABEL
             ]
             label = int(candidates.sentence_labels[number])
-            tree = _Sentence(self, tags if all_tags else [word[:1] for word in tags], choices, label).best_tree()
-            is_contradictory = tree.missing and not all_tags
-            trees.append(_Sentence(self, tags, choices, label).best_tree() if is_contradictory else tree)
+            with_all = _Sentence(self, tags, choices, label, cost=LACK)
+            tree = (with_all if all_tags else _Sentence(self, [word[:1] for word in tags], choices, label)).best_tree()
+            trees.append(with_all.best_tree() if tree.missing and not all_tags else tree)
         starts, ends, label_ids = np.array([span for tree in trees for span in tree.spans], np.int64).T
         tag_ids = np.array([tag for tree in trees for tag in tree.tags], np.int64)
         return FlatTrees(starts, ends, label_ids, tag_ids), np.array([tree.utility for tree in trees])
@@ -203,31 +205,38 @@ class _Point(NamedTuple):
 
     utility: float
     state: int  # state of the grammar
+    given: int = 0  # bits of the children, if a lack costs anything
     edge: _Edge | None = None
     before: "_Point | None" = None
 
 
 @dataclass
 class _Paths:
-    """The best paths of a constituent's children, from its start: by position and state of the grammar."""
+    """The best paths of a constituent's children, from its start: by position, state of the grammar, and bits."""
 
     grammar: LabelGrammar
-    points: dict[int, dict[int, _Point]]
+    points: dict[int, dict[tuple[int, int], _Point]]
+    cost: float  # of a lack
 
     def extend(self, edge: _Edge) -> None:
         """Extends the paths that end where an edge starts."""
         for point in self.points.get(edge.start, {}).values():
             log_prob, state = self.grammar.grammar.advance(point.state, edge.symbol)
             utility = point.utility + edge.utility + self.grammar.weight * log_prob
-            ends = self.points.setdefault(edge.end, {})
-            if state not in ends or utility > ends[state].utility:
-                ends[state] = _Point(utility, state, edge, point)
+            given = point.given | int(self.grammar.gives[edge.symbol]) if self.cost else 0
+            ends, key = self.points.setdefault(edge.end, {}), (state, given)
+            if key not in ends or utility > ends[key].utility:
+                ends[key] = _Point(utility, state, given, edge, point)
 
-    def best_end(self, position: int) -> _Point | None:
+    def best_end(self, position: int, needs: int = 0) -> _Point | None:
         """The end of the best complete path to a position; its utility includes the end of the children."""
         grammar, weight = self.grammar.grammar, self.grammar.weight
         ends = [
-            point._replace(utility=point.utility + weight * grammar.advance(point.state, grammar.end)[0])
+            point._replace(
+                utility=point.utility
+                + weight * grammar.advance(point.state, grammar.end)[0]
+                - self.cost * bool(needs & ~point.given)
+            )
             for point in self.points.get(position, {}).values()
         ]
         return max(ends, key=lambda point: point.utility, default=None)
@@ -241,6 +250,7 @@ class _Sentence:
     tags: list[list[tuple[int, float]]]  # the tags of each word, with their utility
     choices: list[_Choice]
     sentence_label: int
+    cost: float = 0.0  # of a constituent without a child that it needs
     edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
     best_tags: dict[int, int] = field(default_factory=dict)  # by word
     missing: int = 0
@@ -259,7 +269,7 @@ class _Sentence:
         return _BestTree(spans, [self.best_tags[word] for word in range(length)], end.utility, self.missing)
 
     def _paths(self, start: int, state: int) -> _Paths:
-        return _Paths(self.grammar, {start: {state: _Point(0.0, state)}})
+        return _Paths(self.grammar, {start: {(state, 0): _Point(0.0, state)}}, self.cost)
 
     def _find_subtrees(self, start: int, choices: list[_Choice], root: _Paths | None) -> None:
         """Adds the edges from one position: its word, and the best subtree of each candidate."""
@@ -289,7 +299,7 @@ class _Sentence:
             edges += subtrees
 
     def _subtree(self, choice: _Choice, paths: _Paths) -> _Edge | None:
-        end = paths.best_end(choice.end)
+        end = paths.best_end(choice.end, int(self.grammar.needs[choice.label]))
         if end is None:
             return None
         utility = end.utility + choice.utility + float(self.grammar.chain_log_probs[choice.label])
