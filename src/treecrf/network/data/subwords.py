@@ -1,13 +1,14 @@
 """Subword pieces of words, and the segments of pieces that a pretrained encoder reads.
 
-A tokenizer comes from its files if these are sufficient, else from transformers.
+A tokenizer comes from its files if these are sufficient, else from transformers. Those of the installed models need no
+other package.
 """
 
 import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ import numpy as np
 
 from treecrf.arrays import Ints
 from treecrf.files import DamagedFileError, parse_json
+from treecrf.network.data.pieces import Splitter, piece_ids, piece_splitter
 from treecrf.network.data.tokenizer_check import check_tokenizer, embedding_count
 
 if TYPE_CHECKING:
@@ -77,9 +79,9 @@ class SubwordTokenizer(ABC):
         tokenizer, encoder = (
             (from_files, _read_json(files, _ENCODER_FILE)) if from_files else _load_with_transformers(name)
         )
-        if isinstance(tokenizer, FastTokenizer):
+        if isinstance(tokenizer, FileTokenizer):
             try:  # as `load_saved` will
-                check_tokenizer(json.loads(tokenizer.backend.to_str()), encoder)
+                check_tokenizer(json.loads(tokenizer.text), encoder)
             except ValueError as error:
                 raise ValueError(
                     f"a parser with the tokenizer of '{name}' could not be loaded again: {error}"
@@ -118,16 +120,50 @@ class SubwordTokenizer(ABC):
                 ) from None
 
 
-class FastTokenizer(SubwordTokenizer):
-    """A tokenizer of the package tokenizers; `tokens` are its special tokens, by their names in transformers."""
+class FileTokenizer(SubwordTokenizer):
+    """A tokenizer with a tokenizer.json; `tokens` are its special tokens, by their names in transformers."""
+
+    def __init__(self, find_id: Callable[[str], int | None], tokens: Mapping[str, str], *, segment_size: int) -> None:
+        super().__init__({name: find_id(token) for name, token in tokens.items()}, segment_size=segment_size)
+        self._tokens = tokens
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The content of the tokenizer.json."""
+
+    def save(self, folder: str | Path) -> None:
+        Path(folder, _TOKENIZER_FILE).write_text(self.text, encoding="utf-8")
+        settings = {"tokenizer_class": _PLAIN_CLASSES[0], "model_max_length": self.segment_size, **self._tokens}
+        text = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        Path(folder, _SETTINGS_FILE).write_text(text, encoding="utf-8")
+
+
+class PlainTokenizer(FileTokenizer):
+    """A tokenizer of a kind that `pieces` splits; `values` is the content of its tokenizer.json."""
+
+    def __init__(
+        self, values: Mapping[str, Any], split: Splitter, tokens: Mapping[str, str], *, segment_size: int
+    ) -> None:
+        super().__init__(piece_ids(values).get, tokens, segment_size=segment_size)
+        self._values, self._split = values, split
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self._values, ensure_ascii=False, separators=(",", ":"))
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return list(map(self._split, texts))
+
+
+class FastTokenizer(FileTokenizer):
+    """A tokenizer of the package tokenizers."""
 
     def __init__(self, backend: "Backend", tokens: Mapping[str, str], *, segment_size: int) -> None:
         backend.no_truncation()
         backend.no_padding()
-        ids = {name: backend.token_to_id(token) for name, token in tokens.items()}
-        super().__init__(ids, segment_size=segment_size)
+        super().__init__(backend.token_to_id, tokens, segment_size=segment_size)
         self.backend = backend
-        self._tokens = tokens
         # some byte-level tokenizers mark the start of a word by the space before it and do not add that space
         settings = repr(backend.pre_tokenizer)
         self._prefix = " " if "ByteLevel" in settings and "add_prefix_space=False" in settings else ""
@@ -136,11 +172,9 @@ class FastTokenizer(SubwordTokenizer):
         encodings = self.backend.encode_batch_fast([self._prefix + text for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
-    def save(self, folder: str | Path) -> None:
-        self.backend.save(str(Path(folder, _TOKENIZER_FILE)), pretty=False)
-        settings = {"tokenizer_class": _PLAIN_CLASSES[0], "model_max_length": self.segment_size, **self._tokens}
-        text = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-        Path(folder, _SETTINGS_FILE).write_text(text, encoding="utf-8")
+    @property
+    def text(self) -> str:
+        return self.backend.to_str()
 
 
 class SlowTokenizer(SubwordTokenizer):
@@ -198,26 +232,30 @@ def load_pretrained(auto_class: str, name: str | Path, kind: str) -> Any:
         ) from error
 
 
-def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FastTokenizer | None:
+def _load_from_files(files: Mapping[str, bytes], folder: Path) -> FileTokenizer | None:
     """The tokenizer in the content of files, or None if they do not describe it completely."""
     config, settings = _read_json(files, _ENCODER_FILE), _read_json(files, _SETTINGS_FILE)
     tokenizer_class = _tokenizer_class(files)
     if not config or tokenizer_class not in (*_PLAIN_CLASSES, *_BERT_CLASSES):
         return None
-    values = {name: settings[name] for name in _TOKEN_NAMES if settings.get(name)}
-    tokens = {name: value["content"] if isinstance(value, dict) else value for name, value in values.items()}
+    named = {name: settings[name] for name in _TOKEN_NAMES if settings.get(name)}
+    tokens = {name: value["content"] if isinstance(value, dict) else value for name, value in named.items()}
     if not all(isinstance(token, str) for token in tokens.values()):
         raise ValueError(f"{folder / _SETTINGS_FILE} has the special tokens {tokens!r:.200}; expected strings")
     if tokenizer_class in _BERT_CLASSES:
         tokens = _BERT_TOKENS | tokens
     try:
-        backend = _load_backend(files, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
-        if backend is None or any(backend.token_to_id(token) is None for token in tokens.values()):
+        values = _tokenizer_values(files, settings if tokenizer_class in _BERT_CLASSES else None, tokens)
+        if values is None or not piece_ids(values).keys() >= set(tokens.values()):
             return None
         longest = max_length(settings, config)
+        if split := piece_splitter(values):
+            return PlainTokenizer(values, split, tokens, segment_size=longest)
+        return FastTokenizer(_load_backend(json.dumps(values)), tokens, segment_size=longest)
+    except ImportError:
+        raise
     except Exception as error:  # the class that tokenizers raises
         raise ValueError(f"no tokenizer could be loaded from {folder}: {error!s:.200}") from None
-    return FastTokenizer(backend, tokens, segment_size=longest)
 
 
 def _tokenizer_class(files: Mapping[str, bytes]) -> Any:
@@ -226,31 +264,44 @@ def _tokenizer_class(files: Mapping[str, bytes]) -> Any:
     return _read_json(files, _SETTINGS_FILE).get("tokenizer_class") or (_BERT_CLASSES[0] if is_bert else "")
 
 
-def _load_backend(
+def _tokenizer_values(
     files: Mapping[str, bytes], bert_settings: Mapping[str, Any] | None, tokens: Mapping[str, str]
-) -> "Backend | None":
-    from tokenizers import Tokenizer as Backend
-    from tokenizers.models import WordPiece
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
+) -> dict[str, Any] | None:
+    """The content of tokenizer.json, or the same of the vocab.txt of a BERT, whose settings have the normalizer."""
+    values: dict[str, Any]
     if _TOKENIZER_FILE in files:
-        backend = Backend.from_buffer(files[_TOKENIZER_FILE])
+        values = json.loads(files[_TOKENIZER_FILE])
     elif bert_settings is not None and _WORDPIECE_FILE in files:
         pieces = files[_WORDPIECE_FILE].decode("utf-8").split("\n")
         ids = {piece.rstrip(): id_ for id_, piece in enumerate(pieces[:-1] if not pieces[-1] else pieces)}
-        backend = Backend(WordPiece(ids, unk_token=tokens["unk_token"]))
-        backend.pre_tokenizer = BertPreTokenizer()
-        backend.add_special_tokens(sorted(set(tokens.values())))
+        flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+        special = sorted({*tokens.values()} & ids.keys())
+        model = {"type": "WordPiece", "unk_token": tokens["unk_token"], "continuing_subword_prefix": "##"}
+        values = {
+            "version": "1.0",
+            "added_tokens": [{"id": ids[token], "content": token, **flags} for token in special],
+            "pre_tokenizer": {"type": "BertPreTokenizer"},
+            "model": {**model, "max_input_chars_per_word": 100, "vocab": ids},
+        }
     else:
         return None
     if bert_settings is not None:
-        backend.normalizer = BertNormalizer(
-            lowercase=bert_settings.get("do_lower_case", True),
-            strip_accents=bert_settings.get("strip_accents"),  # None: strip if lowercase
-            handle_chinese_chars=bert_settings.get("tokenize_chinese_chars", True),
-        )
-    return backend
+        values["normalizer"] = {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": bert_settings.get("tokenize_chinese_chars", True),
+            "strip_accents": bert_settings.get("strip_accents"),  # None: strip if lowercase
+            "lowercase": bert_settings.get("do_lower_case", True),
+        }
+    return values
+
+
+def _load_backend(text: str) -> "Backend":
+    try:
+        from tokenizers import Tokenizer as Backend
+    except ImportError as error:
+        raise ImportError("this tokenizer needs the package tokenizers: pip install tokenizers") from error
+    return Backend.from_str(text)
 
 
 def _load_with_transformers(

@@ -1,0 +1,89 @@
+import json
+import random
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from project_models import model_folder
+from treecrf.network.data.pieces import piece_ids, piece_splitter
+
+MODELS = ["en", "es", "is", "id", "pt"]
+# the characters of an old Unicode: the package tokenizers does not know the categories of the newest
+KNOWN = [chr(code) for code in range(0x110000) if unicodedata.ucd_3_2_0.category(chr(code)) not in ("Cn", "Cs")]
+OTHERS = "\u1734\u1885\u1886"  # Unicode 9 and 14 have changed their categories
+SPECIAL = ["[SEP]", "</s>", "[CLS]x<s>", "[UNK][UNK]", "<unk>a", "▁", "▁a ▁", "a b", " {2,}", "a" * 100, "a" * 101]
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def values(request):
+    return json.loads((model_folder(request.param) / "tokenizer.json").read_text(encoding="utf-8"))
+
+
+def theirs(values, texts):
+    """The pieces of texts by the package tokenizers."""
+    backend = Tokenizer.from_str(json.dumps(values))
+    return [encoding.ids for encoding in backend.encode_batch(list(texts), add_special_tokens=False)]
+
+
+def check(values, texts):
+    assert list(map(piece_splitter(values), texts)) == theirs(values, texts)
+
+
+def test_every_character_has_the_pieces_of_the_package_tokenizers(values):
+    sample = [char for char in random.Random(1).sample(KNOWN, 5000) if char not in OTHERS]
+    check(values, [*sample, *(f"a{char}b" for char in sample), *SPECIAL])
+
+
+def test_random_texts_have_the_pieces_of_the_package_tokenizers(values):
+    chars = random.Random(2)
+    texts = ["".join(chars.choices("abcdefghiñéÉÍðß ▁.,'-_12日本", k=chars.randrange(12))) for _ in range(5000)]
+    check(values, texts)
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize("strip_accents", [True, False, None])
+@pytest.mark.parametrize("handle_chinese_chars", [True, False])
+def test_the_settings_of_the_normalizer_are_those_of_bert(lowercase, strip_accents, handle_chinese_chars):
+    values = json.loads((model_folder("en") / "tokenizer.json").read_text(encoding="utf-8"))
+    values["normalizer"] |= {"lowercase": lowercase, "strip_accents": strip_accents}
+    values["normalizer"]["handle_chinese_chars"] = handle_chinese_chars
+    check(values, ["Paris", "café", "CAFÉ", "e\u0301a", "日本x", "naïve漢字", "İstanbul", "ΣΑΣ"])
+
+
+scores = st.floats(-20, 0)
+letters = st.text("abc", min_size=1, max_size=4)
+
+
+@given(st.dictionaries(letters, scores, min_size=1, max_size=12), st.text("abcd ", max_size=10))
+def test_unigram_takes_the_pieces_with_the_greatest_sum_of_scores(vocabulary, text):
+    values = json.loads((model_folder("es") / "tokenizer.json").read_text(encoding="utf-8"))
+    values["model"]["vocab"] = [["<unk>", 0.0], *map(list, vocabulary.items())]
+    values |= {"added_tokens": []}
+    values["model"]["unk_id"] = 0
+    assert piece_splitter(values)(text) == theirs(values, [text])[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pre_tokenizer": {"type": "Whitespace"}},
+        {"normalizer": None},
+        {"normalizer": {"type": "NFKC"}},
+        {"model": {"type": "BPE", "vocab": {}, "merges": []}},
+        {"model": {"type": "Unigram", "unk_id": None, "vocab": [["a", 0.0]]}},
+        {"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a", float("nan")], ["b", 0.0]]}},
+        {"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a" * 65, 0.0]]}},
+        {"added_tokens": [{"id": 1, "content": "<mask>", "lstrip": True}]},
+    ],
+)
+def test_tokenizers_of_other_kinds_are_left_to_the_package(values, change):
+    assert piece_splitter(values | change) is None
+
+
+def test_the_ids_of_pieces_include_added_tokens(values):
+    ids = piece_ids(values | {"added_tokens": [{"id": 7, "content": "<more>"}]})
+    backend = Tokenizer.from_str(json.dumps(values))
+    assert ids.pop("<more>") == 7 and ids == backend.get_vocab()
