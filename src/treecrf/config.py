@@ -63,6 +63,13 @@ def _from_settings(kind: type[T], file_settings: Mapping[str, _Setting], overrid
     return _build(kind, "", settings, path)
 
 
+def read_data(module: str, name: str = "") -> dict[str, Any]:
+    """Reads the TOML file beside a module, given by its `__file__`; without a name, it has the name of the module."""
+    path = Path(module).parent / name if name else Path(module).with_suffix(".toml")
+    tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return tables
+
+
 def to_toml(config: Any) -> str:
     """The TOML text that `read_config` reads back as an equal config."""
     return "\n".join(_tables(config, ""))

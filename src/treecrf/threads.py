@@ -47,6 +47,11 @@ def _default_count() -> int:
             if not value.isdecimal() or not int(value):
                 raise ValueError(f"{name} is {value!r}; expected a number of threads, 1 or more")
             return int(value)
+    return available_processors()
+
+
+def available_processors() -> int:
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

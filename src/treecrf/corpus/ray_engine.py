@@ -24,6 +24,7 @@ from treecrf.corpus.ray_driver import PARTIAL_FOLDER, Driver, Report, summarize_
 from treecrf.corpus.shards import SHARD_STEP, Shard, ShardQueue, cut_shards
 from treecrf.corpus.terminal import ProgressBar, defer_interrupts
 from treecrf.files import lock_folder, real_path
+from treecrf.threads import available_processors
 
 _OBJECT_STORE_BYTES = 128 << 20  # nothing large goes through Ray's object store
 _SHARD_LINES = {"cuda": 8 * SHARD_STEP, "cpu": 2 * SHARD_STEP}  # some seconds of work on a GPU, some minutes on a CPU
@@ -81,8 +82,7 @@ def _connect(cluster: ClusterOptions) -> Iterator[None]:
     settings: dict[str, Any] = {"address": cluster.address or os.environ.get("RAY_ADDRESS") or "local"}
     if settings["address"] == "local":
         required = ((cluster.workers or 0) + cluster.cpu_workers) * cluster.cpus_per_worker
-        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        settings |= {"num_cpus": max(available, required), "object_store_memory": _OBJECT_STORE_BYTES}
+        settings |= {"num_cpus": max(available_processors(), required), "object_store_memory": _OBJECT_STORE_BYTES}
         settings |= {"include_dashboard": False}
     _start_ray(settings)
     try:

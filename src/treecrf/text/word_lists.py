@@ -3,19 +3,15 @@
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from treecrf.config import tomllib
-
-_FOLDER = Path(__file__).parent / "words"
+from treecrf.config import read_data
 
 
 @cache
 def read_words(language: str) -> dict[str, Any]:
     """Reads the file of a language: texts of words between spaces or of phrases between commas, and tables of rules."""
-    words: dict[str, Any] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return words
+    return read_data(__file__, f"words/{language}.toml")
 
 
 @cache

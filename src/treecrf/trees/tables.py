@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -196,12 +197,8 @@ def _with_offsets(sentence: Tree | Analysis | ParsedSentence) -> ParsedSentence:
     if isinstance(sentence, ParsedSentence):
         return sentence
     tree, analysis = (sentence, None) if isinstance(sentence, Tree) else (sentence.tree, sentence)
-    offsets: list[tuple[int, int]] = []
-    end = -1
-    for word in tree.words:
-        start = end + 1
-        end = start + len(word)
-        offsets.append((start, end))
+    ends = accumulate(len(word) + 1 for word in tree.words)
+    offsets = [(end - 1 - len(word), end - 1) for word, end in zip(tree.words, ends, strict=True)]
     return ParsedSentence(tree, offsets, analysis, " ".join(tree.words))
 
 

@@ -6,12 +6,11 @@ regular expressions could take exponential time, so only known components and kn
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 
-_PARTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("tokenizer_parts.toml").read_text("utf-8"))
+_PARTS: dict[str, list[str]] = read_data(__file__, "tokenizer_parts.toml")
 _MAX_COMPONENTS = 20
 _MAX_GROWTH = 64  # characters that the normalizers make of one character
 _MAX_TOKEN_LENGTH = 1000  # characters

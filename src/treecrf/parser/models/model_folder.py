@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 from treecrf.files import (
     MAX_FILE_BYTES,
     DamagedFileError,
@@ -56,8 +56,7 @@ class ModelPackage(NamedTuple):
         return PREFIX + self.model
 
 
-_TABLES = tomllib.loads(Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
-MODEL_PACKAGES = tuple(ModelPackage(model, **table) for model, table in _TABLES.items())
+MODEL_PACKAGES = tuple(ModelPackage(model, **table) for model, table in read_data(__file__, "packages.toml").items())
 
 
 def embedded_names() -> list[str]:

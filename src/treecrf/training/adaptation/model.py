@@ -9,7 +9,7 @@ from treecrf.files import write_file
 from treecrf.parser.models.model_card import ADAPTATION_JSON, CARD_JSON, ModelCard, model_bytes
 from treecrf.parser.storage import save_parser_state
 from treecrf.training.adaptation.adapt import Adaptation
-from treecrf.training.export.card_files import new_card, save_card, unstated_purpose, unstated_treebank
+from treecrf.training.export.card_files import save_card, unmeasured_card, unstated_treebank
 from treecrf.training.export.pack import source_commit
 from treecrf.training.export.package import copy_model
 
@@ -45,8 +45,7 @@ def _card(adaptation: Adaptation, folder: Path) -> ModelCard:
     if base is not None and (base / CARD_JSON).is_file():
         card = ModelCard.load(base)
     else:
-        fields = {"commit": "", "data": (), "scores": (), "recipe": ""}
-        card = new_card(folder, unstated_purpose(()), parser.vocabulary.labels, parser.vocabulary.tags, **fields)
+        card = unmeasured_card(folder, parser.vocabulary.labels, parser.vocabulary.tags)
     base_name, sentences = base.name if base is not None else "a parser", len(adaptation.corrections)
     names = ", ".join(source.name for source in adaptation.corrections.sources) or "trees in memory"
     gain = adaptation.gains["brackets"]

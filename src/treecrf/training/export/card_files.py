@@ -35,6 +35,11 @@ def new_card(folder: Path, purpose: Purpose, labels: Iterable[str], tags: Iterab
     )
 
 
+def unmeasured_card(folder: Path, labels: Iterable[str], tags: Iterable[str]) -> ModelCard:
+    """Returns the card of a model of which nothing is stated and nothing was measured."""
+    return new_card(folder, unstated_purpose(()), labels, tags, commit="", data=(), scores=(), recipe="")
+
+
 def save_card(card: ModelCard, folder: Path) -> None:
     text = json.dumps(asdict(card), ensure_ascii=False, indent=1)
     (folder / CARD_JSON).write_text(text + "\n", encoding="utf-8")

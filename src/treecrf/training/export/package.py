@@ -13,7 +13,7 @@ from treecrf.parser.models.entry_points import GROUP
 from treecrf.parser.models.model_card import CARD_JSON, CARD_MARKDOWN, NOT_STATED, ModelCard, Purpose, TreebankInfo
 from treecrf.parser.models.model_folder import NAME, PREFIX
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
-from treecrf.training.export.card_files import new_card, save_card, unstated_purpose
+from treecrf.training.export.card_files import save_card, unmeasured_card
 from treecrf.training.markdown import render
 
 _VERSION = re.compile(r"\d+(\.\d+){0,3}((a|b|rc)\d+)?(\.(post|dev)\d+)?", re.ASCII)
@@ -91,8 +91,7 @@ def copy_model(
         card = replace(ModelCard.load(source), name=folder.name)
     else:
         save_parser_state(folder, state, weight_step=0.0)
-        fields = {"commit": "", "data": (), "scores": (), "recipe": ""}
-        card = new_card(folder, unstated_purpose(()), state.vocabulary.labels, state.vocabulary.tags, **fields)
+        card = unmeasured_card(folder, state.vocabulary.labels, state.vocabulary.tags)
     if purpose is not None:
         card = replace(card, purpose=purpose)
     if treebanks is not None:

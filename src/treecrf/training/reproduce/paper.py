@@ -6,10 +6,9 @@ is in two tables, shares the runs of another row.
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 from treecrf.trees.evalb.bootstrap import Comparison
 from treecrf.trees.treebank.releases import RELEASES
 
@@ -43,12 +42,7 @@ class Row:
         return self.shares_runs_with or self.name
 
 
-def _read_toml(name: str) -> dict[str, Any]:
-    tables: dict[str, Any] = tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
-    return tables
-
-
-_DATA, _ROWS = _read_toml("paper.toml"), _read_toml("rows.toml")
+_DATA, _ROWS = read_data(__file__), read_data(__file__, "rows.toml")
 TITLES: dict[str, str] = _DATA["titles"]  # by treebank
 SETTINGS: dict[str, list[str]] = _DATA["settings"]
 SPEED: dict[str, int] = _DATA["speed"]

@@ -1,11 +1,8 @@
 """Word lists for dependencies, such as auxiliaries, fixed expressions and parts of names, and tables of labels."""
 
-from pathlib import Path
-from typing import Any
+from treecrf.config import read_data
 
-from treecrf.config import tomllib
-
-_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLES = read_data(__file__)
 
 
 def _expressions(name: str) -> dict[tuple[str, ...], str]:

@@ -7,9 +7,8 @@ monotonic, so that the scale is also readable in grayscale and with every kind o
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 
 Color = Sequence[int]  # red, green, blue, each from 0 to 255
 
@@ -38,7 +37,7 @@ class Theme:
         return red, green, blue
 
 
-_TABLES = tomllib.loads((Path(__file__).parent / "themes.toml").read_text(encoding="utf-8"))
+_TABLES = read_data(__file__, "themes.toml")
 THEMES = {name: Theme(**table) for name, table in _TABLES.items()}
 
 

@@ -6,12 +6,11 @@ Latin letters have the widths of Helvetica, Arial and Liberation Sans; the width
 import re
 import unicodedata
 from functools import lru_cache
-from pathlib import Path
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 from treecrf.trees.notation import escape_match
 
-_WIDTHS: dict[str, str] = tomllib.loads((Path(__file__).parent / "widths.toml").read_text(encoding="utf-8"))
+_WIDTHS: dict[str, str] = read_data(__file__, "widths.toml")
 _ADVANCE = {letter: int(advance) / 1000 for advance, letters in _WIDTHS.items() for letter in letters}
 _BOLD = 1.07  # approximate ratio of bold to regular
 _OTHER = 0.62  # average of Greek, Cyrillic, Arabic, Devanagari, ...

@@ -12,12 +12,11 @@ import sys
 import unicodedata
 from functools import lru_cache
 from itertools import groupby
-from pathlib import Path
 
 from treecrf import TreecrfError
-from treecrf.config import tomllib
+from treecrf.config import read_data
 
-_TABLES: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLES: dict[str, dict[str, str]] = read_data(__file__)
 _FLAGS = re.compile(r"\(\?([imsxudU]*)(?:-([imsxudU]+))?(\)|:)")
 _PYTHON_FLAGS = str.maketrans("", "", "udU")  # Unicode case and line modes change nothing in labels
 _NAMED_GROUP = re.compile(r"\(\?<([a-zA-Z][a-zA-Z0-9]*)>")

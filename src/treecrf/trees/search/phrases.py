@@ -5,10 +5,9 @@ They are patterns with names; `Tree.search` finds what they do not. Labels may h
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 from treecrf.trees.search.labels import basic_category
 from treecrf.trees.search.pattern import Match, search_tree
 from treecrf.trees.tree import Tree
@@ -17,7 +16,7 @@ from treecrf.trees.treebank.splitter import ROOTS
 Role = Literal["main", "subordinate", "relative"]
 
 _PATTERNS: dict[str, str] = {}
-for _name, _text in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+for _name, _text in read_data(__file__).items():
     _PATTERNS[_name] = _text.format(**_PATTERNS)
 _SUBJECTS = [_name for _name in _PATTERNS if _name.startswith("subject")]
 

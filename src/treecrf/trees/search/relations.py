@@ -5,14 +5,13 @@ A node is its position in the arrays of a forest, where parents stand before the
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 
 NUMBERED = {"<": "<i", ">": ">i"}
 # other symbols of a relation, with the number of the child
-SYNONYMS: dict[str, tuple[str, int]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+SYNONYMS: dict[str, tuple[str, int]] = read_data(__file__)
 NodeStep = Callable[[int], int]  # from a node to another one, or to -1
 
 

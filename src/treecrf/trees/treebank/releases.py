@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from treecrf.config import tomllib
+from treecrf.config import read_data
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import OnError, clean, read_trees, write_trees
 from treecrf.trees.treebank.binarize import to_spans
@@ -252,11 +252,6 @@ def _find_craft(source: Path) -> SplitFiles:
     return _find_listed(source, documents, lambda name: penn / f"{name}.tree")
 
 
-def _read_releases(path: Path) -> dict[str, Release]:
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: _to_release(**table) for name, table in tables.items()}
-
-
 def _to_release(
     *, title: str, layout: str, finder: str, expected: Sequence[int] = (), dissolve: Sequence[str] = (), **options: Any
 ) -> Release:
@@ -271,4 +266,4 @@ _FINDERS: dict[str, Callable[..., SplitFiles]] = {
     "gum": _find_gum,
     "craft": _find_craft,
 }
-RELEASES = _read_releases(Path(__file__).with_suffix(".toml"))
+RELEASES = {name: _to_release(**table) for name, table in read_data(__file__).items()}
