@@ -1,7 +1,7 @@
 """The pieces of a text, by the content of a tokenizer.json: BERT's WordPiece, and Unigram after NFKC.
 
-The installed models have tokenizers of these two kinds, so that parsing needs no other package. The pieces are those of
-the package tokenizers, which reads all other kinds.
+The installed models have tokenizers of these two kinds, so that parsing needs no other package. The package
+tokenizers gives the same pieces, and reads all other kinds.
 """
 
 import math

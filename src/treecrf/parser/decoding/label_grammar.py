@@ -216,7 +216,7 @@ class _Paths:
 
     grammar: LabelGrammar
     points: dict[int, dict[tuple[int, int], _Point]]
-    cost: float  # of a lack
+    cost: float  # utility that a missing child costs
 
     def extend(self, edge: _Edge) -> None:
         """Extends the paths that end where an edge starts."""
@@ -250,7 +250,7 @@ class _Sentence:
     tags: list[list[tuple[int, float]]]  # the tags of each word, with their utility
     choices: list[_Choice]
     sentence_label: int
-    cost: float = 0.0  # of a constituent without a child that it needs
+    cost: float = 0.0  # utility that a constituent without a child that it needs costs
     edges: dict[int, list[_Edge]] = field(default_factory=dict)  # by end
     best_tags: dict[int, int] = field(default_factory=dict)  # by word
     missing: int = 0
