@@ -9,6 +9,7 @@
 set -e
 mkdir -p data/constructions data/raw
 cp recipes/models/constructions/train.mrg recipes/models/constructions/dev.mrg data/constructions
+python benchmarks/constructions.py --trees train --count 300 > data/constructions/templates.mrg
 treecrf train --no-calibration recipes/models/en-teacher.toml train.epochs=12 -o runs/en-teacher-ms-marco-minilm-l12
 for encoder in gte-small bge-small-en; do
     treecrf train --no-calibration recipes/models/en-teacher.toml model.transformer=encoders/$encoder -o runs/en-teacher-$encoder

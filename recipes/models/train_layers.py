@@ -1,23 +1,29 @@
-"""Trains the layers and scorers of a packed model again, for example with new teachers.
+"""Trains the layers, scorers and conditions of a packed model again, for example with new teachers.
 
-    python recipes/models/train_layers.py MODEL OUT RECIPE [KEY=VALUE ...] [--run FOLDER]
+    python recipes/models/train_layers.py MODEL OUT RECIPE [KEY=VALUE ...] [--run FOLDER] [--only-conditions]
 
 MODEL and OUT are folders of models; they may be the same. RECIPE names the training and dev trees, the teachers and the
 schedule; the vocabulary and the network are MODEL's. FOLDER is for the training run. OUT gets the weights of
 the epoch with the best dev F as bytes. Subwords, word and character vectors and the scores of capital letters keep
 their bytes. If OUT has a model card, the card gets the recipe.
+
+If the recipe has `data.told`, the network reads the conditions of `model.tag_conditions` and `model.schemes`; vectors
+that MODEL has are trained further. With --only-conditions, all other weights keep their bytes, too, and the trees of
+the model without conditions do not change.
 """
 
 import argparse
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from treecrf.config import read_config, to_toml
 from treecrf.parser import Parser
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard
-from treecrf.parser.storage import load_parser_state, save_parser_state
+from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training import fit
-from treecrf.training.adaptation.fine_tuning import is_context, train_only, with_weights
+from treecrf.training.adaptation.fine_tuning import CONDITIONS, is_context, train_only, with_weights
 from treecrf.training.config import Recipe
 from treecrf.training.export.card_files import save_card
 from treecrf.training.export.pack import portable_recipe, source_commit
@@ -32,6 +38,31 @@ def update_card(folder: Path, recipe: Recipe) -> None:
     save_card(replace(card, recipe=to_toml(recipe), commit=source_commit()), folder)
 
 
+def is_condition(name: str) -> bool:
+    return name.startswith(CONDITIONS)
+
+
+def add_conditions(state: ParserState, recipe: Recipe) -> ParserState:
+    """A model that reads tags and the schemes of a recipe; the vectors of new conditions are zero."""
+    if not recipe.data.told:
+        return state
+    assert state.bert is not None, "conditions need a plain BERT"
+    before, new = state.config.model, recipe.model
+    model = replace(
+        before,
+        tag_conditions=before.tag_conditions or new.tag_conditions,
+        schemes=tuple(dict.fromkeys((*before.schemes, *new.schemes))),
+    )
+    rows = {"tags": len(state.vocabulary.tags) * model.tag_conditions, "schemes": len(model.schemes)}
+    vectors = {}
+    for name, count in rows.items():
+        none = np.zeros((state.bert.num_hidden_layers + 1, 0, state.bert.hidden_size), np.float32)
+        known = state.weights.get(CONDITIONS + name, none).astype(np.float32)
+        if count:
+            vectors[CONDITIONS + name] = np.pad(known, ((0, 0), (0, count - known.shape[1]), (0, 0)))
+    return replace(state, config=replace(state.config, model=model), weights={**state.weights, **vectors})
+
+
 def main() -> None:
     """Trains, and saves the model with the trained weights."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -40,14 +71,18 @@ def main() -> None:
     arguments.add_argument("recipe")
     arguments.add_argument("settings", nargs="*")
     arguments.add_argument("--run", type=Path, default=Path("runs/layers"))
-    options = arguments.parse_args()
+    arguments.add_argument("--only-conditions", action="store_true")
+    options = arguments.parse_intermixed_args()
     recipe = read_config(Recipe, Path(options.recipe), options.settings)
-    parser = Parser.load(options.model, precision="float32")
-    names = train_only(parser.model, is_context)
+    packed = add_conditions(load_parser_state(options.model), recipe)
+    parser = Parser.from_state(packed, precision="float32")
+    only = is_condition if options.only_conditions else lambda name: is_condition(name) or is_context(name)
+    names = train_only(parser.model, only)
     result = fit(recipe, options.run, parser=parser)
     print(f"dev F {result.dev_f:.2f} after {result.best_epoch} epochs")
-    packed, trained = load_parser_state(options.model), load_parser_state(options.run)
+    trained = load_parser_state(options.run)
     weights = {name: trained.weights[name] for name in names}
+    packed = replace(packed, components={**packed.components, **trained.components})
     save_parser_state(options.out, with_weights(packed, weights, step=WEIGHT_STEP))
     if (options.out / CARD_JSON).exists():
         update_card(options.out, recipe)

@@ -34,6 +34,7 @@ from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import LabelGrammar
+from treecrf.parser.decoding.schemes import Scheme
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
@@ -71,7 +72,8 @@ def _setting(name: str) -> Any:
 
     def assign(parser: "Components", value: Any) -> None:
         parser.config = replace(parser.config, **{name: value})
-        parser.__dict__.pop("expected_f1", None)
+        for derived in ("expected_f1", *(("_scheme", "_grammar") if name == "scheme" else ())):
+            parser.__dict__.pop(derived, None)
 
     return property(lambda parser: getattr(parser.config, name), assign)
 
@@ -199,15 +201,28 @@ class Components:
     @cached_property
     def _grammar(self) -> Grammar:
         try:
-            return Grammar(self.productions)
+            return Grammar(self.productions if self._scheme is None else self._scheme.productions)
         except ValueError as error:
             raise ValueError(f"{self.folder or 'the parser'}: {error}; copy the folder again") from None
+
+    @cached_property
+    def _scheme(self) -> Scheme | None:
+        """The grammar, labels and tags of the chosen scheme, if the model has counts of its trees."""
+        arrays = self.arrays.get("schemes", {})
+        if not (self.scheme and arrays):
+            return None
+        return Scheme.load(self.scheme, arrays, self.productions, self.vocabulary.labels, self.vocabulary.tags)
 
     @property
     def batch_scorer(self) -> BatchScorer:
         scheme = self.schemes.index(self.scheme) + 1 if self.scheme else 0
         return BatchScorer(
-            numericalizer=self.numericalizer, scorer=self.scorer, labels=self._labels, root=self.root, scheme=scheme
+            numericalizer=self.numericalizer,
+            scorer=self.scorer,
+            labels=self._labels,
+            root=self.root,
+            scheme=scheme,
+            rules=self._scheme,
         )
 
     def batch_decoder(self, *, mbr: bool, keeps_vectors: bool = False) -> BatchDecoder:

@@ -2,13 +2,14 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import torch
 
-from treecrf.network.nn import SpanModel
+from treecrf.network.nn import SpanModel, TensorScores
 from treecrf.parser.decoding.device_decode import PendingTrees, decode_on_device, with_vectors
+from treecrf.parser.decoding.schemes import Scheme
 from treecrf.parser.pipeline import BatchDecoder, BatchingConfig, Sentences
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -40,7 +41,7 @@ class DeviceDecoder:
         host = self.host_decoder
         try:
             if not (sentences.has_constraints or sentences.has_tags):
-                scores = self.model.score_on_device(host.scorer.collate(sentences))
+                scores = _restrict(self.model.score_on_device(host.scorer.collate(sentences)), host.scorer.rules)
                 pending = decode_on_device(scores, mbr=host.mbr, expected_f1=host.expected_f1)
                 return with_vectors(pending, scores) if host.keeps_vectors else pending
             trees = host(sentences)
@@ -82,6 +83,14 @@ class DeviceDecoder:
                 yield _PendingBatch(key, window, indices, sentences, self(sentences), number == len(batches))
             if not batches:
                 yield _PendingBatch(key, window, [], window, None, True)
+
+
+def _restrict(scores: TensorScores, scheme: Scheme | None) -> TensorScores:
+    """The scores without the labels and tags that a scheme does not have."""
+    if scheme is None:
+        return scores
+    labels, tags = (torch.from_numpy(offsets).to(scores.spans.device) for offsets in (scheme.labels, scheme.tags))
+    return replace(scores, label_offsets=labels, tags=None if scores.tags is None else scores.tags + tags)
 
 
 def prefetch(items: Iterable[T], count: int) -> Iterator[T]:

@@ -16,6 +16,7 @@ from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.parser.decoding import ExpectedF1, decode
 from treecrf.parser.decoding.constraints import Constraints, apply_constraints
+from treecrf.parser.decoding.schemes import Scheme
 from treecrf.threads import parallel_map
 from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
@@ -281,11 +282,13 @@ class BatchScorer:
     labels: LabelSet
     root: str
     scheme: int = 0  # annotation scheme, counted from 1; 0 is none
+    rules: Scheme | None = None  # of this scheme
 
     def __call__(self, sentences: Sentences) -> Scores:
         """The scores of a batch, given the tags and constraints."""
         batch = self.collate(sentences)
-        scores = bind_tags(self.scorer.score(batch).check_finite(), batch.tags)
+        scores = self.scorer.score(batch).check_finite()
+        scores = bind_tags(scores if self.rules is None else self.rules.restrict(scores), batch.tags)
         if not sentences.has_constraints:
             return scores
         assert sentences.constraints is not None

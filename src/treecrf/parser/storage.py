@@ -126,7 +126,8 @@ def _is_finite(array: AnyArray) -> bool:
 
 CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.safetensors", "config.json"
 PRODUCTIONS, CONDITIONS = "productions.txt", "conditions.safetensors"
-COMPONENTS = {name: f"{name}.safetensors" for name in ("functions", "empties")}  # files of optional components
+# files of optional components
+COMPONENTS = {name: f"{name}.safetensors" for name in ("functions", "empties", "schemes")}
 _CONDITION_PREFIX = "transformer.conditions."  # names of the weights in their own file
 _MAX_BYTES = {
     CONFIG: 1 << 13,

@@ -30,6 +30,10 @@ class DataConfig:
     # how often an epoch has each sentence, by file of `train`, `parsed` and `partial` (default: once); with weight 0, a
     # file only adds its words to the vocabulary
     weights: tuple[float, ...] = ()
+    # the annotation scheme of each file, for networks that can be told schemes; empty: none
+    schemes: tuple[str, ...] = ()
+    taught: tuple[bool, ...] = ()  # whether teachers are asked about the sentences of each file (default: yes)
+    told: float = 0.0  # the share of training sentences whose scheme or tags the network is told
     lowercase: float = 0.0  # the share of training sentences that are converted to lower case
     binarization: Literal["left", "right"] = "left"  # for training trees
     retag: tuple[str, ...] = ()  # word/TAG: replaces the tag of a word in training, for treebanks that disagree
@@ -42,16 +46,14 @@ class DataConfig:
             raise ValueError("data.train names no file, and neither does data.partial; expected at least one")
         names = ["train", *(name for name in ("parsed", "partial") if getattr(self, name))]
         files = sum(len(getattr(self, name)) for name in names)
-        if self.weights and len(self.weights) != files:
-            raise ValueError(
-                f"{len(self.weights)} weights for {files} files of {' and '.join(names)}; expected one for each"
-            )
+        for setting in ("weights", "schemes", "taught"):
+            if (count := len(getattr(self, setting))) not in (0, files):
+                raise ValueError(f"{count} {setting} for {files} files of {' and '.join(names)}; expected one for each")
         if self.weights and not (all(0 <= weight < math.inf for weight in self.weights) and any(self.weights)):
             raise ValueError(f"weights are {list(self.weights)}; expected numbers from 0, and at least one above 0")
-        if not 0 <= self.lowercase <= 1:
-            raise ValueError(f"lowercase is {self.lowercase}; expected a share of the sentences, from 0 to 1")
-        if not 0 <= self.partial_share <= 1:
-            raise ValueError(f"partial_share is {self.partial_share}; expected a share of the brackets, from 0 to 1")
+        for name, items in (("lowercase", "sentences"), ("told", "sentences"), ("partial_share", "brackets")):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected a share of the {items}, from 0 to 1")
         for pair in self.retag:
             if not all(pair.rpartition("/")[::2]):
                 raise ValueError(f"retag has {pair!r}; expected a word, a slash and its tag, as in 'to/TO'")

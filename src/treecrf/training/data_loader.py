@@ -1,6 +1,7 @@
 """The data loader: chooses the sentences of each training step, and collates batches in a background thread."""
 
 import hashlib
+import random
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from treecrf.network.data.bucketing import Budget, Indices, buckets, pad_to, pad
 from treecrf.network.data.numericalize import Numericalizer
 from treecrf.network.data.vocabulary import GoldTree, Vocabulary
 from treecrf.network.nn.batch import TensorBatch
+from treecrf.training.conditions import Conditions, Told
 from treecrf.training.partial import PartialTree, derivations
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.binarize import LabelSet
@@ -72,11 +74,21 @@ class Corpus:
         )
 
     def collate(
-        self, words: Sequence[list[str]], indices: list[int], numericalizer: Numericalizer, *, read_tags: bool
+        self,
+        words: Sequence[list[str]],
+        indices: list[int],
+        numericalizer: Numericalizer,
+        *,
+        read_tags: bool,
+        told: Sequence[Told] | None = None,
     ) -> Batch:
-        """Returns the batch of the sentences with these indices, whose words may be lower-cased."""
-        tags = [self.tags[index] for index in indices] if read_tags else None
-        batch = numericalizer.collate(words, tags=tags, gold=[self.gold[index] for index in indices])
+        """Returns the batch of the sentences with these indices, whose words may be lower-cased, and what is told."""
+        tags: Sequence[Sequence[str | None]] | None = [self.tags[index] for index in indices] if read_tags else None
+        schemes = None
+        if told is not None:
+            tags, schemes = [each.tags for each in told], [each.scheme for each in told]
+        gold = [self.gold[index] for index in indices]
+        batch = numericalizer.collate(words, tags=tags, schemes=schemes, gold=gold)
         return replace(batch, sentence_ids=np.array(indices, dtype=np.int64))
 
 
@@ -90,6 +102,7 @@ class DataLoader:
     seed: int
     weights: Sequence[float] | None = None  # how often an epoch has each sentence, on average; None: once
     lowercase: float = 0.0  # the share of sentences that are converted to lower case
+    conditions: Conditions | None = None  # what the network is told
     accumulate: int = 1
     rank: int = 0
     world_size: int = 1
@@ -133,18 +146,20 @@ class DataLoader:
 
     def collate(self, indices: list[int]) -> StepBatch:
         """Returns the batch with these sentence indices, divided among processes and accumulation parts."""
-        is_lowercase = self._draw_lowercase(indices)
+        is_lowercase, told = self._draw_lowercase(indices), self._draw_conditions(indices)
         words = sum(self.corpus.lengths[index] for index in indices)
         part_count = -(-max(self.accumulate, self.world_size) // self.world_size) * self.world_size
         numbers = range(self.rank, min(part_count, len(indices)), self.world_size)
+
+        def collate_part(number: int) -> TensorBatch:
+            rows = slice(number, None, part_count)
+            return self._collate_part(indices[rows], is_lowercase[rows], None if told is None else told[rows])
+
         return StepBatch(
             sentences=len(indices),
             words=words,
             labeled_spans=max(1, sum(len(self.corpus.gold[index].starts) for index in indices)),
-            parts=[
-                (number, self._collate_part(indices[number::part_count], is_lowercase[number::part_count]))
-                for number in numbers
-            ],
+            parts=[(number, collate_part(number)) for number in numbers],
         )
 
     def _draw_lowercase(self, indices: list[int]) -> list[bool]:
@@ -154,13 +169,23 @@ class DataLoader:
         generator = torch.Generator().manual_seed(mix_seed(self.seed, "lowercase", *indices))
         return [draw < self.lowercase for draw in torch.rand(len(indices), generator=generator).tolist()]
 
-    def _collate_part(self, indices: list[int], is_lowercase: list[bool]) -> TensorBatch:
+    def _draw_conditions(self, indices: list[int]) -> list[Told] | None:
+        """Draws what the network is told about each sentence, from the seed and the batch."""
+        if self.conditions is None:
+            return None
+        chance = random.Random(mix_seed(self.seed, "conditions", *indices))
+        return [self.conditions.draw(index, chance) for index in indices]
+
+    def _collate_part(
+        self, indices: list[int], is_lowercase: list[bool], told: list[Told] | None = None
+    ) -> TensorBatch:
         corpus = self.corpus
+        read = [corpus.words[index] for index in indices] if told is None else [each.words for each in told]
         sentences = [
-            [word.lower() for word in corpus.words[index]] if lower else corpus.words[index]
-            for index, lower in zip(indices, is_lowercase, strict=True)
+            [word.lower() for word in words] if lower else words
+            for words, lower in zip(read, is_lowercase, strict=True)
         ]
-        batch = corpus.collate(sentences, indices, self.numericalizer, read_tags=self.read_tags)
+        batch = corpus.collate(sentences, indices, self.numericalizer, read_tags=self.read_tags, told=told)
         if self.fixed_shapes:
             bucket = self._bucket_of_sentence[indices[0]]
             shape = padded_shape(

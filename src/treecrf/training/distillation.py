@@ -40,12 +40,12 @@ def _check_teacher(folder: str, teacher: Parser, student: Parser) -> None:
 
 @torch.no_grad()
 def compute_soft_targets(
-    teachers: Sequence[Parser], student: Parser, corpus: Corpus, config: TrainConfig
+    teachers: Sequence[Parser], student: Parser, corpus: Corpus, config: TrainConfig, taught: Sequence[bool] | None
 ) -> SoftTargetStore:
     """Scores every training sentence by all teachers, and stores their mean probabilities on the student's device.
 
     Each teacher reads the sentences with its own vocabulary and subwords. It reads them in their original case, also
-    where the student reads them in lower case.
+    where the student reads them in lower case. The targets of sentences that are not `taught` are their gold trees.
     """
     has_tags = any(teacher.model_config.tag_head for teacher in teachers) and student.model_config.tag_head
     try:
@@ -58,7 +58,7 @@ def compute_soft_targets(
         )
         budget = Budget(words=min(_CHUNK_WORDS, 4 * config.batch_words), cells=config.batch_cells)
         for indices in sorted_batches(corpus.lengths, budget=budget):
-            _score_chunk(teachers, corpus, indices, store, config)
+            _score_chunk(teachers, corpus, indices, store, config, taught)
     except torch.OutOfMemoryError as error:
         raise ValueError(
             f"the soft targets of {len(corpus.lengths):,} sentences do not fit into GPU memory; train on fewer "
@@ -68,7 +68,12 @@ def compute_soft_targets(
 
 
 def _score_chunk(
-    teachers: Sequence[Parser], corpus: Corpus, indices: list[int], store: SoftTargetStore, config: TrainConfig
+    teachers: Sequence[Parser],
+    corpus: Corpus,
+    indices: list[int],
+    store: SoftTargetStore,
+    config: TrainConfig,
+    taught: Sequence[bool] | None,
 ) -> None:
     all_scores = []
     for teacher in teachers:
@@ -78,4 +83,8 @@ def _score_chunk(
         batch = TensorBatch.from_host(host_batch, pin_memory=is_gpu).to(teacher.device)
         with torch.autocast(batch.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
             all_scores.append(teacher.model(batch))
-    store.write(batch, SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight))
+    targets = SoftTargets.from_scores(all_scores, batch, distillation_weight=config.distillation_weight)
+    if taught is not None:
+        is_gold = torch.tensor([not taught[index] for index in indices], device=batch.device)
+        targets = targets.with_gold_trees(batch, is_gold)
+    store.write(batch, targets)

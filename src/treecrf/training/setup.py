@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 from torch import nn
@@ -16,8 +18,10 @@ from treecrf.network.nn import SpanModel
 from treecrf.network.nn.losses import SoftTargetStore
 from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
+from treecrf.parser.decoding.schemes import scheme_arrays
 from treecrf.parser.storage import CONFIG, ParserConfig
 from treecrf.text.language_guess import guess_other_language, language_name
+from treecrf.training.conditions import Conditions
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.cuda_graphs import can_capture_steps
 from treecrf.training.data_loader import Corpus, DataLoader
@@ -30,6 +34,8 @@ from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
 from treecrf.trees.treebank.binarize import from_spans, to_spans
 from treecrf.trees.treebank.well_formed import count_productions
+
+T = TypeVar("T")
 
 _MAX_EXCEPTIONS = 0.02  # share of all constituents
 _LANGUAGE_TREES = 200  # whose words show the language
@@ -76,11 +82,20 @@ class TreebankPart:
         root, tag = (self.trees[0].label, self.trees[0].tags[0]) if self.trees else ("TOP", UNKNOWN_TAG)
         return self.trees + [sentence.tree(names, root=root, unknown_tag=tag) for sentence in self.partial]
 
-    def tree_weights(self, file_weights: Sequence[float]) -> list[float] | None:
-        """Returns the weight of each tree, which is its file's weight; None without file weights."""
-        if not file_weights:
+    def of_each_tree(self, values: Sequence[T]) -> list[T] | None:
+        """Returns the value of each tree, which is its file's value; None without values."""
+        if not values:
             return None
-        return [weight for weight, (_, count) in zip(file_weights, self.files, strict=True) for _ in range(count)]
+        return [value for value, (_, count) in zip(values, self.files, strict=True) for _ in range(count)]
+
+    def by_scheme(self, names: Sequence[str]) -> dict[str, list[Tree]]:
+        """Returns the trees of each scheme, given the names of all files' schemes."""
+        groups: dict[str, list[Tree]] = {}
+        trees = iter(self.trees)
+        for name, (_, count) in zip(names, self.files, strict=False):  # the names of other files may follow
+            groups.setdefault(name, []).extend(islice(trees, count))
+        groups.pop("", None)
+        return groups
 
     def location(self, index: int) -> str:
         """Returns the file of a tree and its number in that file, for messages."""
@@ -136,13 +151,16 @@ def prepare_training(recipe: Recipe, folder: Path, processes: Processes, parser:
         parser = build_parser(recipe, train.vocabulary_trees(), gold=gold.trees)
     else:
         torch.manual_seed(config.seed)
+    if data.schemes:
+        parser.arrays = {**parser.arrays, "schemes": scheme_arrays(gold.by_scheme(data.schemes))}
     parser.model.to(processes.device)
     processes.broadcast([parameter.detach() for parameter in parser.model.parameters()])
     parameters = [parameter for parameter in parser.model.parameters() if parameter.requires_grad]
     loader = _build_loader(recipe, train, parser, processes)
     soft_targets = None
     if config.teachers:
-        soft_targets = compute_soft_targets(load_teachers(config.teachers, parser), parser, loader.corpus, config)
+        teachers, taught = load_teachers(config.teachers, parser), train.of_each_tree(data.taught)
+        soft_targets = compute_soft_targets(teachers, parser, loader.corpus, config, taught)
     return TrainingSetup(
         recipe=recipe,
         folder=folder,
@@ -174,7 +192,8 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
         numericalizer=parser.numericalizer,
         budget=Budget(words=recipe.train.batch_words, cells=recipe.train.batch_cells),
         seed=recipe.train.seed,
-        weights=train.tree_weights(recipe.data.weights),
+        weights=train.of_each_tree(recipe.data.weights),
+        conditions=_conditions(recipe, train, corpus),
         lowercase=recipe.data.lowercase,
         accumulate=recipe.train.accumulate,
         rank=processes.rank,
@@ -182,6 +201,26 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
         read_tags=recipe.model.tag_size > 0,
         pin_memory=processes.device.type == "cuda",
         fixed_shapes=not train.partial and can_capture_steps(recipe.train, parser.model, processes),
+    )
+
+
+def _conditions(recipe: Recipe, train: TreebankPart, corpus: Corpus) -> Conditions | None:
+    """What the network is told about training sentences; None if it is told nothing."""
+    if not recipe.data.told:
+        return None
+    if not recipe.model.has_conditions:
+        raise ValueError("data.told is set and the network reads no conditions (model.tag_conditions, model.schemes)")
+    unknown = sorted({*recipe.data.schemes} - {"", *recipe.model.schemes})
+    if unknown:
+        raise ValueError(f"data.schemes has {unknown[0]!r:.50}; expected names in model.schemes, or '' for no scheme")
+    numbers = {name: number for number, name in enumerate(("", *recipe.model.schemes))}
+    schemes = train.of_each_tree([numbers[name] for name in recipe.data.schemes])
+    return Conditions(
+        words=corpus.words,
+        tags=corpus.tags,
+        schemes=schemes or [0] * len(corpus.words),
+        share=recipe.data.told,
+        has_tags=recipe.model.tag_conditions,
     )
 
 

@@ -222,6 +222,20 @@ def test_items_without_a_gold_class_have_no_soft_targets() -> None:
     torch.testing.assert_close(soft_targets.tags.sum(-1), (batch.gold_tags != IGNORED).float())
 
 
+def test_the_gold_trees_of_some_sentences_replace_the_targets_of_teachers() -> None:
+    batch, student = batch_of(TREES), small_model(TAGGED)
+    with torch.no_grad():
+        taught = SoftTargets.from_scores([small_model(TAGGED)(batch)], batch, distillation_weight=1.0)
+        of_all, of_none = (
+            taught.with_gold_trees(batch, torch.full((batch.size,), is_gold)) for is_gold in (True, False)
+        )
+        some = taught.with_gold_trees(batch, torch.arange(batch.size) == 1)
+        torch.testing.assert_close(student.loss(batch, of_all).total(), student.loss(batch).total())
+    for actual, expected in zip(of_none, taught, strict=True):
+        torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(some.spans[[0, 1]], torch.stack([taught.spans[0], of_all.spans[1]]))
+
+
 def test_stored_soft_targets_equal_computed_ones_in_any_batch() -> None:
     model, lengths = small_model(TAGGED), [len(tree.words) for tree in TREES]
     sizes = {"labels": VOCABULARY.sizes.labels, "tags": VOCABULARY.sizes.tags}

@@ -178,7 +178,7 @@ def _pad(values: Ints, *shape: int, fill_value: int = 0) -> Ints:
 def _pad_sentences(batch: Batch, shape: PaddedShape) -> dict[str, Ints]:
     """Pads the fields that have a row for each sentence."""
     fill_values = {"lengths": 1, "sentence_ids": -1, "words": PAD, "vectors": PAD, "tags": PAD, "char_rows": 0}
-    fill_values |= {"capitals": 0, "gold_tags": IGNORED}
+    fill_values |= {"capitals": 0, "gold_tags": IGNORED, "schemes": 0}
     arrays: dict[str, Ints] = {}
     for name, fill_value in fill_values.items():
         if (array := getattr(batch, name)) is not None:

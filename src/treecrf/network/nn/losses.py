@@ -18,7 +18,7 @@ from torch import Tensor
 
 from treecrf.chart.crf import SpanCRF, margin_loss
 from treecrf.chart.torch_backend import logsumexp
-from treecrf.network.data.batch import IGNORED
+from treecrf.network.data.batch import IGNORED, SPECIAL
 from treecrf.network.data.extensions import BUILT_IN, load_extension
 from treecrf.network.nn.batch import Spans, TensorBatch
 from treecrf.network.nn.scorers import TensorScores
@@ -55,6 +55,21 @@ class SoftTargets(NamedTuple):
             labels=self.labels * (labels != IGNORED)[:, None],
             tags=None if self.tags is None else self.tags * (tags != IGNORED)[..., None],
         )
+
+    def with_gold_trees(self, batch: TensorBatch, is_gold: Tensor) -> "SoftTargets":
+        """The same targets, but the gold trees of some sentences (b,)."""
+        _, labels, gold_tags = batch.require("cells", "labels", "gold_tags")
+        gold = torch.zeros_like(self.spans)
+        gold.view(-1).index_fill_(0, batch.spans.cells, 1)
+        is_gold_span = is_gold[batch.spans.lefts // (batch.longest + 1), None]
+        tags = self.tags
+        if tags is not None:
+            tags = torch.where(is_gold[:, None, None], F.one_hot(gold_tags.clamp(min=0), tags.shape[-1]), tags)
+        return self._replace(
+            spans=torch.where(is_gold[:, None, None], gold, self.spans),
+            labels=torch.where(is_gold_span, F.one_hot(labels.clamp(min=0), self.labels.shape[-1]), self.labels),
+            tags=tags,
+        )._without_ignored(batch)
 
     def span_loss(self, crf: SpanCRF) -> Tensor:
         """The cross-entropy of a distribution over trees to the teachers' distribution, summed over sentences."""
@@ -99,12 +114,16 @@ class SoftTargetStore:
         if self._tags is not None:
             rows, is_word = self._tag_rows(batch)
             tags = self._tags[torch.where(is_word, rows, 0)].float()
-        return SoftTargets(
+        targets = SoftTargets(
             spans=self._spans[torch.where(is_cell, cells, 0)].float(),  # cell 0 is an empty span
             labels=self._labels[self._label_rows(batch)].float(),
             tags=tags,
             distillation_weight=self._distillation_weight,
         )._without_ignored(batch)
+        if batch.schemes is None:
+            return targets
+        # teachers are told nothing
+        return targets.with_gold_trees(batch, (batch.schemes > 0) | (batch.require("tags")[0] >= len(SPECIAL)).any(1))
 
     def _cells(self, batch: TensorBatch) -> tuple[Tensor, Tensor]:
         """The stored place of each cell of a batch's charts, (b, n + 1, n + 1), and whether it has one."""

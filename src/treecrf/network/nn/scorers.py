@@ -186,9 +186,14 @@ class TensorScores:
     labels: Tensor | None = None  # (b, n + 1, n + 1, labels) of one-stage models
     tags: Tensor | None = None  # (b, n, tags)
     words: Tensor | None = None  # (b, n, d) context vectors
+    label_offsets: Tensor | None = None  # (labels,) numbers that are added to label scores
 
     def labels_at(self, spans: Spans) -> Tensor:
         """Label scores of m spans, (m, labels)."""
+        scores = self._labels_at(spans)
+        return scores if self.label_offsets is None else scores + self.label_offsets
+
+    def _labels_at(self, spans: Spans) -> Tensor:
         if self.labels is not None:
             return self.labels.flatten(0, 2).index_select(0, spans.cells)
         with torch.autocast(self.left.device.type, enabled=False):

@@ -22,7 +22,8 @@ from treecrf.training.data_loader import Corpus, DataLoader, mix_seed
 from treecrf.training.optimizer import build_model_optimizer, learning_rate_factor, set_learning_rate
 
 # vectors of words, pieces, characters, capitals and conditions: most of their rows occur in no training sentence
-INPUTS = ("inputs.", "capitals.", "transformer.entry.", "transformer.conditions.", "transformer.encoder.embeddings.")
+CONDITIONS = "transformer.conditions."
+INPUTS = ("inputs.", "capitals.", "transformer.entry.", CONDITIONS, "transformer.encoder.embeddings.")
 
 
 def is_context(name: str) -> bool:
@@ -41,8 +42,10 @@ def train_only(model: SpanModel, is_trained: Callable[[str], bool]) -> list[str]
 
 
 def with_weights(packed: ParserState, weights: Mapping[str, AnyArray], *, step: float = 0.0) -> ParserState:
-    """The packed parser with some other weights, as bytes where they are large."""
-    return replace(packed, weights={**packed.weights, **quantize_weights(weights, step)})
+    """The packed parser with some other weights, as bytes where they are large, except vectors of conditions."""
+    conditions = {name: weight for name, weight in weights.items() if name.startswith(CONDITIONS)}
+    others = {name: weight for name, weight in weights.items() if name not in conditions}
+    return replace(packed, weights={**packed.weights, **quantize_weights(others, step), **conditions})
 
 
 def shuffled_batches(lengths: Sequence[int], config: TrainConfig, epoch: int) -> list[list[int]]:

@@ -1,0 +1,56 @@
+"""What the network is told about training sentences: their annotation scheme, and the tags of some or all words."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+_REPLACED_SENTENCES, _REPLACED_WORDS = 0.3, 0.15  # with given tags, and of their words
+
+
+class Told(NamedTuple):
+    """A training sentence as the network reads it, with its conditions."""
+
+    words: list[str]
+    tags: list[str | None]
+    scheme: int  # counted from 1; 0: none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """Draws the conditions of training sentences; a sentence without any is read as it is.
+
+    A told sentence gets its scheme alone, the gold tags of all words, or of a random share of them, half of the tagged
+    ones with the scheme. Some words whose tag is given are replaced by others, so that the network trusts the tag.
+    """
+
+    words: Sequence[list[str]]
+    tags: Sequence[list[str]]  # of the first sentences; the others have no tags
+    schemes: Sequence[int]  # of each sentence
+    share: float  # of the sentences that are told anything
+    has_tags: bool  # whether tags are conditions
+
+    def draw(self, index: int, chance: random.Random) -> Told:
+        words, scheme = self.words[index], self.schemes[index]
+        is_tagged = self.has_tags and index < len(self.tags)
+        tags: list[str | None] = [None] * len(words)
+        if chance.random() >= self.share or not (is_tagged or scheme):
+            return Told(words, tags, 0)
+        kinds = (["scheme"] if scheme else []) + (["all", "some"] if is_tagged else [])
+        kind = chance.choice(kinds)
+        if kind == "scheme":
+            return Told(words, tags, scheme)
+        share = 1.0 if kind == "all" else chance.random()
+        tags = [tag if chance.random() < share else None for tag in self.tags[index]]
+        if chance.random() < _REPLACED_SENTENCES:
+            pairs = [(word, bool(tag) and word.isalpha()) for word, tag in zip(words, tags, strict=True)]
+            words = [
+                chance.choice(self._alphabetic) if may and chance.random() < _REPLACED_WORDS else word
+                for word, may in pairs
+            ]
+        return Told(words, tags, scheme if chance.random() < 0.5 else 0)
+
+    @cached_property
+    def _alphabetic(self) -> list[str]:
+        return [word for words in self.words for word in words if word.isalpha()] or [""]
