@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from treecrf.trees.tree import Tree
 from treecrf.trees.tree_differences import describe_difference
-from treecrf.trees.treebank.binarize import LabelSet, from_spans, repeating_labels
+from treecrf.trees.treebank.binarize import LabelSet, from_spans
 
 MAN = "(NP (NP (DT the) (NN man)) (PP (IN with) (NP (DT the) (NN telescope))))"
 SAW = f"(TOP (S (NP (PRP I)) (VP (VBD saw) {MAN}) (. .)))"
@@ -147,7 +147,7 @@ def test_only_equal_trees_have_no_differences(first: Tree, other: Tree) -> None:
 
 def test_labels_with_a_name_over_the_same_name_are_repeating() -> None:
     labels = LabelSet(["NP", "NP NP", "(NP NP)", "NP PP NP", "S NP NP", ""])
-    assert repeating_labels(labels) == {1, 4}
+    assert labels.repeating == {1, 4}
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import bracket_writer
-from treecrf.trees.treebank.binarize import LabelSet, repeating_labels
+from treecrf.trees.treebank.binarize import LabelSet
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 from treecrf.trees.treebank.well_formed import Production
 
@@ -255,7 +255,7 @@ class Components:
 
     def tree_distribution(self, scores: Scores, *, choices: int = 0) -> TreeDistribution:
         """The distribution over trees that the scores of a batch define, on the host."""
-        excluded = () if self.same_label_unaries else repeating_labels(self._labels)
+        excluded = () if self.same_label_unaries else self._labels.repeating
         return TreeDistribution(
             scores=scores,
             labels=self._labels,

@@ -24,6 +24,8 @@ def describe_difference(first: Tree, other: Tree) -> list[str]:
     >>> describe_difference(first, other)
     ['"with it" modifies "saw" instead of "the man"']
     """
+    if other is first:
+        return []
     words, old, new = first.words, _Phrases.of(first), _Phrases.of(other)
     if other.words != words:
         raise ValueError(f"the trees have the words {words!r:.80} and {other.words!r:.80}; expected the same words")

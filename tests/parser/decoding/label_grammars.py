@@ -49,6 +49,11 @@ def random_candidates(generator: np.random.Generator, length: int) -> CandidateS
     labels[generator.random(labels.shape) < 0.2] = NO_LABEL
     if not has_free_root:
         labels[spans.index((0, length)), 0] = 1
+    required: list[tuple[int, int]] = []
+    for place in np.flatnonzero((labels != NO_LABEL).any(1) & (generator.random(len(spans)) < 0.3)).tolist():
+        required += [spans[place]] if not any(cross(spans[place], span) for span in required) else []
+    kept = [not any(cross(span, other) for other in required) for span in spans]
+    spans, labels = [span for span, is_kept in zip(spans, kept, strict=True) if is_kept], labels[kept]
     tags = np.array([generator.permutation(len(TAGS))[:2] for _ in range(length)], np.int64)
     tags[generator.random(length) < 0.5, 1] = NO_TAG
     return CandidateSpans(
@@ -60,4 +65,9 @@ def random_candidates(generator: np.random.Generator, length: int) -> CandidateS
         labels=labels,
         utility=generator.normal(0, 0.5, labels.shape).astype(np.float32),
         sentence_labels=np.array([2 if has_free_root else NO_LABEL]),
+        required=np.array([span in required for span in spans], np.bool_),
     )
+
+
+def cross(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span[0] < other[0] < span[1] < other[1] or other[0] < span[0] < other[1] < span[1]

@@ -15,6 +15,7 @@ from parser.decoding.label_grammars import (
     LABELS,
     LENGTHS,
     TAGS,
+    cross,
     make_label_grammar,
     productions_log_prob,
     random_candidates,
@@ -39,8 +40,9 @@ def grammar() -> Grammar:
 
 
 def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
-    """Every set of candidates that is a tree, and the sum of its utilities."""
+    """Every set of candidates that is a tree with the required spans, and the sum of its utilities."""
     length = int(candidates.lengths[0])
+    required = {(cell // (length + 1), cell % (length + 1)) for cell in candidates.cells[candidates.required].tolist()}
     choices = [
         (Span(cell // (length + 1), cell % (length + 1), LABELS[label]), float(utility))
         for cell, labels, utilities in zip(
@@ -52,12 +54,14 @@ def all_trees(candidates: CandidateSpans) -> Iterator[tuple[list[Span], float]]:
     for count in range(len(choices) + 1):
         for subset in combinations(choices, count):
             spans = [span for span, _ in subset]
-            if len({span[:2] for span in spans}) < count or any(
-                a.start < b.start < a.end < b.end or b.start < a.start < b.end < a.end
-                for a, b in combinations(spans, 2)
+            positions = {span[:2] for span in spans}
+            if (
+                len(positions) < count
+                or not required <= positions
+                or any(cross(*pair) for pair in combinations(positions, 2))
             ):
                 continue
-            if candidates.sentence_labels[0] != NO_LABEL or (0, length) in {span[:2] for span in spans}:
+            if candidates.sentence_labels[0] != NO_LABEL or (0, length) in positions:
                 yield spans, sum(utility for _, utility in subset)
 
 

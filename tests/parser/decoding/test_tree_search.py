@@ -16,7 +16,7 @@ from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.decoding.tree_search import _GRAMMAR_ORDER, _Shapes, find_readings, fit_words
 from treecrf.trees.tree import Span, Tree
-from treecrf.trees.treebank.binarize import LabelSet, from_spans, repeating_labels, unary_chain
+from treecrf.trees.treebank.binarize import LabelSet, from_spans, unary_chain
 
 CHAINS = ("S", "VP", "S VP", "(S)")
 
@@ -88,7 +88,7 @@ def test_label_scores_in_blocks_give_the_same_alternatives(monkeypatch: pytest.M
 
 def test_excluded_labels_are_in_no_alternative() -> None:
     labels, scores = LabelSet(REPEATED), few_scores("two-stage", 3, REPEATED)
-    analysis = analyze(scores, labels=labels, k=40, excluded=repeating_labels(labels))
+    analysis = analyze(scores, labels=labels, k=40, excluded=labels.repeating)
     assert analysis.alternatives
     assert not any(is_repeating(alternative.tree) for alternative in analysis.alternatives)
 
@@ -107,7 +107,8 @@ def test_a_grammar_chooses_the_tags_and_the_constituents_over_single_words(seed:
     odds = scores.tags[0] - scores.tags[0].max(-1, keepdims=True)
     excess = grammar.tag_log_probs - grammar.tag_log_probs[scores.tags[0].argmax(-1)][:, None]
     found = find_readings(distribution, 0, 5).readings
-    for reading, fitted, support in zip(found, *fit_words(found, distribution, 0, grammar), strict=True):
+    fit, supports = fit_words(found, distribution, 0, grammar)
+    for reading, fitted, support in zip(found, map(fit, range(len(found))), supports, strict=True):
         phrases = [(position, label) for position, label in reading.tree if position[1] - position[0] > 1]
         assert [item for item in sorted(fitted.tree) if item[0][1] - item[0][0] > 1] == phrases
         assert fitted.log_prob == reading.log_prob
@@ -135,8 +136,8 @@ def test_readings_are_ordered_by_probability_and_the_grammar_after_the_most_prob
     distribution = TreeDistribution(scores=scores, labels=LabelSet(GRAMMAR_LABELS), root="TOP", choices=10)
     grammar = make_label_grammar(Grammar(COUNTS), 0.02)
     plain, found = (find_readings(distribution, 0, 6, grammar=each).readings for each in (None, grammar))
-    fitted, support = fit_words(found, distribution, 0, grammar)
-    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(fitted, support, strict=True)]
+    _, support = fit_words(found, distribution, 0, grammar)
+    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(found, support, strict=True)]
     assert found[0].log_prob == plain[0].log_prob == max(reading.log_prob for reading in found)
     assert order[1:] == sorted(order[1:], reverse=True) and len(plain) == len(found) == 6
 

@@ -14,7 +14,6 @@ from treecrf.trees.treebank.binarize import (
     LabelSet,
     from_spans,
     is_intermediate,
-    repeating_labels,
     to_spans,
     unary_chain,
 )
@@ -234,4 +233,4 @@ def test_a_label_set_masks_the_labels_that_contain_a_constituent() -> None:
 
 def test_labels_with_a_constituent_over_one_of_the_same_name_are_repeating():
     labels = LabelSet(["NP", "NP NP", "S NP NP", "NP S NP", "", "(NP)"])
-    assert repeating_labels(labels) == {1, 2}
+    assert labels.repeating == {1, 2}

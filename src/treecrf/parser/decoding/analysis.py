@@ -16,7 +16,7 @@ from treecrf.parser.decoding.tree_search import Readings, find_readings
 from treecrf.trees.analysis import Alternative, Analysis, Constituent
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.tree_differences import describe_difference
-from treecrf.trees.treebank.binarize import from_spans, is_intermediate, to_spans
+from treecrf.trees.treebank.binarize import chain_spans, from_spans
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,10 +82,9 @@ class Analyzer:
         """The words with the tags of a reading; a tag that the caller gave and the model does not know stays."""
         if not tags:
             return leaves
-        names = [self.tag_names[tag] for tag in tags]
+        names, known = [self.tag_names[tag] for tag in tags], {*self.tag_names}
         return [
-            Tree(name, leaf.children) if leaf.label in self.tag_names else leaf
-            for name, leaf in zip(names, leaves, strict=True)
+            Tree(name, leaf.children) if leaf.label in known else leaf for name, leaf in zip(names, leaves, strict=True)
         ]
 
     def _constituents(self, sentence: int, tree: Tree) -> tuple[Constituent, ...]:
@@ -97,13 +96,14 @@ class Analyzer:
         by_position: dict[Position, list[float]] = defaultdict(list)  # outermost first
         if not tree.is_leaf:
             by_position[0, len(tree.words)].append(self.trees.root_probability(sentence))
-        spans = [span for span in to_spans(tree) if span.label and not is_intermediate(span.label)]
-        starts, ends = np.array([span[:2] for span in spans], np.int64).reshape(-1, 2).T
+        spans = tree.spans()
+        chains = chain_spans(spans)
+        starts, ends = np.array([span[:2] for span in chains], np.int64).reshape(-1, 2).T
         probabilities = self.trees.constituent_probabilities(self.trees.cells(sentence, starts, ends))
-        for (start, end, label), row in zip(spans, probabilities, strict=True):
+        for (start, end, label), row in zip(chains, probabilities, strict=True):
             by_position[start, end] += row[self.trees.labels.columns(label)].tolist()
         return tuple(
             Constituent(*span, probability, self.beta(probability))
-            for span in tree.spans()
+            for span in spans
             for probability in [by_position[span[:2]].pop(0)]
         )

@@ -7,6 +7,7 @@
 #define NO_CONTEXT 0
 #define NO_LABEL (-1)
 #define NONE (-1)
+#define ANY_END 0
 #define ADVANCES 4096 /* a power of two */
 #define BLOCK 8 /* sentences that a thread takes at once */
 #define LARGEST_CELL 4e18
@@ -21,6 +22,7 @@ typedef struct {
     const float *tag_utility;
     const int64_t *first_spans, *cells, *span_labels;
     const float *utility;
+    const uint8_t *required; /* (spans,) */
     const int64_t *sentence_labels, *top_symbols, *inner_states;
     const int64_t *needs, *gives; /* bits: of the labels, and of the symbols of children */
     const double *chain_log_probs;
@@ -55,11 +57,12 @@ typedef struct { /* the end of a path from the start of a constituent */
 typedef struct {
     int64_t state; /* before the first child */
     int64_t last;  /* position: paths end there */
+    int64_t end;   /* of the constituent, if spans are required; ANY_END: of the root, or constituents share paths */
 } Parent;
 
 typedef struct {
     const Job *job;
-    int64_t length, tag_choices;
+    int64_t length, tag_choices, has_required;
     int has_cost; /* whether constituents pay for children that they lack */
     Advance *advances; /* (ADVANCES,) the latest results, by a hash of their arguments */
     Edge *edges;
@@ -71,6 +74,7 @@ typedef struct {
     int64_t *first_points; /* (parents, length + 1) */
     int64_t first_point_capacity;
     int64_t *first_edges; /* (length + 1,) by end */
+    int64_t *first_spans; /* (length + 1,) by start */
     int64_t *stack;       /* edges whose spans are not written */
     int64_t position_capacity;
 } Search;
@@ -128,8 +132,25 @@ static int add_point(Search *s, int64_t parent, int64_t position, Point point) {
     return 1;
 }
 
-/* Extends a parent's paths that end where an edge starts. */
-static int extend(Search *s, int64_t parent, int64_t edge) {
+static int64_t span_start(const Job *job, int64_t span) { return job->cells[span] / job->size % job->size; }
+
+static int64_t span_end(const Job *job, int64_t span) { return job->cells[span] % job->size; }
+
+/* Whether an edge skips no required span: the longest one inside the parent that starts with the edge must be the edge, or
+   in it. */
+static int is_allowed(const Search *s, const Parent *parent, int64_t start, const Edge *edge) {
+    int64_t span = s->first_spans[edge->start + 1];
+    while (span-- > s->first_spans[edge->start]) {
+        int64_t end = span_end(s->job, span);
+        if (s->job->required[span] && end <= parent->last && !(edge->start == start && end == parent->end))
+            return edge->end > end || (edge->end == end && edge->label != NO_LABEL);
+    }
+    return 1;
+}
+
+/* Extends the paths of a parent, which begin at `start`, that end where an edge starts. */
+static int extend(Search *s, int64_t parent, int64_t start, int64_t edge) {
+    if (s->has_required && !is_allowed(s, s->parents + parent, start, s->edges + edge)) return 1;
     for (int64_t k = s->first_points[parent * (s->length + 1) + s->edges[edge].start]; k != NONE;) {
         Point before = s->points[k];
         int64_t state = before.state;
@@ -161,26 +182,23 @@ static int add_edge(Search *s, Edge edge) {
     return 1;
 }
 
-/* The parent with this state, which is added if there is none; NONE without memory. */
-static int64_t find_parent(Search *s, int64_t state, int64_t start, int64_t last) {
+/* The parent with this state and end, which is added if there is none; NONE without memory. */
+static int64_t find_parent(Search *s, int64_t state, int64_t end, int64_t start, int64_t last) {
     int64_t k = 0, width = s->length + 1;
-    while (k < s->parent_count && s->parents[k].state != state) k++;
+    if (!s->has_required) end = ANY_END;
+    while (k < s->parent_count && (s->parents[k].state != state || s->parents[k].end != end)) k++;
     if (k == s->parent_count) {
         Point origin = {0.0, state, 0, NONE, NONE, NONE};
         if (!grow((void **)&s->parents, &s->parent_capacity, k + 1, sizeof(Parent)) ||
             !grow((void **)&s->first_points, &s->first_point_capacity, (k + 1) * width, sizeof(int64_t)))
             return NONE;
         for (int64_t position = start; position < width; position++) s->first_points[k * width + position] = NONE;
-        s->parents[s->parent_count++] = (Parent){state, last};
+        s->parents[s->parent_count++] = (Parent){state, last, end};
         if (!add_point(s, k, start, origin)) return NONE;
     }
     if (last > s->parents[k].last) s->parents[k].last = last;
     return k;
 }
-
-static int64_t span_start(const Job *job, int64_t span) { return job->cells[span] / job->size % job->size; }
-
-static int64_t span_end(const Job *job, int64_t span) { return job->cells[span] % job->size; }
 
 /* Adds the subtrees of the candidates over one span, and extends all paths by them. */
 static int add_subtrees(Search *s, int64_t span) {
@@ -190,7 +208,7 @@ static int add_subtrees(Search *s, int64_t span) {
         int64_t label = job->span_labels[span * job->choices + choice];
         if (label == NO_LABEL) continue;
         double utility = 0.0;
-        int64_t parent = find_parent(s, job->inner_states[label], start, end);
+        int64_t parent = find_parent(s, job->inner_states[label], end, start, end);
         int64_t last = best_end(s, parent, end, job->needs[label], &utility);
         if (last == NONE) continue;
         utility = utility + job->utility[span * job->choices + choice] + job->chain_log_probs[label];
@@ -198,7 +216,7 @@ static int add_subtrees(Search *s, int64_t span) {
     }
     for (int64_t edge = first; edge < s->edge_count; edge++)
         for (int64_t parent = 0; parent < s->parent_count; parent++)
-            if (s->parents[parent].last >= end && !extend(s, parent, edge)) return 0;
+            if (s->parents[parent].last >= end && !extend(s, parent, start, edge)) return 0;
     return 1;
 }
 
@@ -210,22 +228,22 @@ static int find_subtrees(Search *s, int64_t start, int64_t span, int64_t last_sp
     for (int64_t k = span * job->choices; k < last_span * job->choices; k++) {
         int64_t label = job->span_labels[k], end = span_end(job, k / job->choices);
         if (label == NO_LABEL) continue;
-        if (find_parent(s, job->inner_states[label], start, end) == NONE) return 0;
+        if (find_parent(s, job->inner_states[label], end, start, end) == NONE) return 0;
         if (end > last) last = end;
     }
-    if (has_free_root && find_parent(s, job->root_state, start, s->length) == NONE) return 0;
+    if (has_free_root && find_parent(s, job->root_state, ANY_END, start, s->length) == NONE) return 0;
     if (has_free_root) last = s->length;
     for (int64_t position = start + 1; position <= last; position++) {
         for (int64_t parent = 0; parent < s->parent_count; parent++)
             if (s->parents[parent].last >= position)
                 for (int64_t edge = s->first_edges[position]; edge != NONE; edge = s->edges[edge].same_end)
-                    if (!extend(s, parent, edge)) return 0;
+                    if (!extend(s, parent, start, edge)) return 0;
         for (int64_t tag = 0; position == start + 1 && tag < s->tag_choices; tag++) {
             int64_t k = word * job->tag_choices + tag;
             if (job->tags[k] == NONE) continue;
             if (!add_edge(s, (Edge){job->tag_utility[k], start, position, job->tags[k], NO_LABEL, tag, NONE})) return 0;
             for (int64_t parent = 0; parent < s->parent_count; parent++)
-                if (!extend(s, parent, s->edge_count - 1)) return 0;
+                if (!extend(s, parent, start, s->edge_count - 1)) return 0;
         }
         while (span < last_span && span_end(job, span) < position) span++;
         if (span < last_span && span_end(job, span) == position && !add_subtrees(s, span)) return 0;
@@ -278,26 +296,31 @@ static int find_tree(Search *s, int64_t sentence, int64_t first_word, int has_al
     if (n + 1 > s->position_capacity) {
         int64_t *edges = realloc(s->first_edges, (size_t)(n + 1) * sizeof(int64_t));
         if (edges != NULL) s->first_edges = edges;
+        int64_t *spans = realloc(s->first_spans, (size_t)(n + 1) * sizeof(int64_t));
+        if (spans != NULL) s->first_spans = spans;
         int64_t *stack = realloc(s->stack, (size_t)(2 * n + 2) * sizeof(int64_t));
         if (stack != NULL) s->stack = stack;
-        if (edges == NULL || stack == NULL) return 0;
+        if (edges == NULL || spans == NULL || stack == NULL) return 0;
         s->position_capacity = n + 1;
     }
     for (int64_t position = 0; position <= n; position++) s->first_edges[position] = NONE;
+    s->has_required = 0, s->first_spans[n] = span;
+    for (int64_t k = job->first_spans[sentence]; k < span; k++) s->has_required |= job->required[k];
     for (int64_t start = n - 1; start >= 0; start--) {
         int64_t last = span;
         while (span > job->first_spans[sentence] && span_start(job, span - 1) == start) span--;
+        s->first_spans[start] = span;
         if (!find_subtrees(s, start, span, last, first_word + start, start == 0 && label != NO_LABEL)) return 0;
     }
     if (label == NO_LABEL) { /* the root has one child, a candidate */
         s->parent_count = 0;
-        if (find_parent(s, job->root_state, 0, n) == NONE) return 0;
+        if (find_parent(s, job->root_state, ANY_END, 0, n) == NONE) return 0;
         for (int64_t edge = s->first_edges[n]; edge != NONE; edge = s->edges[edge].same_end)
-            if (s->edges[edge].start == 0 && s->edges[edge].label != NO_LABEL && !extend(s, 0, edge)) return 0;
+            if (s->edges[edge].start == 0 && s->edges[edge].label != NO_LABEL && !extend(s, 0, 0, edge)) return 0;
     }
     double utility = 0.0;
     int64_t root = 0, depth;
-    while (root < s->parent_count && s->parents[root].state != job->root_state) root++;
+    while (root < s->parent_count && (s->parents[root].state != job->root_state || s->parents[root].end != ANY_END)) root++;
     int64_t end = root < s->parent_count ? best_end(s, root, n, 0, &utility) : NONE;
     int64_t offset = 2 * first_word - sentence;
     Out out = {job->out_starts + offset, job->out_ends + offset, job->out_labels + offset, job->out_tags + first_word,
@@ -386,12 +409,12 @@ static int search_sentences(const Job *job, Error *error) {
         }
     }
     free(search.edges), free(search.points), free(search.parents), free(search.first_points);
-    free(search.first_edges), free(search.stack), free(search.advances);
+    free(search.first_edges), free(search.first_spans), free(search.stack), free(search.advances);
     return result;
 }
 
 #define SIZES 13
-#define ARRAYS 25
+#define ARRAYS 26
 #define AT(type, k) ((type *)(uintptr_t)at[k])
 
 PyObject *best_trees(PyObject *module, PyObject *args) {
@@ -400,11 +423,11 @@ PyObject *best_trees(PyObject *module, PyObject *args) {
     unsigned long long at[ARRAYS];
     int result;
     (void)module;
-    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLLLdddKKKKKKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1],
+    if (!PyArg_ParseTuple(args, "LLLLLLLLLLLLLLLdddKKKKKKKKKKKKKKKKKKKKKKKKKK", &thread, &threads, &size[0], &size[1],
                           &size[2], &size[3], &size[4], &size[5], &size[6], &size[7], &size[8], &size[9], &size[10],
                           &size[11], &size[12], &weight, &log_uniform, &lack, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5],
                           &at[6], &at[7], &at[8], &at[9], &at[10], &at[11], &at[12], &at[13], &at[14], &at[15],
-                          &at[16], &at[17], &at[18], &at[19], &at[20], &at[21], &at[22], &at[23], &at[24]))
+                          &at[16], &at[17], &at[18], &at[19], &at[20], &at[21], &at[22], &at[23], &at[24], &at[25]))
         return NULL;
     for (int k = 0; k < SIZES; k++)
         if (size[k] < 0 || size[k] > LARGEST_SIZE) return raise_error((Error){"size", k, size[k]});
@@ -413,10 +436,11 @@ PyObject *best_trees(PyObject *module, PyObject *args) {
     Job job = {size[0], size[1], size[2], size[3], size[4], size[5], size[6], size[7], size[8], size[9], size[10],
                size[11], size[12], weight, log_uniform, lack, AT(const int64_t, 0), AT(const int64_t, 1), AT(const float, 2),
                AT(const int64_t, 3), AT(const int64_t, 4), AT(const int64_t, 5), AT(const float, 6),
-               AT(const int64_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const int64_t, 10),
-               AT(const int64_t, 11), AT(const double, 12), AT(const int64_t, 13), AT(const int64_t, 14),
-               AT(const double, 15), AT(const int64_t, 16), AT(const int64_t, 17), AT(const double, 18),
-               AT(int64_t, 19), AT(int64_t, 20), AT(int64_t, 21), AT(int64_t, 22), AT(int64_t, 23), AT(double, 24)};
+               AT(const uint8_t, 7), AT(const int64_t, 8), AT(const int64_t, 9), AT(const int64_t, 10),
+               AT(const int64_t, 11), AT(const int64_t, 12), AT(const double, 13), AT(const int64_t, 14),
+               AT(const int64_t, 15), AT(const double, 16), AT(const int64_t, 17), AT(const int64_t, 18),
+               AT(const double, 19), AT(int64_t, 20), AT(int64_t, 21), AT(int64_t, 22), AT(int64_t, 23),
+               AT(int64_t, 24), AT(double, 25)};
     Error error = {"counter", 0, load_counter(job.next)};
     if (error.value < 0) return raise_error(error);
     if (job.root_state >= job.states) return raise_error((Error){"root state", 0, job.root_state});

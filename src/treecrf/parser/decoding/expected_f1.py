@@ -128,7 +128,6 @@ class ExpectedF1:
 CHOICES = 4  # labels per span
 MIN_PROBABILITY = 0.05  # smallest probability of a span with a label
 SPANS_PER_WORD = 5  # the most probable spans of a sentence; few sentences have more than three above the minimum
-_REQUIRED = np.float32(1e6)  # utility of constituents that a constraint requires
 TAG_CHOICES = 3  # tags per word
 MIN_TAG_ODDS = -6.0  # smallest log-odds of a tag against the best one
 TAG_WEIGHT = 2.0  # weight of the log-odds of tags, times the grammar's weight
@@ -157,10 +156,11 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
     is_choice = has_constituents & (span_marginals[:, None] * probabilities >= MIN_PROBABILITY)
     is_choice[sentences] &= has_constituents[sentences, :1]
     is_choice[sentences, 0] = has_constituents[sentences, 0]
+    is_required = np.zeros(len(cells), np.bool_)
     if isinstance(scores, ConstrainedScores):
         is_required = label_scores[:, expected_f1.empty_label] == -np.inf
         is_choice[is_required, 0] = has_constituents[is_required, 0]
-        utility[is_required] += _REQUIRED
+        is_required &= is_choice.any(1)
     assert expected_f1.grammar is not None and scores.tags is not None, "the network predicts tags"
     is_word = np.arange(scores.tags.shape[1]) < lengths[:, None]
     tags, tag_utility = possible_tags(*rank_tags(scores.tags[is_word]), expected_f1.grammar)
@@ -173,6 +173,7 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
         labels=np.where(is_choice, labels, NO_LABEL),
         utility=utility,
         sentence_labels=np.where(has_constituents[sentences, 0], NO_LABEL, labels[sentences, 0]),
+        required=is_required,
     )
 
 

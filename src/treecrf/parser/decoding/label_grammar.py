@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treecrf.arrays import Doubles, Ints, Reals
+from treecrf.arrays import Doubles, Ints, Mask, Reals
 from treecrf.parser.decoding.grammar import NO_CONTEXT, Grammar
 from treecrf.threads import num_threads, run_on_threads
 from treecrf.trees.treebank.binarize import unary_chain
@@ -55,11 +55,17 @@ class CandidateSpans(NamedTuple):
     utility: Reals  # (spans, choices)
     # (b,) the label of the sentence's span if that label has no constituents; or NO_LABEL: it is one of the choices
     sentence_labels: Ints
+    required: Mask | None = None  # (spans,) the constituents of every tree; no other candidate crosses them
 
     @property
     def first_spans(self) -> Ints:
         """The first span of each sentence, and the number of spans, (b + 1,)."""
         return np.searchsorted(self.cells, np.arange(len(self.lengths) + 1) * self.size**2)
+
+    @property
+    def is_required(self) -> Mask:
+        """Whether a span is a constituent of every tree, (spans,)."""
+        return np.zeros(len(self.cells), np.bool_) if self.required is None else self.required
 
 
 class LabelGrammar:
@@ -127,7 +133,7 @@ class LabelGrammar:
         arrays = (
             *(candidates.lengths, self._symbols(candidates.tags), candidates.tag_utility),
             *(candidates.first_spans, candidates.cells, candidates.labels, candidates.utility),
-            candidates.sentence_labels,
+            *(candidates.is_required, candidates.sentence_labels),
             *(self.top_symbols, self.inner_states, self.needs, self.gives, self.chain_log_probs),
             *(grammar.first_arcs, grammar.arc_symbols, grammar.arc_log_probs, grammar.arc_targets),
             *(grammar.shorter, grammar.log_left_over),
@@ -153,11 +159,11 @@ class LabelGrammar:
                 for word in zip(candidates.tags[words].tolist(), candidates.tag_utility[words].tolist(), strict=True)
             ]
             rows, size = slice(*first_spans[number : number + 2]), candidates.size
-            columns = (candidates.cells, candidates.labels, candidates.utility)
+            columns = (candidates.cells, candidates.labels, candidates.utility, candidates.is_required)
             table = zip(*(column[rows].tolist() for column in columns), strict=True)
             choices = [
-                _Choice(cell // size % size, cell % size, label, utility)
-                for cell, labels, utilities in table
+                _Choice(cell // size % size, cell % size, label, utility, int(is_required))
+                for cell, labels, utilities, is_required in table
                 for label, utility in zip(labels, utilities, strict=True)
                 if label != NO_LABEL
             ]
@@ -186,6 +192,7 @@ class _Choice(NamedTuple):
     end: int
     label: int
     utility: float
+    required: int  # 1 or 0
 
 
 class _Edge(NamedTuple):
@@ -198,6 +205,7 @@ class _Edge(NamedTuple):
     label: int = NO_LABEL
     last: "_Point | None" = None  # end of the path through its children
     tag: int = NO_TAG  # if the span is a word
+    required: int = 0  # the number of required spans in it
 
 
 class _Point(NamedTuple):
@@ -208,6 +216,12 @@ class _Point(NamedTuple):
     given: int = 0  # bits of the children, if a lack costs anything
     edge: _Edge | None = None
     before: "_Point | None" = None
+    required: int = 0  # the number of required spans of its edges
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Paths with more required spans are better."""
+        return self.required, self.utility
 
 
 @dataclass
@@ -225,8 +239,9 @@ class _Paths:
             utility = point.utility + edge.utility + self.grammar.weight * log_prob
             given = point.given | int(self.grammar.gives[edge.symbol]) if self.cost else 0
             ends, key = self.points.setdefault(edge.end, {}), (state, given)
-            if key not in ends or utility > ends[key].utility:
-                ends[key] = _Point(utility, state, given, edge, point)
+            end = _Point(utility, state, given, edge, point, point.required + edge.required)
+            if key not in ends or end.rank > ends[key].rank:
+                ends[key] = end
 
     def best_end(self, position: int, needs: int = 0) -> _Point | None:
         """The end of the best complete path to a position; its utility includes the end of the children."""
@@ -239,7 +254,7 @@ class _Paths:
             )
             for point in self.points.get(position, {}).values()
         ]
-        return max(ends, key=lambda point: point.utility, default=None)
+        return max(ends, key=lambda point: point.rank, default=None)
 
 
 @dataclass
@@ -304,7 +319,8 @@ class _Sentence:
             return None
         utility = end.utility + choice.utility + float(self.grammar.chain_log_probs[choice.label])
         symbol = int(self.grammar.top_symbols[choice.label])
-        return _Edge(choice.start, choice.end, symbol, utility, choice.label, end)
+        required = end.required + choice.required
+        return _Edge(choice.start, choice.end, symbol, utility, choice.label, end, required=required)
 
     def _spans(self, end: _Point, start: int, stop: int, label: int) -> Iterator[tuple[int, int, int]]:
         """The spans below a constituent, given its path, and its own if it has a label; binarized to the left."""

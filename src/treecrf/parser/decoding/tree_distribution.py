@@ -21,10 +21,10 @@ from treecrf.network.data.batch import Scores
 from treecrf.parser.decoding.constraints import Position
 from treecrf.parser.decoding.decode import span_potentials
 from treecrf.parser.decoding.log_space import log_softmax, logsumexp
-from treecrf.trees.tree import Tree
-from treecrf.trees.treebank.binarize import LabelSet, is_intermediate, to_spans
+from treecrf.trees.tree import Span, Tree
+from treecrf.trees.treebank.binarize import LabelSet, chain_spans
 
-_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed
+_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed; those of one block are kept
 
 
 class _LabelCharts(NamedTuple):
@@ -61,7 +61,24 @@ class TreeDistribution:
 
     def potentials(self, cells: Ints) -> Doubles:
         """The log-potentials of all labels at flat chart cells, (m, labels)."""
+        if len(self._cells) > _BLOCK:
+            return self._compute_potentials(cells)
+        potentials: Doubles = self._all_potentials[np.searchsorted(self._cells, cells)]
+        return potentials
+
+    def _compute_potentials(self, cells: Ints) -> Doubles:
         return self._span_potentials[cells, None] + log_softmax(self.scores.labels_at(cells))
+
+    @cached_property
+    def _cells(self) -> Ints:
+        """The flat chart cells of all spans, ascending."""
+        lengths, fenceposts = self.scores.lengths, np.arange(self.scores.spans.shape[1])
+        return np.flatnonzero((fenceposts[:, None] < fenceposts) & (fenceposts <= lengths[:, None, None]))
+
+    @cached_property
+    def _all_potentials(self) -> Doubles:
+        """The log-potentials of all labels of all spans, which is for few spans."""
+        return self._compute_potentials(self._cells)
 
     def is_free(self, sentence: int) -> Mask:
         """The labels (labels,) that make a span no constituent.
@@ -75,21 +92,18 @@ class TreeDistribution:
     @cached_property
     def _label_charts(self) -> "_LabelCharts":
         lengths, size = self.scores.lengths, self.scores.spans.shape[1]
-        fenceposts = np.arange(size)
-        all_cells = np.flatnonzero((fenceposts[:, None] < fenceposts) & (fenceposts <= lengths[:, None, None]))
         cell_count, choices = len(lengths) * size**2, min(self.choices, len(self.labels.strings))
         sums, ranked = np.full((2, cell_count), -np.inf), np.full((cell_count, choices), -np.inf)
         ids = np.zeros((cell_count, choices), np.int32)
         is_free = np.stack([self.is_free(sentence) for sentence in range(len(lengths))])
-        for first in range(0, len(all_cells), _BLOCK):
-            cells = all_cells[first : first + _BLOCK]
+        for first in range(0, len(self._cells), _BLOCK):
+            cells = self._cells[first : first + _BLOCK]
             potentials, is_free_label = self.potentials(cells), is_free[cells // size**2]
             sums[1, cells] = logsumexp(np.where(is_free_label, potentials, -np.inf))
             potentials[is_free_label] = -np.inf
             sums[0, cells] = logsumexp(potentials)
             potentials[:, list(self.excluded)] = -np.inf
-            ids[cells] = np.argsort(-potentials, -1, kind="stable")[:, :choices] if choices else 0
-            ranked[cells] = np.take_along_axis(potentials, ids[cells], -1)
+            ids[cells], ranked[cells] = _largest(potentials, choices)
         shape = len(lengths), size, size
         labeled, free = sums.reshape(2, *shape)
         return _LabelCharts(labeled, free, ranked.reshape(*shape, choices), ids.reshape(*shape, choices))
@@ -177,8 +191,8 @@ class TreeDistribution:
         """The log-sum over the derivations of a tree."""
         length = int(self.scores.lengths[sentence])
         self._check_tree(tree, length)
-        ids = {self.labels.strings[label]: label for label in np.flatnonzero(~self.is_free(sentence)).tolist()}
-        constituents = [span for span in to_spans(tree) if not is_intermediate(span.label)]
+        ids = {self.labels.strings[label]: label for label in self.labels.tree_labels(length)}
+        constituents = [Span(0, 1, "")] if tree.is_leaf else chain_spans(tree.spans())
         if any(span.label not in ids for span in constituents):
             return -np.inf
         starts, ends = np.array([span[:2] for span in constituents], np.int64).reshape(-1, 2).T
@@ -197,3 +211,12 @@ class TreeDistribution:
             raise ValueError(
                 f"the root of the tree is {tree.label!r}; expected {self.root!r}, the root of the model's trees"
             )
+
+
+def _largest(values: Doubles, count: int) -> tuple[Ints, Doubles]:
+    """The columns of the largest values of each row, the largest first, and these values."""
+    columns = np.argpartition(-values, min(count, values.shape[1] - 1), -1)[:, :count]
+    columns.sort(-1)  # of equal values, the first column comes first
+    largest = np.take_along_axis(values, columns, -1)
+    order = np.argsort(-largest, -1, kind="stable")
+    return np.take_along_axis(columns, order, -1), np.take_along_axis(largest, order, -1)

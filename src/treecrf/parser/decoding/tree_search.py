@@ -36,7 +36,6 @@ _LOG_RATIO = 12.0  # trees less probable than the best one by this factor are no
 _GRAMMAR_ORDER = 0.25  # weight of the grammar's log-probabilities in the order of readings
 _WORD_CHOICES = 4  # labels of a single word that a grammar chooses from
 _MIN_TAG_ODDS = -9.0  # smallest log-odds of a tag
-_REQUIRED = 1e6  # utility of the phrases of a reading
 _PROJECTIONS = ("NP", "VP", "ADJP", "ADVP", "PP", "QP")  # labels of phrases whose inner brackets are trifles
 
 Constituents = tuple[tuple[Position, int], ...]  # the positions and label ids of a tree's constituents, sorted
@@ -58,40 +57,23 @@ class Readings(NamedTuple):
     is_exact: bool
 
 
-class _Option(NamedTuple):
-    value: float
-    label: int  # or NO_LABEL
-    split: int
+_Option = tuple[float, int, int]  # the value, the label or NO_LABEL, and the split
 
 
-class _Chosen(NamedTuple):
-    """The constituents of a partial tree: the last one, and those before it."""
-
-    constituent: tuple[Position, int]
-    before: "_Chosen | None"
-
-
-class _Pending(NamedTuple):
-    """The spans of a partial tree that are not expanded: the next one, and the rest."""
-
-    span: _Span
-    rest: "_Pending | None" = None
-
-
-class _Partial(NamedTuple):
-    """A partial tree; the next option of its first pending span is the one of this rank."""
-
-    negative_bound: float
-    number: int
-    chosen: _Chosen | None
-    pending: _Pending | None
-    rank: int = 0
+# Plain tuples, because a search makes thousands of each.
+_Chosen = tuple[tuple[Position, int], "_Chosen | None"]  # the last constituent of a partial tree, and those before it
+_Pending = tuple[_Span, "_Pending | None"]  # the next span of a partial tree that is not expanded, and the rest
+# the negative bound of a partial tree, a number in order of discovery, its constituents and spans, and the rank of the
+# option that its next span takes
+_Partial = tuple[float, int, _Chosen | None, _Pending | None, int]
 
 
 class _Enumeration:
     """The trees of a sentence in descending order of probability, constituents over single words summed out."""
 
-    def __init__(self, distribution: TreeDistribution, sentence: int) -> None:
+    def __init__(self, distribution: TreeDistribution, sentence: int, *, count: int) -> None:
+        """`count` is the largest number of trees that are asked for."""
+        self._count = count
         self.length = int(distribution.scores.lengths[sentence])
         size = self.length + 1
         self._label_count = len(distribution.labels.strings)
@@ -111,21 +93,24 @@ class _Enumeration:
     def __iter__(self) -> Iterator[tuple[Constituents, float]]:
         """Yields the constituents of two or more words of each tree, and its log-potential."""
         options, numbers = cache(self._options), count()
-        whole = _Pending((0, self.length, False)) if self.length > 1 else None
-        queue = [_Partial(-float(self._left[0, self.length]), next(numbers), None, whole)]
-        while queue and queue[0].negative_bound < np.inf:
+        whole: _Pending | None = ((0, self.length, False), None) if self.length > 1 else None
+        queue: list[_Partial] = [(-float(self._left[0, self.length]), next(numbers), None, whole, 0)]
+        while queue and queue[0][0] < np.inf:
             negative_bound, _, chosen, pending, rank = heapq.heappop(queue)
             while pending is not None:
-                ranked, (start, end, _) = options(pending.span), pending.span
+                span, rest = pending
+                ranked, (start, end, _) = options(span), span
+                value, label, split = ranked[rank]
                 if rank + 1 < len(ranked):
-                    bound = negative_bound + ranked[rank].value - ranked[rank + 1].value
-                    heapq.heappush(queue, _Partial(bound, next(numbers), chosen, pending, rank + 1))
-                _, label, split = ranked[rank]
+                    bound = negative_bound + value - ranked[rank + 1][0]
+                    heapq.heappush(queue, (bound, next(numbers), chosen, pending, rank + 1))
                 if label != NO_LABEL:
-                    chosen = _Chosen(((start, end), label), chosen)
-                pending, rank = pending.rest, 0
-                for child in ((split, end, True), (start, split, False)):
-                    pending = _Pending(child, pending) if child[1] - child[0] > 1 else pending
+                    chosen = ((start, end), label), chosen
+                pending, rank = rest, 0
+                if end - split > 1:
+                    pending = (split, end, True), pending
+                if split - start > 1:
+                    pending = (start, split, False), pending
             yield tuple(sorted(_constituents(chosen))), -negative_bound
 
     def is_exact(self, tree: Constituents) -> bool:
@@ -139,7 +124,7 @@ class _Enumeration:
         return tuple((word, int(self._labels[word][0])) for word in words if self._values[word][0] > self._free[word])
 
     def _options(self, span: _Span) -> list[_Option]:
-        """The options of a span of two or more words, the best first."""
+        """The best options of a span of two or more words, the best first; each tree needs at most one more."""
         start, end, is_right = span
         width = end - start
         splits = self._left[start, 1:width] + self._right[end, width - 1 : 0 : -1]
@@ -147,17 +132,17 @@ class _Enumeration:
         if not is_right:
             labels, values = [*labels, NO_LABEL], [*values, float(self._free[start, end])]
         sums = np.add.outer(np.array(values), splits).ravel()
-        order = np.argsort(-sums, kind="stable")
+        order = np.argsort(-sums, kind="stable")[: self._count]
         order = order[sums[order] > -np.inf]
         rows, columns = np.divmod(order, len(splits))
-        numbers = zip(sums[order].tolist(), rows.tolist(), columns.tolist(), strict=True)
-        return [_Option(value, labels[row], start + 1 + column) for value, row, column in numbers]
+        ranked_labels = [labels[row] for row in rows.tolist()]
+        return list(zip(sums[order].tolist(), ranked_labels, (start + 1 + columns).tolist(), strict=True))
 
 
 def _constituents(chosen: _Chosen | None) -> Iterator[tuple[Position, int]]:
     while chosen is not None:
-        yield chosen.constituent
-        chosen = chosen.before
+        constituent, chosen = chosen
+        yield constituent
 
 
 def find_readings(
@@ -173,7 +158,8 @@ def find_readings(
 
     The search ends early after some trees, or when `should_stop` returns true. It then has at least one reading.
     """
-    enumeration = _Enumeration(distribution, sentence)
+    most_trees = int(_TREES_PER_READING * k)
+    enumeration = _Enumeration(distribution, sentence, count=most_trees + 1)
     shapes = _Shapes.of(distribution.labels, is_word or [True] * enumeration.length)
     found: dict[tuple[Position, ...], list[_Found]] = defaultdict(list)  # by the places of phrases
     readings: list[_Found] = []
@@ -183,7 +169,7 @@ def find_readings(
         best = max(best, score)
         if score < best - _LOG_RATIO and len(readings) >= k:
             break
-        if number == _TREES_PER_READING * k or (found and should_stop is not None and should_stop()):
+        if number == most_trees or (found and should_stop is not None and should_stop()):
             is_complete = False
             break
         is_exact &= len(readings) >= k or enumeration.is_exact(tree)
@@ -204,9 +190,9 @@ def find_readings(
     if grammar is None or enumeration.length == 1:
         return Readings(candidates[:k], is_exact)
     fitted, support = fit_words(candidates, distribution, sentence, grammar)
-    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(fitted, support, strict=True)]
-    others = sorted(range(1, len(fitted)), key=lambda number: -order[number])
-    return Readings([fitted[number] for number in (0, *others[: k - 1])], is_exact)
+    order = [reading.log_prob + _GRAMMAR_ORDER * value for reading, value in zip(candidates, support, strict=True)]
+    others = sorted(range(1, len(order)), key=lambda number: -order[number])
+    return Readings(list(map(fitted, (0, *others[: k - 1]))), is_exact)
 
 
 class _Found(NamedTuple):
@@ -236,41 +222,41 @@ class _Shapes(NamedTuple):
 
     @staticmethod
     def of(labels: LabelSet, is_word: Sequence[bool]) -> "_Shapes":
-        columns = labels.contains[:, :-1]
-        bits = [sum(1 << column for column in np.flatnonzero(row).tolist()) for row in columns]
-        by_name = dict(zip(labels.strings, bits, strict=True))
+        by_name = dict(zip(labels.strings, labels.bits, strict=True))
         projections = reduce(or_, (by_name.get(name, 0) for name in _PROJECTIONS))
-        return _Shapes(bits, projections, by_name.get("VP", 0), [0, *accumulate(map(int, is_word))])
+        return _Shapes(labels.bits, projections, by_name.get("VP", 0), [0, *accumulate(map(int, is_word))])
 
     def signature(self, tree: Constituents) -> tuple[tuple[Position, ...], tuple[int, ...]]:
         """The places of the phrases of a tree in order, and their labels as bits."""
-        by_place: dict[Position, int] = {}
+        by_place: dict[Position, int] = {}  # by start and negative end, so that phrases sort before those in them
+        bits, places = self.bits, self.places
         for (start, end), label in tree:
-            place = self.places[start], self.places[end]
-            if place[1] - place[0] > 1:
-                by_place[place] = by_place.get(place, 0) | self.bits[label]
+            start, end = places[start], places[end]
+            if end - start > 1:
+                by_place[start, -end] = by_place.get((start, -end), 0) | bits[label]
         stack: list[_Phrase] = [_Phrase(0, self.places[-1], 0, [])]
         finished: list[tuple[Position, int]] = []
-        for (start, end), labels in sorted(by_place.items(), key=lambda item: (item[0][0], -item[0][1])):
-            while end > stack[-1].end:
+        for (start, negative_end), labels in sorted(by_place.items()):
+            while -negative_end > stack[-1].end:
                 finished += self._finish(stack.pop())
-            stack.append(_Phrase(start, end, labels, []))
-            stack[-2].children.append(stack[-1])
-        while len(stack) > 1:
+            phrase = _Phrase(start, -negative_end, labels, [])
+            stack[-1].children.append(phrase)
+            stack.append(phrase)
+        while stack:
             finished += self._finish(stack.pop())
-        finished += self._finish(stack.pop())
         finished.sort()
-        return tuple(place for place, _ in finished), tuple(labels for _, labels in finished)
+        return tuple([place for place, _ in finished]), tuple([labels for _, labels in finished])
 
-    def _finish(self, phrase: _Phrase) -> Iterator[tuple[Position, int]]:
+    def _finish(self, phrase: _Phrase) -> list[tuple[Position, int]]:
         """The children of a phrase; a child that is only its inner bracket is replaced by its own children."""
+        if not phrase.children:
+            return []
         children = [*phrase.children]
         heads = [child for child in children if child.labels & phrase.labels & self.projections]
         if len(heads) == 1 and self._is_inner(heads[0], phrase):
             place = children.index(heads[0])
             phrase.children[place : place + 1] = children.pop(place).children
-        for child in children:
-            yield (child.start, child.end), child.labels
+        return [((child.start, child.end), child.labels) for child in children]
 
     def _is_inner(self, child: _Phrase, phrase: _Phrase) -> bool:
         """Whether phrases follow the child, as in `(NP (NP x) (PP y))`, or words precede it: `(NP the (NP x))`."""
@@ -289,56 +275,59 @@ def _is_related(labels: int, others: int) -> bool:
 
 def fit_words(
     readings: Sequence[Reading], distribution: TreeDistribution, sentence: int, grammar: LabelGrammar
-) -> tuple[list[Reading], list[float]]:
-    """The same readings with the tags and the constituents over single words that the grammar supports best.
+) -> tuple[Callable[[int], Reading], list[float]]:
+    """Finds the tags and the constituents over single words that the grammar supports best.
 
     A constituent over a word has the log-odds of its label, a tag its own, and the tree the log-probability of its
-    productions. The second result is their sum for each reading.
+    productions. Returns a function that gives the reading of a number with these, and their sum for each reading.
     """
-    length, choices = (
-        int(distribution.scores.lengths[sentence]),
-        min(_WORD_CHOICES, distribution.best_labels[0].shape[-1]),
-    )
+    length = int(distribution.scores.lengths[sentence])
+    choices = min(_WORD_CHOICES, distribution.best_labels[0].shape[-1])
     size, words = length + 1, np.arange(length)
     assert distribution.scores.tags is not None, "a grammar needs tags"
     tag_scores = distribution.scores.tags[sentence, :length]
     tags, tag_utility = possible_tags(*rank_tags(tag_scores, _MIN_TAG_ODDS), grammar, _MIN_TAG_ODDS)
     values, labels = (chart[sentence, words, words + 1, :choices] for chart in distribution.best_labels)
     label_odds = grammar.weight * (values - distribution.free[sentence, words, words + 1, None])
-    word_cells = words * size + words + 1
-    rows: list[tuple[int, list[int], list[float]]] = []
-    for number, reading in enumerate(readings):
-        first = number * size**2
-        for cell, word_labels, word_odds in zip(word_cells.tolist(), labels.tolist(), label_odds.tolist(), strict=True):
-            rows.append((first + cell, word_labels, word_odds))
-        for (start, end), label in reading.tree:
-            if end - start > 1:
-                no_labels = [NO_LABEL] * (choices - 1)
-                rows.append((first + start * size + end, [label, *no_labels], [_REQUIRED, *[0.0] * (choices - 1)]))
-    cells, all_labels, utility = zip(*sorted(rows), strict=True)
-    has_whole = [any(position == (0, length) for position, _ in reading.tree) for reading in readings]
+    first_cells = np.arange(len(readings))[:, None] * size**2
+    word_cells = (first_cells + words * size + words + 1).ravel()
+    phrases = [
+        (number * size**2 + start * size + end, label)
+        for number, reading in enumerate(readings)
+        for (start, end), label in reading.tree
+        if end - start > 1
+    ]
+    phrase_cells, phrase_labels = np.array(phrases, np.int64).reshape(-1, 2).T
+    cells = np.concatenate([word_cells, phrase_cells])
+    order = np.argsort(cells)
+    all_labels = np.full((len(cells), choices), NO_LABEL)
+    all_labels[: len(word_cells)] = np.tile(labels, (len(readings), 1))
+    all_labels[len(word_cells) :, 0] = phrase_labels
+    utility = np.zeros((len(cells), choices), np.float32)
+    utility[: len(word_cells)] = np.tile(label_odds, (len(readings), 1))
+    has_whole = np.isin(first_cells[:, 0] + length, phrase_cells)
     trees, sums = grammar.ranked_trees(
         CandidateSpans(
             lengths=np.full(len(readings), length),
             tags=np.tile(tags, (len(readings), 1)),
             tag_utility=np.tile(tag_utility, (len(readings), 1)),
             size=size,
-            cells=np.array(cells),
-            labels=np.array(all_labels),
-            utility=np.array(utility, np.float32),
+            cells=cells[order],
+            labels=all_labels[order],
+            utility=utility[order],
             sentence_labels=np.where(has_whole, NO_LABEL, grammar.empty_label),
+            required=order >= len(word_cells),
         ),
         all_tags=True,
     )
-    columns = (column.reshape(len(readings), -1).tolist() for column in (trees.starts, trees.ends, trees.labels))
     assert trees.tags is not None
-    counts = distribution.labels.counts
-    fitted = [
-        reading._replace(
-            tree=tuple(((start, end), label) for start, end, label in zip(*spans, strict=True) if counts[label] > 0),
-            tags=tuple(tree_tags),
-        )
-        for reading, tree_tags, *spans in zip(readings, trees.tags.reshape(-1, length).tolist(), *columns, strict=True)
-    ]
-    phrases = [sum(end - start > 1 for (start, end), _ in reading.tree) for reading in readings]
-    return fitted, ((sums - _REQUIRED * np.array(phrases)) / grammar.weight).tolist()
+    all_tags = trees.tags.reshape(-1, length)
+    columns = [column.reshape(len(readings), -1) for column in (trees.starts, trees.ends, trees.labels)]
+
+    def fitted(number: int) -> Reading:
+        is_constituent = distribution.labels.counts[columns[2][number]] > 0
+        spans = zip(*(column[number][is_constituent].tolist() for column in columns), strict=True)
+        tree = tuple(((start, end), label) for start, end, label in spans)
+        return readings[number]._replace(tree=tree, tags=tuple(all_tags[number].tolist()))
+
+    return fitted, (sums / grammar.weight).tolist()

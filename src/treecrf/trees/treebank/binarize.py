@@ -9,6 +9,7 @@ span has the root's label: a chart covers the constituents below the root.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
@@ -133,6 +134,18 @@ def _wrap(nodes: list[Tree], label: str) -> list[Tree]:
     return nodes
 
 
+def chain_spans(spans: Sequence[Span]) -> list[Span]:
+    """The labeled spans of a tree that have constituents below the root, given `Tree.spans`.
+
+    >>> chain_spans(Tree.parse("(TOP (S (VP (VB go) (ADVP (RB away)))))").spans())
+    [Span(start=0, end=2, label='S VP'), Span(start=1, end=2, label='ADVP')]
+    """
+    chains: dict[tuple[int, int], list[str]] = {}
+    for start, end, label in spans[1:]:
+        chains.setdefault((start, end), []).append(escape(label))
+    return [Span(*position, " ".join(chain)) for position, chain in chains.items()]
+
+
 def is_intermediate(label: str) -> bool:
     """Whether a label is the intermediate label of a span that binarization added."""
     return label.startswith("(")
@@ -177,6 +190,7 @@ class LabelSet:
         constituents = sorted({constituent for chain in chains for constituent in chain})
         self.names = sorted({name for name, _ in constituents})
         self._columns = {constituent: column for column, constituent in enumerate(constituents)}
+        self._label_columns: dict[str, list[int]] = {}  # a cache
         # (labels, constituents + 1): whether the label contains the constituent; last column: whether it is not empty
         self.contains = np.zeros((len(chains), len(constituents) + 1), dtype=np.bool_)
         for row, chain in enumerate(chains):
@@ -189,7 +203,21 @@ class LabelSet:
 
     def columns(self, label: str) -> list[int]:
         """The columns of `contains` for the constituents of a label, outermost first."""
-        return [self._columns[constituent] for constituent in _constituents(label)]
+        columns = self._label_columns.get(label)
+        if columns is None:
+            columns = self._label_columns[label] = [self._columns[constituent] for constituent in _constituents(label)]
+        return columns
+
+    @cached_property
+    def bits(self) -> list[int]:
+        """The constituents of each label as bits."""
+        return [sum(1 << column for column in self.columns(label)) for label in self.strings]
+
+    @cached_property
+    def repeating(self) -> frozenset[int]:
+        """The labels with a constituent directly over a constituent of the same name, such as `NP NP`."""
+        chains = map(unary_chain, self.strings)
+        return frozenset(number for number, chain in enumerate(chains) if any(a == b for a, b in pairwise(chain)))
 
     def free_labels(self, length: int) -> list[int]:
         """The labels that give a span of a sentence of this length no constituent; all of them give the same tree.
@@ -215,9 +243,3 @@ class LabelSet:
         if end - start == length and name in (None, root):
             mask[self.contains[:, -1] | (length > 1)] = True  # only a sentence of one word may have no root
         return mask
-
-
-def repeating_labels(labels: LabelSet) -> frozenset[int]:
-    """The labels with a constituent directly over a constituent of the same name, such as `NP NP`."""
-    chains = map(unary_chain, labels.strings)
-    return frozenset(number for number, chain in enumerate(chains) if any(a == b for a, b in pairwise(chain)))
