@@ -150,6 +150,30 @@ def test_functional_transforms_equal_autograd(kind, quantity):
     close(torch.func.jacrev(torch.func.grad(compute))(scores[0], labels[0]), expected)
 
 
+QUANTITIES = ("log_partition", "marginals", "entropy", "argmax", "mbr")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("kind", ["spans", "trees"])
+def test_vmap_without_gradients_equals_a_loop(kind, quantity):
+    scores, labels = random_scores(3, 5, 5), random_scores(3, 5, 5, 3)
+    options = {"is_constituent": torch.tensor([True, False, True]), "validate": False}
+
+    def compute(chart, label_chart):
+        spans = SpanCRF(chart, 4, validate=False)
+        value = getattr(spans if kind == "spans" else TreeCRF(chart, label_chart, 4, **options), quantity)
+        return value() if callable(value) else value
+
+    close(torch.func.vmap(compute)(scores, labels), torch.stack(list(map(compute, scores, labels))))
+
+
+@pytest.mark.parametrize("method", [SpanCRF.sample, lambda crf: crf.kbest(2)])
+def test_samples_and_the_best_trees_inside_vmap_are_errors_that_say_what_to_use(method):
+    scores = random_scores(3, 5, 5)
+    with pytest.raises(RuntimeError, match=r"torch\.func.*; give the distribution one more batch dimension"):
+        torch.func.vmap(lambda chart: method(SpanCRF(chart, 4, validate=False)), randomness="different")(scores)
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # PyTorch's forward mode calls it
 def test_forward_mode_is_an_error_that_says_what_to_use():
     with pytest.raises(NotImplementedError, match=r"use torch.func.jacrev\(torch.func.grad\(f\)\)"):

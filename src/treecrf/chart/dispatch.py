@@ -16,6 +16,8 @@ from torch import Tensor
 
 from treecrf.chart import cpu_backend, cpu_tensors, torch_backend
 
+WITHOUT_VMAP = "give the distribution one more batch dimension instead"  # for messages
+
 
 def select_backend(scores: Tensor) -> ModuleType:
     """The fastest module for these scores; each has `inside`, `outside` and `cky`."""
@@ -63,9 +65,8 @@ def inside_outside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Ten
 
 def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     """The best tree of every sentence; the leftmost split wins a tie."""
-    with torch.no_grad():
-        trees = select_backend(scores).cky(flatten(scores, lengths), lengths.reshape(-1).contiguous())
-    return unflatten(trees, lengths)
+    trees: Tensor = BestTrees.apply(scores, lengths)
+    return trees
 
 
 class ChartFunction(torch.autograd.Function):
@@ -93,6 +94,31 @@ class ChartFunction(torch.autograd.Function):
         raise NotImplementedError(
             "charts have no forward mode; for a Hessian use torch.func.jacrev(torch.func.grad(f))"
         )
+
+
+class BestTrees(ChartFunction):
+    """The best trees, which have no gradient."""
+
+    @staticmethod
+    def forward(scores: Tensor, lengths: Tensor) -> Tensor:
+        trees = select_backend(scores).cky(flatten(scores, lengths), lengths.reshape(-1).contiguous())
+        return unflatten(trees, lengths)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+
+class InsideOutside(ChartFunction):
+    """The inside chart, log Z and the marginals of scores without a gradient."""
+
+    @staticmethod
+    def forward(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return inside_outside(scores, lengths)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(*output)
 
 
 class LogPartition(ChartFunction):

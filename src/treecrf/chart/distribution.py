@@ -81,7 +81,7 @@ class TreeDistribution(Distribution):
         if "_inside" in vars(self) or scores.requires_grad:
             marginals: Tensor = dispatch.Marginals.apply(scores, self.lengths, self._inside[1])
             return marginals
-        chart, log_z, marginals = dispatch.inside_outside(scores, self.lengths)
+        chart, log_z, marginals = dispatch.InsideOutside.apply(scores, self.lengths)
         self._check_feasible(log_z)
         self._inside = log_z, chart
         return marginals
@@ -122,7 +122,12 @@ class TreeDistribution(Distribution):
         """Random trees of each sentence, (*sample_shape, *batch, n + 1, n + 1)."""
         shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
         _ = self._inside  # raises an error if a sentence has no tree
-        trees = self._sample(math.prod(shape), generator)
+        try:
+            trees = self._sample(math.prod(shape), generator)
+        except RuntimeError as error:
+            if "vmap" not in str(error):
+                raise
+            raise RuntimeError(f"no trees can be sampled in torch.func.vmap; {dispatch.WITHOUT_VMAP}") from error
         return trees.reshape(*shape, *trees.shape[1:])
 
     def expand(self: Self, batch_shape: Sequence[int], _instance: Any = None) -> Self:

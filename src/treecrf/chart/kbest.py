@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from treecrf.chart import cpu_backend, numpy_backend
+from treecrf.chart import cpu_backend, dispatch, numpy_backend
 
 
 class RankedTrees(NamedTuple):
@@ -42,7 +42,10 @@ def best_trees(
         is_right_choice,
         None if split_scores is None else split_scores.detach().double(),
     )
-    array, sentence_lengths, *options = (None if tensor is None else tensor.cpu().numpy() for tensor in tensors)
+    try:
+        array, sentence_lengths, *options = (None if tensor is None else tensor.cpu().numpy() for tensor in tensors)
+    except RuntimeError as error:
+        raise RuntimeError(f"torch.func does not reach the k best trees; {dispatch.WITHOUT_VMAP}") from error
     assert array is not None and sentence_lengths is not None
     scores, choices = backend.best_trees(array, sentence_lengths, k, *options)
     return RankedTrees(torch.from_numpy(scores).to(values.device), torch.from_numpy(choices).to(values.device))
