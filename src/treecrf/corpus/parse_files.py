@@ -69,10 +69,18 @@ class LineSplitter:
 
     def split(self, batch: LineBatch, name: str) -> list[list[Words]]:
         """The sentences of each line of the input `name`."""
-        return [self._split_line(line, f"{name}:{number}") for number, line in enumerate(batch.lines, batch.first)]
+        is_plain = self._options.tokens and self.report is None and not self._language_check.is_active
+        split: list[list[Words]] = []
+        for number, line in enumerate(batch.lines, batch.first):
+            sentences_of_line = self._sentences(line)
+            is_short = len(sentences_of_line) == 1 and len(sentences_of_line[0]) <= self._word_limit
+            if not (is_plain and is_short and line.tags is None):  # a line with nothing to check needs no more time
+                sentences_of_line = self._check_line(line, sentences_of_line, f"{name}:{number}")
+            split.append(sentences_of_line)
+        return split
 
-    def _split_line(self, line: Line, place: str) -> list[Words]:
-        problem, limit, line_sentences = line.problem, self._word_limit, self._sentences(line)
+    def _check_line(self, line: Line, line_sentences: list[Words], place: str) -> list[Words]:
+        problem, limit = line.problem, self._word_limit
         longest = max(map(len, line_sentences), default=0)
         if line.tags is not None and len(line.tags) != longest:
             problem = f"{longest} words and {len(line.tags)} tags; expected a tag for each word"

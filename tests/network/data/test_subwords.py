@@ -23,7 +23,7 @@ def segments_of(sentences, segment_size):
     for row, ids in enumerate(pieces):
         table[row, : len(ids)] = ids
     lengths = np.array([len(sentence) for sentence in sentences])
-    return build_segments(table, counts, lengths, letters(segment_size)), pieces
+    return build_segments(table[::-1], np.arange(len(table))[::-1], counts, lengths, letters(segment_size)), pieces
 
 
 words = st.text("abc.", min_size=1, max_size=6)

@@ -122,7 +122,7 @@ class Numericalizer:
         if self._characters:
             arrays |= _collate_chars(features["chars"], features["char_lengths"], grid)
         if self._subwords is not None:
-            arrays |= build_segments(features["pieces"][rows], features["piece_counts"][rows], lengths, self._subwords)
+            arrays |= build_segments(features["pieces"], rows, features["piece_counts"][rows], lengths, self._subwords)
         if gold is not None:
             arrays |= _collate_gold(gold, lengths)
         unseen_labels = int((arrays["labels"] == IGNORED).sum()) if gold is not None else 0

@@ -333,15 +333,18 @@ def _read_json(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def build_segments(pieces: Ints, counts: Ints, lengths: Ints, tokenizer: SubwordTokenizer) -> dict[str, Ints]:
+def build_segments(
+    pieces: Ints, rows: Ints, counts: Ints, lengths: Ints, tokenizer: SubwordTokenizer
+) -> dict[str, Ints]:
     """The piece fields of a batch.
 
-    `pieces` has one row per word of all sentences, `counts` is the number of pieces in each row, and `lengths` is the
-    number of words of each sentence. A sentence with too many pieces is split into overlapping segments. The vector of
-    each piece is taken from the segment in which it has most context on both sides.
+    `pieces` has a row for each distinct word, `rows` is the row of each word of all sentences and `counts` its number
+    of pieces, and `lengths` is the number of words of each sentence. A sentence with too many pieces is split into
+    overlapping segments. The vector of each piece is taken from the segment in which it has most context on both sides.
     """
-    flat = pieces[np.arange(pieces.shape[1]) < counts[:, None]]
-    ends = np.cumsum(counts)[np.cumsum(lengths) - 1]  # the end of each sentence in `flat`
+    word_ends = np.cumsum(counts)
+    flat = pieces.ravel()[np.repeat(rows * pieces.shape[1] - word_ends + counts, counts) + np.arange(word_ends[-1])]
+    ends = word_ends[np.cumsum(lengths) - 1]  # the end of each sentence in `flat`
     segments = np.array(_split_sentences([0, *ends.tolist()], tokenizer.segment_size - 2), dtype=np.int64)
     sentence, start, end, used_start, used_end = segments.T
     at = start[:, None] + np.arange((end - start).max())  # (w, p - 2)
