@@ -1,6 +1,8 @@
 """Guessing: what users of NLTK, spaCy, Stanza, SuPar and benepar type is right, or gets one line that helps."""
 
 import io
+import subprocess
+import sys
 from functools import cache
 
 import pytest
@@ -146,6 +148,34 @@ HELPED = {
     "tree.find('NP')": "tree.search('NP')",
     "tree.string": "' '.join(tree.words)",
     "tree.yield_preterminals()": "tree.preterminals()",
+    "parser.parse('She sang.', k=3)": "analyze(words, k=10).alternatives",
+    "parser.parse('She sang.', prob=True)": "analyze(words) has probabilities",
+    "parser.parse(['She', 'sang'], pos=['PRP', 'VBD'])": "the tags of words are `tags`",
+    "parser.parse('She sang.', lang='en')": "Parser.load('es')",
+    "parser('She sang.', verbose=False)": "there is no such setting",
+    "Parser.load('en', gpu=True)": "Parser.load(name, 'cuda')",
+    "Parser.load(lang='en')": "each model has a language",
+    "Parser.load(model='en')": "Parser.load(source)",
+    "parser.parse([['She', 'sang'], ['He', 'left']])": "parse_many() takes several sentences",
+    "parser.parse(SANG)": "a word that is not a string: Tree.parse(",
+    "parser.parse(word for word in ['She', 'sang'])": "expected a string, or a list of words",
+    "parser.parse(b'She sang.')": "expected a string, or a list of words",
+    "parser.parse({'words': ['She', 'sang']})": "expected a string, or a list of words",
+    "parser.tagged_parse([('She', 'PRP')])": "use parse(words, tags=tags)",
+    "parser.parse_document('She sang.')": "use parse_text()",
+    "parser('She sang.').sentences[0].constituency": "parser.parse_text(text) has the sentences",
+    "parser.probability(tree)": "use analyze(words)",
+    "treecrf.InputSentence(words=['She'])": "parse(words, tags=tags) takes words and tags",
+    "treecrf.sent_tokenize('She sang.')": "parse_text(text)",
+    "treecrf.ParentedTree": "treecrf.Tree is the only kind of tree",
+    "treecrf.CoreNLPClient()": "`treecrf serve` answers clients of CoreNLP",
+    "treecrf.list_models()": "`treecrf models` lists the models",
+    "Tree.fromlist(['S', ['NP', 'I']])": "Tree.parse(text) reads brackets",
+    "Tree.convert(tree)": "to_nltk()",
+    "tree.to_string()": "str(tree) has the brackets",
+    "tree.render()": "tree.save('tree.svg')",
+    "tree.to_latex()": "tree.save('tree.tex')",
+    "tree.probability": "parser.analyze(words)",
 }
 
 
@@ -156,7 +186,7 @@ def parser() -> Parser:
 
 def typed(call: str) -> object:
     modules = {"io": io, "copy": __import__("copy"), "pickle": __import__("pickle"), "treecrf": treecrf}
-    return eval(call, {"Tree": Tree, "tree": TREE, "Parser": Parser, "parser": parser(), **modules})
+    return eval(call, {"Tree": Tree, "tree": TREE, "SANG": SANG, "Parser": Parser, "parser": parser(), **modules})
 
 
 @pytest.mark.parametrize("call", RIGHT)
@@ -169,6 +199,12 @@ def test_a_call_gets_a_line_that_helps(call: str) -> None:
     with pytest.raises((ValueError, TypeError, AttributeError, IndexError, FileNotFoundError)) as caught:
         typed(call)
     assert HELPED[call] in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_all_public_names_can_be_imported_without_pytorch() -> None:
+    code = "import sys; sys.modules['torch'] = None; from treecrf import *; print(Parser, sorted(globals()))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "'Tree'" in process.stdout and "SpanCRF" not in process.stdout
 
 
 def test_pretty_print_writes_to_a_stream() -> None:

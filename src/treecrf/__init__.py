@@ -4,6 +4,7 @@ Most names are imported on first use, so that reading and scoring trees starts a
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 
@@ -75,7 +76,23 @@ _MODULES = {
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }
-_VERBS = ("parse", "load", "download", "pipeline", "Pipeline", "predict")  # names in other libraries
+_ELSEWHERE = {  # names in other libraries
+    **dict.fromkeys(
+        ("parse", "load", "download", "pipeline", "Pipeline", "predict", "nlp", "CoreNLPParser", "BeneparComponent"),
+        "treecrf.Parser.load('en').parse('She sang.') parses",
+    ),
+    **dict.fromkeys(
+        ("sent_tokenize", "word_tokenize", "tokenize", "Document"),
+        "treecrf.Parser.load('en').parse_text(text) splits a text and parses its sentences",
+    ),
+    **dict.fromkeys(("models", "list_models", "available_models"), "the command `treecrf models` lists the models"),
+    **dict.fromkeys(("ParentedTree", "ImmutableTree", "Node"), "treecrf.Tree is the only kind of tree"),
+    **dict.fromkeys(("CoreNLPClient", "StanfordCoreNLP"), "the command `treecrf serve` answers clients of CoreNLP"),
+    "InputSentence": "treecrf.Parser.load('en').parse(words, tags=tags) takes words and tags",
+}
+if find_spec("torch") is None:  # then `from treecrf import *` leaves these names out
+    for _name in ("SpanCRF", "TreeCRF", "adapt"):
+        __all__.remove(_name)
 
 
 def __dir__() -> list[str]:
@@ -84,7 +101,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        hint = "; treecrf.Parser.load('en').parse('She sang.') parses" if name in _VERBS else ""
+        hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
         raise AttributeError(f"module 'treecrf' has no attribute {name!r}{hint}")
     try:
         return getattr(import_module(_MODULES[name]), name)

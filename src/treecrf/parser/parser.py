@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import treecrf
 from treecrf.network.data.batch import Scores
@@ -43,11 +43,16 @@ if TYPE_CHECKING:
     from treecrf.text import Token
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
+P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 _NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and benepar
     **dict.fromkeys(("predict", "raw_parse", "parse_one", "process", "annotate"), "parse() or parse_many()"),
     **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process", "parse_batch"), "parse_many()"),
+    **dict.fromkeys(("parse_sentences", "predict_batch", "tagged_parse_sents"), "parse_many()"),
+    **dict.fromkeys(("parse_document", "parse_doc", "sentences", "sents"), "parse_text()"),
+    **dict.fromkeys(("prob", "probability", "score", "marginals"), "analyze(words)"),
+    "tagged_parse": "parse(words, tags=tags)",
     **dict.fromkeys(("parse_all", "nbest", "kbest"), "analyze(words, k=10).alternatives"),
     **dict.fromkeys(("tag", "tokenize", "tag_sents"), "parse(), whose tree has words and tags, or parse_text()"),
     **dict.fromkeys(("labels", "tags", "vocab"), "vocabulary"),
@@ -57,6 +62,31 @@ _NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and ben
     "evaluate": "treecrf.parser.evaluate.evaluate_parser(), or the command treecrf evaluate",
     **dict.fromkeys(("to", "cuda", "cpu", "eval", "from_pretrained"), "Parser.load(name, device)"),
 }
+
+
+_OPTIONS_ELSEWHERE = {  # and options of their methods
+    **dict.fromkeys(("k", "kbest", "nbest", "n"), "analyze(words, k=10).alternatives has the best trees"),
+    **dict.fromkeys(("prob", "probs", "return_probs", "return_prob"), "analyze(words) has probabilities"),
+    **dict.fromkeys(("pos", "postags", "pos_tags"), "the tags of words are `tags`"),
+    **dict.fromkeys(("lang", "language"), "each model has a language; Parser.load('es') loads the Spanish one"),
+    **dict.fromkeys(("gpu", "use_gpu", "cuda"), "Parser.load(name, 'cuda') uses a GPU"),
+    **dict.fromkeys(
+        ("model", "name", "path", "package"), "Parser.load(source) takes the name or the folder of a model"
+    ),
+    **dict.fromkeys(("verbose", "batch_size", "progress_bar"), "there is no such setting"),
+}
+
+
+def _explains_options(method: Callable[P, T]) -> Callable[P, T]:
+    """Adds what to write instead to the error of an option that other libraries have."""
+
+    @wraps(method)
+    def checked(*arguments: P.args, **options: P.kwargs) -> T:
+        for name in options.keys() & _OPTIONS_ELSEWHERE.keys():
+            raise TypeError(f"{method.__qualname__}() has no argument '{name}': {_OPTIONS_ELSEWHERE[name]}")
+        return method(*arguments, **options)
+
+    return checked
 
 
 class Parser(Distributions):
@@ -72,6 +102,7 @@ class Parser(Distributions):
         return super().__new__(cls)
 
     @staticmethod
+    @_explains_options
     def load(
         source: str | Path = "en",
         device: "str | torch.device | None" = None,
@@ -119,6 +150,7 @@ class Parser(Distributions):
 
         return network_state(self)
 
+    @_explains_options
     def parse(
         self,
         words: str | Words,

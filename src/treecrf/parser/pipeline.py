@@ -236,8 +236,10 @@ def _check_sentence(number: int, sentence: Any) -> None:
 def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
     try:
         text = "".join(words)  # the fastest check that every word is a string
-    except TypeError as error:
-        raise TypeError(f"sentence {number} has a word that is not a string: {error}") from None
+    except TypeError:
+        word = next(word for word in words if not isinstance(word, str))
+        hint = "" if isinstance(word, str | int | float) or word is None else "; parse_many() takes several sentences"
+        raise TypeError(f"sentence {number} has a word that is not a string: {word!r:.80}{hint}") from None
     if " " in text and any(" " in word and word.endswith((".", "!", "?")) for word in words):
         message = f"sentence {number} has words like sentences, such as {words[0]!r:.80}; parse_many takes sentences"
         warnings.warn(message, UserWarning, stacklevel=2)

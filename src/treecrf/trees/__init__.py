@@ -6,7 +6,6 @@ anything that reads a model.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from treecrf import import_extra
@@ -111,8 +110,12 @@ Tree.from_nltk = staticmethod(_from_nltk)  # type: ignore[method-assign]
 Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]  # notebooks look for this name
 
 
-def _refuse(tree: Tree, *, message: str) -> None:
-    raise AttributeError(message)
+class _NameElsewhere:
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __get__(self, tree: Tree | None, owner: type[Tree]) -> None:
+        raise AttributeError(self.message)
 
 
 # names that trees of other libraries have, and what to use here; a `__getattr__` would make every attribute slower
@@ -120,5 +123,5 @@ _TABLE: bytes = __loader__.get_data(f"{__path__[0]}/other_libraries.tsv")  # typ
 _ROWS = (line.split("\t") for line in _TABLE.decode().splitlines())
 _HINTS = {name: hint for names, hint in _ROWS for name in names.split()}
 for _name, _hint in _HINTS.items():
-    setattr(Tree, _name, property(partial(_refuse, message=f"'Tree' object has no attribute {_name!r}: {_hint}")))
+    setattr(Tree, _name, _NameElsewhere(f"'Tree' object has no attribute {_name!r}: {_hint}"))
 Tree.__dir__ = lambda tree: sorted({*object.__dir__(tree)} - _HINTS.keys())  # type: ignore[assignment, method-assign]
