@@ -8,7 +8,6 @@ from typing import NamedTuple
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.formats import Formatter
-from treecrf.parser.storage import COMPONENTS
 from treecrf.server import schema
 from treecrf.server.errors import ApiError, validate
 from treecrf.server.limits import CHECKED_SENTENCES, Limits, sentence_work
@@ -70,7 +69,7 @@ class RequestReader:
         model = model_name(self.parsers, body.model)
         if body.k > self.limits.k:
             raise ApiError(422, f"k: {body.k} alternatives; this server's limit is {self.limits.k}")
-        for component in COMPONENTS:
+        for component in ("functions", "empties"):
             if getattr(body, component) and component not in self.parsers[model].arrays:
                 able = ", ".join(name for name, parser in self.parsers.items() if component in parser.arrays)
                 problem = f"the model {model} predicts none; models that do: {able or 'none here'}"
