@@ -76,20 +76,6 @@ _MODULES = {
     "to_spans": "treecrf.trees.treebank.binarize",
     "write_trees": "treecrf.trees.treebank",
 }
-_ELSEWHERE = {  # names in other libraries
-    **dict.fromkeys(
-        ("parse", "load", "download", "pipeline", "Pipeline", "predict", "nlp", "CoreNLPParser", "BeneparComponent"),
-        "treecrf.Parser.load('en').parse('She sang.') parses",
-    ),
-    **dict.fromkeys(
-        ("sent_tokenize", "word_tokenize", "tokenize", "Document"),
-        "treecrf.Parser.load('en').parse_text(text) splits a text and parses its sentences",
-    ),
-    **dict.fromkeys(("models", "list_models", "available_models"), "the command `treecrf models` lists the models"),
-    **dict.fromkeys(("ParentedTree", "ImmutableTree", "Node"), "treecrf.Tree is the only kind of tree"),
-    **dict.fromkeys(("CoreNLPClient", "StanfordCoreNLP"), "the command `treecrf serve` answers clients of CoreNLP"),
-    "InputSentence": "treecrf.Parser.load('en').parse(words, tags=tags) takes words and tags",
-}
 if find_spec("torch") is None:  # then `from treecrf import *` leaves these names out
     for _name in ("SpanCRF", "TreeCRF", "adapt"):
         __all__.remove(_name)
@@ -99,10 +85,18 @@ def __dir__() -> list[str]:
     return __all__
 
 
+def other_library_advice(kind: str, name: str) -> str:
+    """What to write instead of a name in another library, by kind: names, methods or options; empty if not known."""
+    from treecrf.config import read_data
+
+    table: dict[str, str] = read_data(__file__, "parser/other_libraries.toml")[kind]
+    return next((advice for advice, names in table.items() if name in names.split()), "")
+
+
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-        raise AttributeError(f"module 'treecrf' has no attribute {name!r}{hint}")
+        advice = other_library_advice("names", name)
+        raise AttributeError(f"module 'treecrf' has no attribute {name!r}" + (f"; {advice}" if advice else ""))
     try:
         return getattr(import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:

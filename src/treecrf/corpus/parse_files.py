@@ -85,11 +85,12 @@ class LineSplitter:
         if line.tags is not None and len(line.tags) != longest:
             problem = f"{longest} words and {len(line.tags)} tags; expected a tag for each word"
         if longest > limit:
-            problem = f"a sentence of {longest:,} words; the limit is {limit:,}" + (
-                ", and --max-words raises it" if limit == self._options.max_words else " for this output"
-            )
+            advice = ", and --max-words raises it" if limit == self._options.max_words else " for this output"
+            problem = f"a sentence of {longest:,} words; the limit is {limit:,}{advice}"
         if not problem:
-            self._check_language(line_sentences)
+            for sentence in line_sentences:
+                if message := self._language_check.message(words_of(sentence)):
+                    self._warn(message)
             self._report_doubts(line, line_sentences, place)
             return line_sentences
         if not self._options.skip_bad:
@@ -112,12 +113,6 @@ class LineSplitter:
             text = line.text[offsets[0][0] : offsets[-1][1]] or " ".join(line.words)
             if self.report and (reason := doubt(text, words_of(sentence), self._language)):
                 self.report(place, f"doubtful: {reason}", text[:_REPORT_CHARS])
-
-    def _check_language(self, line_sentences: list[Words]) -> None:
-        """Warns once if one of the first sentences is not in the model's language."""
-        for sentence in line_sentences if self._language_check.is_active else ():
-            if message := self._language_check.message(words_of(sentence)):
-                self._warn(message)
 
 
 class ParsedBatch(NamedTuple):
@@ -217,10 +212,8 @@ class LineParser:
         """
         write: Future[None] | None = None
         with Interrupts(self.warn) as interrupts, ThreadPoolExecutor(1) as writer:
-            max_lines = 1 if is_interactive else self.block_lines
-            batches = line_batches(
-                interrupts.while_reading(lines), first=first, block_lines=self.block_lines, max_lines=max_lines
-            )
+            sizes = {"block_lines": self.block_lines, "max_lines": 1 if is_interactive else self.block_lines}
+            batches = line_batches(interrupts.while_reading(lines), first=first, **sizes)
             for parsed in self._parse(batches, name, is_interactive):
                 if write is not None:
                     write.result()
@@ -278,10 +271,8 @@ class LineParser:
         if not self.options.probs and not self.options.kbest:
             return map(ParsedSentence, self.parser.parse_many(sentences, **settings), offsets)
         analyses = self.parser.analyze_many(sentences, k=self.options.kbest, **settings)
-        return (
-            ParsedSentence(analysis.tree, word_spans, analysis)
-            for analysis, word_spans in zip(analyses, offsets, strict=True)
-        )
+        pairs = zip(analyses, offsets, strict=True)
+        return (ParsedSentence(analysis.tree, word_spans, analysis) for analysis, word_spans in pairs)
 
 
 def _write_batch(sink: Sink, lines: list[str], ends_block: bool) -> None:

@@ -46,35 +46,6 @@ _RANKED_LABELS = 10  # labels of a span that the search for alternatives conside
 P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
-_NAMES_ELSEWHERE = {  # methods of parsers in SuPar, NLTK, Stanza, spaCy and benepar
-    **dict.fromkeys(("predict", "raw_parse", "parse_one", "process", "annotate"), "parse() or parse_many()"),
-    **dict.fromkeys(("parse_sents", "raw_parse_sents", "pipe", "bulk_process", "parse_batch"), "parse_many()"),
-    **dict.fromkeys(("parse_sentences", "predict_batch", "tagged_parse_sents"), "parse_many()"),
-    **dict.fromkeys(("parse_document", "parse_doc", "sentences", "sents"), "parse_text()"),
-    **dict.fromkeys(("prob", "probability", "score", "marginals"), "analyze(words)"),
-    "tagged_parse": "parse(words, tags=tags)",
-    **dict.fromkeys(("parse_all", "nbest", "kbest"), "analyze(words, k=10).alternatives"),
-    **dict.fromkeys(("tag", "tokenize", "tag_sents"), "parse(), whose tree has words and tags, or parse_text()"),
-    **dict.fromkeys(("labels", "tags", "vocab"), "vocabulary"),
-    **dict.fromkeys(
-        ("train", "fit", "fine_tune"), "adapt(), or treecrf.training.fit() and treecrf train for a parser of your own"
-    ),
-    "evaluate": "treecrf.parser.evaluate.evaluate_parser(), or the command treecrf evaluate",
-    **dict.fromkeys(("to", "cuda", "cpu", "eval", "from_pretrained"), "Parser.load(name, device)"),
-}
-
-
-_OPTIONS_ELSEWHERE = {  # and options of their methods
-    **dict.fromkeys(("k", "kbest", "nbest", "n"), "analyze(words, k=10).alternatives has the best trees"),
-    **dict.fromkeys(("prob", "probs", "return_probs", "return_prob"), "analyze(words) has probabilities"),
-    **dict.fromkeys(("pos", "postags", "pos_tags"), "the tags of words are `tags`"),
-    **dict.fromkeys(("lang", "language"), "each model has a language; Parser.load('es') loads the Spanish one"),
-    **dict.fromkeys(("gpu", "use_gpu", "cuda"), "Parser.load(name, 'cuda') uses a GPU"),
-    **dict.fromkeys(
-        ("model", "name", "path", "package"), "Parser.load(source) takes the name or the folder of a model"
-    ),
-    **dict.fromkeys(("verbose", "batch_size", "progress_bar"), "there is no such setting"),
-}
 
 
 def _explains_options(method: Callable[P, T]) -> Callable[P, T]:
@@ -82,9 +53,13 @@ def _explains_options(method: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(method)
     def checked(*arguments: P.args, **options: P.kwargs) -> T:
-        for name in options.keys() & _OPTIONS_ELSEWHERE.keys():
-            raise TypeError(f"{method.__qualname__}() has no argument '{name}': {_OPTIONS_ELSEWHERE[name]}")
-        return method(*arguments, **options)
+        try:
+            return method(*arguments, **options)
+        except TypeError:
+            for name in options:
+                if advice := treecrf.other_library_advice("options", name):
+                    raise TypeError(f"{method.__qualname__}() has no argument '{name}': {advice}") from None
+            raise
 
     return checked
 
@@ -179,8 +154,8 @@ class Parser(Distributions):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> None:
-            hint = f"; use {_NAMES_ELSEWHERE[name]}" if name in _NAMES_ELSEWHERE else ""
-            raise AttributeError(f"'Parser' object has no attribute {name!r}{hint}")
+            advice = treecrf.other_library_advice("methods", name)
+            raise AttributeError(f"'Parser' object has no attribute {name!r}" + (f"; use {advice}" if advice else ""))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the place of the model instead of its weights, so that other processes of this machine load it."""
