@@ -160,4 +160,6 @@ def test_programs_and_the_server_s_own_page_can_send_requests(client: TestClient
 def test_links_of_other_pages_open_the_page(client: TestClient) -> None:
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert client.get("/", headers=headers).status_code == 200
+    assert client.get("/", headers={**headers, "Sec-Fetch-Dest": "document"}).status_code == 200
+    assert client.get("/", headers={**headers, "Sec-Fetch-Dest": "iframe"}).status_code == 403
     assert client.get("/models", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}).status_code == 403

@@ -101,7 +101,8 @@ def _is_from_other_origin(method: str, headers: Headers) -> bool:
     """
     site = headers.get("sec-fetch-site")
     if site is not None:
-        is_link = method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate"
+        is_page = headers.get("sec-fetch-dest", "document") == "document"  # no frame or embedded object
+        is_link = method in ("GET", "HEAD") and headers.get("sec-fetch-mode") == "navigate" and is_page
         return site not in ("same-origin", "none") and not is_link
     origin = headers.get("origin")
     return origin is not None and origin.lower().partition("://")[2] != headers.get("host", "").lower()
