@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from toygrammar import toy_trees
 from treecrf.corpus.annotation import events, project, state
 from treecrf.corpus.annotation.project import Project
 from treecrf.corpus.annotation.session import AnnotationSession
-from treecrf.files import LockedError
+from treecrf.files import DamagedFileError, LockedError
 from treecrf.server.app import create_app
 
 SENTENCES = [["the", "cat", "sleeps", "here", "."], ["a" * 30, "cat", "sleeps", "."], ["she", "sees", "the", "wall"]]
@@ -152,3 +153,33 @@ def test_a_link_in_the_folder_is_not_followed(annotation: Annotation, tmp_path: 
     (annotation.folder / "eve.events.jsonl").symlink_to(target)
     assert annotation.act("comment", annotator="eve", text="x").status_code == 507
     assert target.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["[1]", '{"x": 1}', '{"words": "abc"}', '{"words": [1]}', '{"words": [""]}', '{"words": null}', "null", "[" * 9999],
+)
+def test_a_line_that_is_no_sentence_is_an_error_with_the_file(tmp_path: Path, line: str) -> None:
+    (tmp_path / "sentences.jsonl").write_text(f"{line}\n")
+    with pytest.raises(DamagedFileError, match=r"sentences\.jsonl.* expected "):
+        Project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"action": "tokens", "start": 0, "end": 1, "words": [1]}, r"the new words are \[1\]"),
+        ({"action": "tag", "tags": {"0": ["DT"]}}, "the tag is"),
+        ({"action": "yes", "require": [[0, 2, {}]]}, "require contains"),
+        ({"action": "done", "tree": "(TOP"}, "missing at the end"),
+        ({"action": "done", "tree": "(TOP (X the))\n(TOP (X cat))"}, "found a second"),
+        ({"action": "done", "tree": "(TOP (X dog))"}, "the tree is over 'dog'"),
+    ],
+)
+def test_an_impossible_event_in_a_log_is_left_out_with_a_warning(tmp_path: Path, values: Any, reason: str) -> None:
+    Project(tmp_path, SENTENCES).close()
+    (tmp_path / "eve.events.jsonl").write_text(json.dumps({"sentence": 0, "version": 0, **values}) + "\n")
+    warnings: list[str] = []
+    Project(tmp_path, warn=warnings.append).close()
+    assert len(warnings) == 1 and re.search(rf"event 1 is left out: .*{reason}", warnings[0]), warnings
+    assert (tmp_path / "eve.mrg").read_bytes() == b""

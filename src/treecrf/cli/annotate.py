@@ -1,13 +1,14 @@
 """`treecrf annotate`: a web page on which people correct the trees of a corpus."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treecrf.cli.serve import add_server_arguments, run_server
 from treecrf.corpus.inputs import has_trees, split_words
+from treecrf.corpus.terminal import print_message
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -71,7 +72,7 @@ def _open_project(args: argparse.Namespace, parser: "Parser", max_words: int) ->
     check_name(args.annotator)
     sentences = list(read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
     _check_lengths(sentences, max_words)
-    project = Project(args.output, sentences, warn=lambda text: print(f"treecrf annotate: {text}", file=sys.stderr))
+    project = Project(args.output, sentences, warn=partial(print_message, "treecrf annotate"))
     _check_lengths(project.sentences, max_words)
     return project
 

@@ -60,7 +60,7 @@ def test_undo_and_redo_move_among_states_and_an_action_ends_the_redo():
     with pytest.raises(ValueError, match="nothing to undo"):
         history.record(event("undo"))
     history.record(event("yes", require=[(2, 5)]))
-    history.record(event("done", tree="(S (X she))"))
+    history.record(event("done", tree=str(TREE)))
     assert history.state.status == "done"
     history.record(event("undo"))
     assert history.state.status == "open" and history.state.require and history.can_redo

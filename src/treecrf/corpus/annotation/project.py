@@ -121,7 +121,7 @@ class Project:
                 self._warn(f"{log.path}, event {number}: sentence {event.sentence} has two histories; the later counts")
             try:
                 history.record(event)
-            except ValueError as error:
+            except (ValueError, TypeError) as error:
                 self._warn(f"{log.path}, event {number} is left out: {error}")
         return histories
 
@@ -130,7 +130,7 @@ class Project:
         stored = []
         if path.exists():
             lines = read_regular_file(path, _MAX_BYTES).splitlines()
-            stored = [parse_json(line, path)["words"] for line in lines if line.strip()]
+            stored = [_read_words(line, path) for line in lines if line.strip()]
         for number, (old, new) in enumerate(zip(stored, corpus)):  # noqa: B905 - the corpus may have grown
             if old != new:
                 raise ValueError(
@@ -145,6 +145,14 @@ class Project:
             lines_out = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
             write_file(path, lines_out.encode())
         return sentences
+
+
+def _read_words(line: bytes, path: Path) -> list[str]:
+    record = parse_json(line, path)
+    words = record.get("words") if isinstance(record, dict) else None
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
+        raise DamagedFileError(f"{path}: {json.dumps(record):.80} is no sentence; expected an object with its words")
+    return words
 
 
 def check_name(annotator: str) -> None:

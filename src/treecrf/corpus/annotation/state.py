@@ -34,7 +34,7 @@ class SentenceState:
     def apply(self, event: Event) -> "SentenceState":
         """The state after an event; an action on the tree opens a finished sentence again."""
         if event.action in STATUS:
-            tree = event.tree if event.action == "done" else ""
+            tree = self._checked_tree(event.tree) if event.action == "done" else ""
             return replace(self, status=STATUS[event.action], tree=tree, note=event.text)
         opened = replace(self, status="open", tree="", note="")
         if event.action == "tag":
@@ -45,6 +45,12 @@ class SentenceState:
             return opened._with_words(event.start, event.end, tuple(event.words))
         constraints = Constraints(require=event.require, forbid=event.forbid)
         return opened._with_brackets(map(Bracket._make, constraints.require), map(Bracket._make, constraints.forbid))
+
+    def _checked_tree(self, brackets: str) -> str:
+        tree = Tree.parse(brackets)
+        if tree.words != list(self.words):
+            raise ValueError(f"the tree is over {' '.join(tree.words)!r:.60}; expected the words of the sentence")
+        return str(tree)
 
     def _with_brackets(self, require: Iterable[Bracket], forbid: Iterable[Bracket]) -> "SentenceState":
         """Adds brackets; a new one replaces its contrary."""
@@ -83,8 +89,8 @@ class SentenceState:
         """Splits or joins words; the characters stay, brackets around the words move, and their tags are open again."""
         start, end = self._given_span(start, end)
         old = "".join(self.words[start:end])
-        if not all(words) or any(" " in word for word in words) or "".join(words) != old:
-            raise ValueError(f"the new words are {' '.join(words)!r:.80}; expected the characters of {old!r:.80}")
+        if not all(isinstance(word, str) and word and " " not in word for word in words) or "".join(words) != old:
+            raise ValueError(f"the new words are {list(words)!r:.80}; expected the characters of {old!r:.80}")
         change = len(words) - (end - start)
 
         def moved(brackets: Sequence[Bracket]) -> tuple[Bracket, ...]:
