@@ -1,6 +1,7 @@
 """Trains the layers, scorers and conditions of a packed model again, for example with new teachers.
 
-    python recipes/models/train_layers.py MODEL OUT RECIPE [KEY=VALUE ...] [--run FOLDER] [--only-conditions]
+    python recipes/models/train_layers.py MODEL OUT RECIPE [KEY=VALUE ...] [--run FOLDER]
+        [--only-conditions | --only-rules]
 
 MODEL and OUT are folders of models; they may be the same. RECIPE names the training and dev trees, the teachers and the
 schedule; the vocabulary and the network are MODEL's. FOLDER is for the training run. OUT gets the weights of
@@ -9,7 +10,8 @@ their bytes. If OUT has a model card, the card gets the recipe.
 
 If the recipe has `data.told`, the network reads the conditions of `model.tag_conditions` and `model.schemes`; vectors
 that MODEL has are trained further. With --only-conditions, all other weights keep their bytes, too, and the trees of
-the model without conditions do not change.
+the model without conditions do not change. With --only-rules, nothing is trained: OUT gets the productions, labels and
+tags of the schemes of `data.schemes`.
 """
 
 import argparse
@@ -20,13 +22,15 @@ import numpy as np
 
 from treecrf.config import read_config, to_toml
 from treecrf.parser import Parser
+from treecrf.parser.decoding.schemes import scheme_arrays
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard
 from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
 from treecrf.training import fit
 from treecrf.training.adaptation.fine_tuning import CONDITIONS, is_context, train_only, with_weights
-from treecrf.training.config import Recipe
+from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.export.card_files import save_card
 from treecrf.training.export.pack import portable_recipe, source_commit
+from treecrf.training.setup import TreebankPart
 
 WEIGHT_STEP = 0.1  # as in `treecrf pack --weight-step`
 
@@ -63,6 +67,12 @@ def add_conditions(state: ParserState, recipe: Recipe) -> ParserState:
     return replace(state, config=replace(state.config, model=model), weights={**state.weights, **vectors})
 
 
+def add_rules(state: ParserState, data: DataConfig) -> ParserState:
+    """A model with the productions, labels and tags of each scheme."""
+    trees = TreebankPart.read(data.train, "data.train").retag(data.retag).by_scheme(data.schemes)
+    return replace(state, components={**state.components, "schemes": scheme_arrays(trees)})
+
+
 def main() -> None:
     """Trains, and saves the model with the trained weights."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,10 +81,16 @@ def main() -> None:
     arguments.add_argument("recipe")
     arguments.add_argument("settings", nargs="*")
     arguments.add_argument("--run", type=Path, default=Path("runs/layers"))
-    arguments.add_argument("--only-conditions", action="store_true")
+    kinds = arguments.add_mutually_exclusive_group()
+    kinds.add_argument("--only-conditions", action="store_true")
+    kinds.add_argument("--only-rules", action="store_true")
     options = arguments.parse_intermixed_args()
     recipe = read_config(Recipe, Path(options.recipe), options.settings)
-    packed = add_conditions(load_parser_state(options.model), recipe)
+    packed = load_parser_state(options.model)
+    if options.only_rules:
+        save_parser_state(options.out, add_rules(packed, recipe.data))
+        return
+    packed = add_conditions(packed, recipe)
     parser = Parser.from_state(packed, precision="float32")
     only = is_condition if options.only_conditions else lambda name: is_condition(name) or is_context(name)
     names = train_only(parser.model, only)

@@ -221,6 +221,15 @@ def test_given_tags_lead_english_down_the_garden_path(sentence: str, tags: str, 
     assert constituent in str(Parser.load("en", "cpu").parse(sentence.split(), tags=tags.split()))
 
 
+def test_a_tree_has_no_labels_of_another_scheme() -> None:
+    words = ["The", "bar", "code", "scanner", "reads", "the", "high", "school", "teacher", "'s", "name"]
+    labels = {
+        scheme: {node.label for node in Parser.load("en", "cpu", scheme=scheme).parse(words).walk()}
+        for scheme in ("masc", "gum", "genia")
+    }
+    assert {scheme for scheme, found in labels.items() if "NML" in found} == {"masc"}
+
+
 def test_a_scheme_changes_trees_and_an_unknown_one_is_an_error(tmp_path: Path) -> None:
     parser = Parser.load("en", "cpu", scheme="gum")
     words = ["However", ",", "I", "believe", ",", "the", "semi-final", "is", "lost", "."]
