@@ -230,6 +230,15 @@ def test_a_tree_has_no_labels_of_another_scheme() -> None:
     assert {scheme for scheme, found in labels.items() if "NML" in found} == {"masc"}
 
 
+def test_a_scheme_may_have_rules_without_vectors() -> None:
+    pytest.importorskip("treecrf_is")
+    words = ["Grímsey", "liggur", "rétt", "við", "Tjörnesbrotabeltið", "."]
+    trees = {scheme: Parser.load("is", "cpu", scheme=scheme).parse(words) for scheme in ("icepahc", "greynir")}
+    assert not Parser.load("is", "cpu").model_config.schemes
+    assert trees["icepahc"].tags == ["NPR-N", "VBPI", "ADV", "P", "NPR-A", "."]
+    assert all(tag.islower() for tag in trees["greynir"].tags)
+
+
 def test_a_scheme_changes_trees_and_an_unknown_one_is_an_error(tmp_path: Path) -> None:
     parser = Parser.load("en", "cpu", scheme="gum")
     words = ["However", ",", "I", "believe", ",", "the", "semi-final", "is", "lost", "."]

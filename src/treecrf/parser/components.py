@@ -34,7 +34,7 @@ from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
 from treecrf.parser.decoding.decode import TreeBuilder
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import LabelGrammar
-from treecrf.parser.decoding.schemes import Scheme
+from treecrf.parser.decoding.schemes import Scheme, scheme_names
 from treecrf.parser.decoding.tree_distribution import TreeDistribution
 from treecrf.parser.pipeline import (
     DEFAULT_BATCHING,
@@ -71,7 +71,7 @@ def _setting(name: str) -> Any:
     """A property of a parser that is stored in its config."""
 
     def assign(parser: "Components", value: Any) -> None:
-        parser.config = replace(parser.config, **{name: value})
+        parser.config = parser.check(replace(parser.config, **{name: value}))
         for derived in ("expected_f1", *(("_scheme", "_grammar") if name == "scheme" else ())):
             parser.__dict__.pop(derived, None)
 
@@ -118,11 +118,11 @@ class Components:
         """
         self.scorer = scorer
         self.vocabulary = vocabulary
-        self.config = replace(config, model=scorer.config)
+        self.arrays = arrays or {}
+        self.config = self.check(replace(config, model=scorer.config))
         self.productions = productions or {}
         self.subwords = subwords
         self.folder = folder
-        self.arrays = arrays or {}
         self._saved = saved
         self._labels = LabelSet(vocabulary.labels)
         self.numericalizer = Numericalizer(
@@ -154,8 +154,15 @@ class Components:
 
     @property
     def schemes(self) -> tuple[str, ...]:
-        """The annotation schemes that the network can be told, by the names of their treebanks."""
-        return self.model_config.schemes
+        """The annotation schemes that the network can be told or that have rules, by the names of their treebanks."""
+        return tuple(dict.fromkeys((*self.model_config.schemes, *scheme_names(self.arrays.get("schemes", {})))))
+
+    def check(self, config: ParserConfig) -> ParserConfig:
+        """The same settings, if the parser knows their scheme."""
+        if config.scheme and config.scheme not in self.schemes:
+            schemes = ", ".join(map(repr, self.schemes)) or "none, because the model knows no schemes"
+            raise ValueError(f"scheme is {config.scheme!r:.50}; expected one of {schemes}")
+        return config
 
     @property
     def model(self) -> "SpanModel":
@@ -209,19 +216,19 @@ class Components:
     def _scheme(self) -> Scheme | None:
         """The grammar, labels and tags of the chosen scheme, if the model has counts of its trees."""
         arrays = self.arrays.get("schemes", {})
-        if not (self.scheme and arrays):
+        if self.scheme not in scheme_names(arrays):
             return None
         return Scheme.load(self.scheme, arrays, self.productions, self.vocabulary.labels, self.vocabulary.tags)
 
     @property
     def batch_scorer(self) -> BatchScorer:
-        scheme = self.schemes.index(self.scheme) + 1 if self.scheme else 0
+        numbers = {name: number for number, name in enumerate(self.model_config.schemes, start=1)}
         return BatchScorer(
             numericalizer=self.numericalizer,
             scorer=self.scorer,
             labels=self._labels,
             root=self.root,
-            scheme=scheme,
+            scheme=numbers.get(self.scheme, 0),
             rules=self._scheme,
         )
 

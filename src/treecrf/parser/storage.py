@@ -159,7 +159,7 @@ class ParserConfig:
     f1_threshold: float = 0.0  # threshold of expected-F1 decoding; 0: the paper's MBR
     grammar_weight: float = 0.015  # weight of the productions in expected-F1 decoding; 0: no grammar
     same_label_unaries: bool = True  # whether alternatives may have a constituent over one with its label and words
-    scheme: str = ""  # annotation scheme that the network is told; empty: none
+    scheme: str = ""  # annotation scheme of the trees; empty: none
     model: ModelConfig = field(default_factory=ModelConfig)
 
     def __post_init__(self) -> None:
@@ -174,9 +174,6 @@ class ParserConfig:
             raise ValueError(f"f1_threshold is {self.f1_threshold}; expected at least 0 and less than 1")
         if not 0 <= self.grammar_weight <= 1:
             raise ValueError(f"grammar_weight is {self.grammar_weight}; expected a number from 0 to 1")
-        if self.scheme and self.scheme not in self.model.schemes:
-            schemes = ", ".join(map(repr, self.model.schemes)) or "none, because the model knows no schemes"
-            raise ValueError(f"scheme is {self.scheme!r:.50}; expected one of {schemes}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,7 +48,7 @@ class Scheme(NamedTuple):
 
         In the grammar, the scheme's own trees have the same weight as all trees together.
         """
-        names = {key.partition(" ")[0]: None for key in arrays}
+        names = scheme_names(arrays)
         counts, all_labels, all_tags = (
             {other: bytes(arrays[f"{other} {part}"]).decode() for other in names} for part in _PARTS
         )
@@ -81,6 +81,11 @@ class Scheme(NamedTuple):
             score_labels=lambda cells: scores.score_labels(cells) + self.labels,
             tags=None if scores.tags is None else scores.tags + self.tags,
         )
+
+
+def scheme_names(arrays: Mapping[str, AnyArray]) -> list[str]:
+    """The names of the schemes, given what `scheme_arrays` returned."""
+    return [*dict.fromkeys(key.partition(" ")[0] for key in arrays)]
 
 
 def scheme_arrays(trees: Mapping[str, Sequence[Tree]]) -> dict[str, AnyArray]:
