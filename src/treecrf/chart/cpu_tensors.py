@@ -1,55 +1,34 @@
-"""`cpu_backend` for tensors on the CPU, which share their memory with its arrays."""
+"""The functions of `cpu_backend` for tensors on the CPU, which share their memory with its arrays."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from treecrf.arrays import Ints, Reals
 from treecrf.chart import cpu_backend
 
 
-def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The inside chart, in a layout for `outside` only, and log Z of every sentence."""
-    chart, log_z = cpu_backend.inside(*_arrays(scores, lengths))
-    return torch.from_numpy(chart), torch.from_numpy(log_z)
+def _for_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def on_tensors(*arguments: Any) -> Any:
+        results = function(*map(_to_array, arguments))
+        return tuple(map(torch.from_numpy, results)) if isinstance(results, tuple) else torch.from_numpy(results)
+
+    return on_tensors
 
 
-def outside(scores: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
-    """The marginals, shaped like scores; zero outside of the sentence and if the sentence has no allowed tree."""
-    return torch.from_numpy(cpu_backend.outside(*_arrays(scores, lengths), chart.numpy()))
+def _to_array(argument: Any) -> Any:
+    if not isinstance(argument, Tensor):
+        return argument
+    if argument.is_floating_point():  # NumPy has no bfloat16
+        argument = argument.to(torch.promote_types(argument.dtype, torch.float32))
+    return argument.detach().numpy()
 
 
-def cky(scores: Tensor, lengths: Tensor) -> Tensor:
-    """The best tree of every sentence; the leftmost split wins a tie."""
-    return torch.from_numpy(cpu_backend.cky(*_arrays(scores, lengths)))
-
-
-def label_chart(
-    offsets: Tensor, scores: Tensor, lengths: Tensor, is_constituent: Tensor, adds_labels: bool
-) -> tuple[Tensor, Tensor]:
-    """The chart (b, 2, n + 1, n + 1) of scores of labels, and their sums (b, 3, n + 1, n + 1); see `labels.py`."""
-    label_scores, sentence_lengths = _arrays(scores, lengths)
-    arguments = offsets.double().numpy(), label_scores, sentence_lengths, is_constituent.numpy(), adds_labels
-    chart, sums = cpu_backend.label_chart(*arguments)
-    return torch.from_numpy(chart), torch.from_numpy(sums)
-
-
-def label_weights(
-    scores: Tensor,
-    sums: Tensor,
-    chart: Tensor,
-    sum_weights: Tensor | None,
-    lengths: Tensor,
-    is_constituent: Tensor,
-    adds_labels: bool,
-    weighs_free: bool,
-) -> Tensor:
-    """The gradient of the chart and of the sums with respect to the scores of labels; see `labels.py`."""
-    label_scores, sentence_lengths = _arrays(scores, lengths)
-    weights = None if sum_weights is None else sum_weights.numpy()
-    marks = sentence_lengths, is_constituent.numpy(), adds_labels, weighs_free
-    return torch.from_numpy(cpu_backend.label_weights(label_scores, sums.numpy(), chart.numpy(), weights, *marks))
-
-
-def _arrays(scores: Tensor, lengths: Tensor) -> tuple[Reals, Ints]:
-    # NumPy has no bfloat16
-    return scores.detach().to(torch.promote_types(scores.dtype, torch.float32)).numpy(), lengths.numpy()
+inside = _for_tensors(cpu_backend.inside)
+outside = _for_tensors(cpu_backend.outside)
+cky = _for_tensors(cpu_backend.cky)
+label_chart = _for_tensors(cpu_backend.label_chart)
+label_weights = _for_tensors(cpu_backend.label_weights)

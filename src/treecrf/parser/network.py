@@ -89,9 +89,8 @@ def to_tree_crf(distribution: TreeDistribution, device: str) -> TreeCRF:
             'a model with the loss "tree" sums over all derivations of a tree, and TreeCRF has one of them'
         )
     lengths, shape = distribution.scores.lengths, distribution.scores.spans.shape
-    fenceposts = np.arange(shape[1])
-    is_span = (fenceposts[:, None] < fenceposts) & (fenceposts <= lengths[:, None, None])
-    cells, strings = np.flatnonzero(is_span), distribution.labels.strings
+    is_span, strings = distribution.scores.is_span, distribution.labels.strings
+    cells = np.flatnonzero(is_span)
     potentials = np.zeros((is_span.size, len(strings)))
     potentials[cells] = distribution.potentials(cells)
     shortest = int(lengths.argmin())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,10 @@ def test_scores_of_labels_are_checked_when_they_are_computed():
     scores = scores_of(np.zeros((2, 3, 3)), np.array([[0.0, np.inf]])).check_finite()
     with pytest.raises(ValueError, match="scores that are not finite numbers"):
         scores.labels_at(np.array([1]))
+
+
+def test_spans_and_words_are_inside_their_sentence():
+    scores = replace(scores_of(np.zeros((2, 3, 3)), None), tags=np.arange(12).reshape(2, 2, 3))
+    assert np.argwhere(scores.is_span).tolist() == [[0, 0, 1], [0, 0, 2], [0, 1, 2], [1, 0, 1]]
+    assert scores.word_tags.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    assert scores_of(np.zeros((2, 3, 3)), None).word_tags is None

@@ -20,11 +20,9 @@ from treecrf.parser.decoding.expected_f1 import (
     MIN_PROBABILITY,
     SPANS_PER_WORD,
     TAG_WEIGHT,
-    best_tags,
     find_candidates,
     possible_tags,
     rank_tags,
-    sentence_cells,
 )
 from treecrf.parser.decoding.grammar import Grammar
 from treecrf.parser.decoding.label_grammar import NO_TAG
@@ -195,21 +193,22 @@ def test_candidates_are_probable_spans_with_probable_labels() -> None:
     candidates = find_candidates(scores, marginals, expected_f1)
     size = scores.spans.shape[1]
     assert candidates.cells.tolist() == np.flatnonzero(marginals.ravel() >= MIN_PROBABILITY).tolist()
-    is_sentence = np.isin(candidates.cells, sentence_cells(scores.lengths, size))
+    sentence_cells = np.arange(len(scores.lengths)) * size**2 + scores.lengths
+    is_sentence = np.isin(candidates.cells, sentence_cells)
     probabilities = np.exp(scores.labels_at(candidates.cells).astype(float))
     probabilities /= probabilities.sum(1, keepdims=True)
     for cell, labels, row in zip(candidates.cells, candidates.labels, probabilities, strict=True):
-        marginal = 1.0 if cell in sentence_cells(scores.lengths, size) else float(marginals.ravel()[cell])
+        marginal = 1.0 if cell in sentence_cells else float(marginals.ravel()[cell])
         best = np.argsort(-row)[:CHOICES]
         chosen = [label for label in best if expected_f1.counts[label] > 0 and marginal * row[label] >= MIN_PROBABILITY]
         has_constituents = expected_f1.counts[best[0]] > 0
-        if cell in sentence_cells(scores.lengths, size):  # the most probable label of a sentence decides
+        if cell in sentence_cells:  # the most probable label of a sentence decides
             chosen = [*best[:1], *(label for label in chosen if label != best[0])] if has_constituents else []
         assert [label for label in labels.tolist() if label >= 0] == chosen
     best_labels = probabilities[is_sentence].argmax(1)
     has_none = expected_f1.counts[best_labels] == 0
     assert candidates.sentence_labels.tolist() == np.where(has_none, best_labels, -1).tolist()
-    assert candidates.size == size and candidates.tags[:, 0].tolist() == best_tags(scores).tolist()
+    assert candidates.size == size and candidates.tags[:, 0].tolist() == scores.word_tags.argmax(-1).tolist()
 
 
 def test_the_least_probable_of_too_many_spans_are_dropped() -> None:
@@ -224,13 +223,6 @@ def test_the_least_probable_of_too_many_spans_are_dropped() -> None:
     assert (cells < 100).sum() == SPANS_PER_WORD * 9 and (cells >= 100).sum() == 3
     assert probabilities.min() >= np.sort(marginals[0].ravel())[::-1][: SPANS_PER_WORD * 9].min()
     assert cells.tolist() == sorted(cells.tolist())
-
-
-def test_every_word_has_its_best_tag() -> None:
-    scores = random_scores([3, 1], labels=2, tags=4)
-    assert scores.tags is not None
-    expected = [*scores.tags[0].argmax(-1).tolist(), int(scores.tags[1, 0].argmax())]
-    assert best_tags(scores).tolist() == expected
 
 
 def test_possible_tags_are_ranked_by_their_odds_and_the_grammar() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from treecrf.arrays import Floats, Ints
+from treecrf.arrays import Floats, Ints, Mask
 
 Array = TypeVar("Array", bound=Any)  # a NumPy array, or a torch tensor on a device
 
@@ -140,12 +140,23 @@ class Scores:
         """The label scores of spans at flat chart cells, (m, labels)."""
         return self.score_labels(cells)
 
+    @property
+    def is_span(self) -> Mask:
+        """The cells of the chart that are spans of their sentence."""
+        places = np.arange(self.spans.shape[1])
+        return (places[:, None] < places) & (places <= self.lengths[:, None, None])
+
+    @property
+    def word_tags(self) -> Floats | None:
+        """The tag scores of all words, (words, tags)."""
+        if self.tags is None:
+            return None
+        return self.tags[np.arange(self.tags.shape[1]) < self.lengths[:, None]]
+
     def check_finite(self) -> "Scores":
         """The same scores; raises a ValueError if one of them is not a finite number, now or when it is computed."""
         if not np.isfinite(self.spans).all():  # padding may have any number
-            places = np.arange(self.spans.shape[1])
-            is_span = (places[:, None] < places) & (places <= self.lengths[:, None, None])
-            _check_finite(self.spans[is_span])
+            _check_finite(self.spans[self.is_span])
         return replace(self, score_labels=lambda cells: _check_finite(self.score_labels(cells)))
 
 

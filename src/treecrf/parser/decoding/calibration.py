@@ -47,10 +47,5 @@ class TreeCalibration(NamedTuple):
     def __call__(self, log_prob: float, words: int) -> float:
         if self == TreeCalibration() or log_prob > -_CERTAIN or log_prob == -math.inf:
             return math.exp(log_prob)
-        log_odds = self.a * log_prob - self.b * log_complement(log_prob) + self.c + self.d * math.log(words)
+        log_odds = self.a * log_prob - self.b * math.log(-math.expm1(log_prob)) + self.c + self.d * math.log(words)
         return 1 / (1 + math.exp(-log_odds)) if log_odds > 0 else math.exp(log_odds) / (1 + math.exp(log_odds))
-
-
-def log_complement(log_prob: float) -> float:
-    """The logarithm of 1 - p, for the logarithm of p below 0."""
-    return math.log(-math.expm1(log_prob))

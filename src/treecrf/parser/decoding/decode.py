@@ -12,7 +12,7 @@ from treecrf.chart import cky, inside_outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser.decoding.constraints import ConstrainedScores
-from treecrf.parser.decoding.expected_f1 import ExpectedF1, best_tags, find_candidates
+from treecrf.parser.decoding.expected_f1 import ExpectedF1, find_candidates
 from treecrf.parser.decoding.log_space import logsumexp
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import from_spans
@@ -116,8 +116,8 @@ def _label_trees(scores: Scores, trees: Mask) -> FlatTrees:
 def _flat_trees(scores: Scores, cells: Ints, labels: Ints) -> FlatTrees:
     """The spans at flat chart cells with their labels, and the best tags."""
     size = scores.spans.shape[1]
-    tags = None if scores.tags is None else best_tags(scores)
-    return FlatTrees(cells // size % size, cells % size, labels, tags)
+    tags = scores.word_tags
+    return FlatTrees(cells // size % size, cells % size, labels, None if tags is None else tags.argmax(-1))
 
 
 def _maximize_expected_f1(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -> FlatTrees:

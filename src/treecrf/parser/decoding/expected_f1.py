@@ -143,7 +143,7 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
     size, lengths = scores.spans.shape[1], scores.lengths
     flat_marginals = marginals.ravel()
     cells = _most_probable(flat_marginals, lengths, size)
-    sentences = np.searchsorted(cells, sentence_cells(lengths, size))
+    sentences = np.searchsorted(cells, np.arange(len(lengths)) * size**2 + lengths)  # the spans of whole sentences
     span_marginals = flat_marginals[cells]
     span_marginals[sentences] = 1.0  # every tree has these spans
     label_scores = scores.labels_at(cells)
@@ -161,9 +161,9 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
         is_required = label_scores[:, expected_f1.empty_label] == -np.inf
         is_choice[is_required, 0] = has_constituents[is_required, 0]
         is_required &= is_choice.any(1)
-    assert expected_f1.grammar is not None and scores.tags is not None, "the network predicts tags"
-    is_word = np.arange(scores.tags.shape[1]) < lengths[:, None]
-    tags, tag_utility = possible_tags(*rank_tags(scores.tags[is_word]), expected_f1.grammar)
+    tag_scores, grammar = scores.word_tags, expected_f1.grammar
+    assert grammar is not None and tag_scores is not None, "the network predicts tags"
+    tags, tag_utility = possible_tags(*rank_tags(tag_scores), grammar)
     return CandidateSpans(
         lengths=lengths,
         tags=tags,
@@ -175,18 +175,6 @@ def find_candidates(scores: Scores, marginals: Reals, expected_f1: ExpectedF1) -
         sentence_labels=np.where(has_constituents[sentences, 0], NO_LABEL, labels[sentences, 0]),
         required=is_required,
     )
-
-
-def sentence_cells(lengths: Ints, size: int) -> Ints:
-    """The flat chart cells of the spans of whole sentences."""
-    return np.arange(len(lengths)) * size**2 + lengths
-
-
-def best_tags(scores: Scores) -> Ints:
-    """The best tag of every word of a batch, (words,)."""
-    assert scores.tags is not None, "the network predicts tags"
-    is_word = np.arange(scores.tags.shape[1]) < scores.lengths[:, None]
-    return scores.tags.argmax(-1)[is_word]
 
 
 def rank_tags(tag_scores: Reals, min_odds: float = MIN_TAG_ODDS) -> tuple[Ints, Reals]:

@@ -72,8 +72,7 @@ class TreeDistribution:
     @cached_property
     def _cells(self) -> Ints:
         """The flat chart cells of all spans, ascending."""
-        lengths, fenceposts = self.scores.lengths, np.arange(self.scores.spans.shape[1])
-        return np.flatnonzero((fenceposts[:, None] < fenceposts) & (fenceposts <= lengths[:, None, None]))
+        return np.flatnonzero(self.scores.is_span)
 
     @cached_property
     def _all_potentials(self) -> Doubles:
