@@ -24,9 +24,9 @@ from treecrf.config import read_config, to_toml
 from treecrf.parser import Parser
 from treecrf.parser.decoding.schemes import scheme_arrays
 from treecrf.parser.models.model_card import CARD_JSON, ModelCard
-from treecrf.parser.storage import ParserState, load_parser_state, save_parser_state
+from treecrf.parser.storage import CONDITION_PREFIX, ParserState, load_parser_state, save_parser_state
 from treecrf.training import fit
-from treecrf.training.adaptation.fine_tuning import CONDITIONS, is_context, train_only, with_weights
+from treecrf.training.adaptation.fine_tuning import is_context, train_only, with_weights
 from treecrf.training.config import DataConfig, Recipe
 from treecrf.training.export.card_files import save_card
 from treecrf.training.export.pack import portable_recipe, source_commit
@@ -43,7 +43,7 @@ def update_card(folder: Path, recipe: Recipe) -> None:
 
 
 def is_condition(name: str) -> bool:
-    return name.startswith(CONDITIONS)
+    return name.startswith(CONDITION_PREFIX)
 
 
 def add_conditions(state: ParserState, recipe: Recipe) -> ParserState:
@@ -61,9 +61,9 @@ def add_conditions(state: ParserState, recipe: Recipe) -> ParserState:
     vectors = {}
     for name, count in rows.items():
         none = np.zeros((state.bert.num_hidden_layers + 1, 0, state.bert.hidden_size), np.float32)
-        known = state.weights.get(CONDITIONS + name, none).astype(np.float32)
+        known = state.weights.get(CONDITION_PREFIX + name, none).astype(np.float32)
         if count:
-            vectors[CONDITIONS + name] = np.pad(known, ((0, 0), (0, count - known.shape[1]), (0, 0)))
+            vectors[CONDITION_PREFIX + name] = np.pad(known, ((0, 0), (0, count - known.shape[1]), (0, 0)))
     return replace(state, config=replace(state.config, model=model), weights={**state.weights, **vectors})
 
 

@@ -1,6 +1,6 @@
 """Scores a parser: parses the words of gold trees and compares its trees with them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treecrf.parser.parser import Parser
@@ -23,18 +23,26 @@ class ParserScores:
 def evaluate_parser(
     parser: Parser, gold: Iterable[Tree], *, rules: Rules = COLLINS, mbr: bool = True, lowercase: bool = False
 ) -> ParserScores:
-    """Parses the words of gold trees, lower-cased if `lowercase`, and scores the resulting trees.
+    """Parses the words of gold trees like `predict_trees`, and scores the resulting trees.
 
-    Empty elements of gold trees are not words. A parser that predicts no tags, or reads tags, gets the gold tags. EVALB
-    counts a sentence with a wrong punctuation tag as an error, and stops after some errors, unless the rules say
-    otherwise.
+    Empty elements of gold trees are not words. EVALB counts a sentence with a wrong punctuation tag as an error, and
+    stops after some errors, unless the rules say otherwise.
     """
     trees = [cleaned for tree in gold if (cleaned := clean(tree, keep_labels=True))]
-    sentences: list[Sequence[str] | Sequence[Token]] = [tree.words for tree in trees]
-    if lowercase:  # the model reads lower case; the words appear in the tree unchanged
-        sentences = [[Token(word, 0, 0, word.lower()) for word in tree.words] for tree in trees]
-    predicted = list(parser.parse_many(sentences, tags=evaluation_tags(parser, trees), mbr=mbr))
+    predicted = list(predict_trees(parser, trees, mbr=mbr, lowercase=lowercase))
     return score_trees(trees, predicted, rules, known_productions=parser.productions or None)
+
+
+def predict_trees(parser: Parser, gold: Sequence[Tree], *, mbr: bool = True, lowercase: bool = False) -> Iterator[Tree]:
+    """The parser's trees of the words of gold trees; with `lowercase`, it reads the words in lower case.
+
+    A parser that predicts no tags, or reads tags, gets the gold tags, as in the paper.
+    """
+    sentences: list[Sequence[str] | Sequence[Token]] = [tree.words for tree in gold]
+    if lowercase:  # the words appear in the tree unchanged
+        sentences = [[Token(word, 0, 0, word.lower()) for word in tree.words] for tree in gold]
+    tags = None if has_own_tags(parser) else [tree.tags for tree in gold]
+    return parser.parse_many(sentences, tags=tags, mbr=mbr)
 
 
 def score_trees(
@@ -56,11 +64,3 @@ def has_own_tags(parser: Parser) -> bool:
     """Whether a parser predicts tags and needs none as input."""
     config = parser.model_config
     return config.tag_head and not config.tag_size
-
-
-def evaluation_tags(parser: Parser, trees: Sequence[Tree]) -> list[list[str]] | None:
-    """The tags with which a parser is scored on gold trees.
-
-    None if the parser predicts tags and needs none as input, or else, as in the paper, the gold tags.
-    """
-    return None if has_own_tags(parser) else [tree.tags for tree in trees]

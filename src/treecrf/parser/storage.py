@@ -128,7 +128,7 @@ CONFIG, VOCABULARY, WEIGHTS, ENCODER = "config.toml", "vocabulary.json", "model.
 PRODUCTIONS, CONDITIONS = "productions.txt", "conditions.safetensors"
 # files of optional components
 COMPONENTS = {name: f"{name}.safetensors" for name in ("functions", "empties", "schemes")}
-_CONDITION_PREFIX = "transformer.conditions."  # names of the weights in their own file
+CONDITION_PREFIX = "transformer.conditions."  # names of the weights in their own file
 _MAX_BYTES = {
     CONFIG: 1 << 13,
     ENCODER: 1 << 18,
@@ -231,14 +231,14 @@ def _load_all_weights(files: Mapping[str, bytes], shapes: Shapes | None, folder:
     """The weights of the network, and of its conditions if it has any."""
     if CONDITIONS not in files:
         return load_weights(files[WEIGHTS], shapes, folder / WEIGHTS)
-    network, conditions = (None, None) if shapes is None else _split_conditions(shapes)
+    network, conditions = (None, None) if shapes is None else split_conditions(shapes)
     weights = load_weights(files[WEIGHTS], network, folder / WEIGHTS)
     return weights | load_weights(files[CONDITIONS], conditions, folder / CONDITIONS)
 
 
-def _split_conditions(weights: Mapping[str, T]) -> tuple[dict[str, T], dict[str, T]]:
+def split_conditions(weights: Mapping[str, T]) -> tuple[dict[str, T], dict[str, T]]:
     """The weights of the network, and of its conditions."""
-    conditions = {name: value for name, value in weights.items() if name.startswith(_CONDITION_PREFIX)}
+    conditions = {name: value for name, value in weights.items() if name.startswith(CONDITION_PREFIX)}
     return {name: value for name, value in weights.items() if name not in conditions}, conditions
 
 
@@ -258,7 +258,7 @@ def _damaged_file(problem: str) -> Iterator[None]:
 
 def save_parser_state(folder: str | Path, state: ParserState, *, weight_step: float | None = None) -> None:
     """Writes what `load_parser_state` reads; with `weight_step`, large matrices are bytes, a quarter of the size."""
-    weights, conditions = _split_conditions(state.weights)
+    weights, conditions = split_conditions(state.weights)
     weights = weights if weight_step is None else quantize_weights(weights, weight_step)
     files = {
         CONFIG: to_toml(state.config).encode(),

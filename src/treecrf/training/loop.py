@@ -23,7 +23,7 @@ from treecrf.config import to_toml
 from treecrf.files import lock_folder, write_file
 from treecrf.network.nn import TensorBatch
 from treecrf.parser import Parser
-from treecrf.parser.evaluate import evaluation_tags
+from treecrf.parser.evaluate import predict_trees
 from treecrf.training.checkpoint import RECIPE, TrainState, check_recipe, load_checkpoint, save_checkpoint, save_inputs
 from treecrf.training.config import Recipe
 from treecrf.training.cuda_graphs import CapturedStep
@@ -255,8 +255,7 @@ class Trainer:
 
     def _evaluate(self, parser: Parser, trees: list[Tree]) -> tuple[Score, list[Tree]]:
         """Parses the words of gold trees; returns the EVALB score and the predicted trees."""
-        tags = evaluation_tags(parser, trees)
-        predicted = list(parser.parse_many([tree.words for tree in trees], tags=tags, mbr=self._config.mbr))
+        predicted = list(predict_trees(parser, trees, mbr=self._config.mbr))
         return evaluate(trees, predicted, rules=self.setup.rules), predicted
 
     def finish(self) -> TrainingResult:

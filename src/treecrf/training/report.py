@@ -10,7 +10,7 @@ from typing import Any
 from treecrf.config import read_config
 from treecrf.files import write_file
 from treecrf.parser import Parser
-from treecrf.parser.evaluate import ParserScores, evaluation_tags, has_own_tags, score_trees
+from treecrf.parser.evaluate import ParserScores, has_own_tags, predict_trees, score_trees
 from treecrf.training.checkpoint import RECIPE, read_rules
 from treecrf.training.config import Recipe
 from treecrf.training.markdown import render
@@ -96,8 +96,7 @@ def _score_part(
 ) -> PartScores:
     gold = [tree for path in paths for tree in read_trees(path)]
     if predicted is None:
-        sentences, tags = [tree.words for tree in gold], evaluation_tags(parser, gold)
-        predicted = list(parser.parse_many(sentences, tags=tags, mbr=recipe.train.mbr))
+        predicted = list(predict_trees(parser, gold, mbr=recipe.train.mbr))
     scores = score_trees(gold, predicted, read_rules(folder, recipe))
     return PartScores(name=name, gold=gold, predicted=predicted, scores=scores, predicts_tags=has_own_tags(parser))
 

@@ -15,7 +15,7 @@ import numpy as np
 from treecrf.arrays import Doubles
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import Bracket
-from treecrf.parser.evaluate import evaluation_tags
+from treecrf.parser.evaluate import predict_trees
 from treecrf.training.partial import PartialTree, parse_partial, read_partial
 from treecrf.trees.bootstrap import Interval, percentile_interval, resampled_totals
 from treecrf.trees.evalb import COLLINS, Rules, evaluate
@@ -84,9 +84,7 @@ class Corrections:
 
     def parse(self, parser: Parser) -> list[Tree]:
         """The parser's trees of the same words."""
-        tags = evaluation_tags(parser, self.trees)
-        full = parser.parse_many([tree.words for tree in self.trees], tags=tags)
-        return [*full, *parser.parse_many([tree.words for tree in self.partial])]
+        return [*predict_trees(parser, self.trees), *parser.parse_many([tree.words for tree in self.partial])]
 
     def counts(self, predicted: Sequence[Tree], rules: Rules = COLLINS) -> Doubles:
         """The gold, predicted and matched brackets of each sentence, whether all are right, and 1: (sentences, 5).

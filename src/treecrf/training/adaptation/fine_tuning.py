@@ -16,14 +16,13 @@ from treecrf.network.nn import SpanModel
 from treecrf.network.runtime.weights import quantize_weights
 from treecrf.parser import Parser
 from treecrf.parser.network import build_network
-from treecrf.parser.storage import ParserState
+from treecrf.parser.storage import CONDITION_PREFIX, ParserState, split_conditions
 from treecrf.training.config import TrainConfig
 from treecrf.training.data_loader import Corpus, DataLoader, mix_seed
 from treecrf.training.optimizer import build_model_optimizer, learning_rate_factor, set_learning_rate
 
 # vectors of words, pieces, characters, capitals and conditions: most of their rows occur in no training sentence
-CONDITIONS = "transformer.conditions."
-INPUTS = ("inputs.", "capitals.", "transformer.entry.", CONDITIONS, "transformer.encoder.embeddings.")
+INPUTS = ("inputs.", "capitals.", "transformer.entry.", CONDITION_PREFIX, "transformer.encoder.embeddings.")
 
 
 def is_context(name: str) -> bool:
@@ -43,8 +42,7 @@ def train_only(model: SpanModel, is_trained: Callable[[str], bool]) -> list[str]
 
 def with_weights(packed: ParserState, weights: Mapping[str, AnyArray], *, step: float = 0.0) -> ParserState:
     """The packed parser with some other weights, as bytes where they are large, except vectors of conditions."""
-    conditions = {name: weight for name, weight in weights.items() if name.startswith(CONDITIONS)}
-    others = {name: weight for name, weight in weights.items() if name not in conditions}
+    others, conditions = split_conditions(weights)
     return replace(packed, weights={**packed.weights, **quantize_weights(others, step), **conditions})
 
 

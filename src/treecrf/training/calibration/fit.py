@@ -9,7 +9,7 @@ import numpy as np
 from treecrf.arrays import Doubles
 from treecrf.parser import Parser
 from treecrf.parser.decoding.calibration import BetaCalibration, TreeCalibration
-from treecrf.parser.evaluate import evaluation_tags
+from treecrf.parser.evaluate import predict_trees
 from treecrf.training.calibration.predictions import collect_predictions
 from treecrf.training.calibration.temperature import Temperatures, apply_temperatures, fit_temperatures
 from treecrf.trees.evalb import COLLINS, Rules, evaluate
@@ -68,14 +68,12 @@ def f1_optimal_threshold(parser: Parser, trees: Sequence[Tree], *, rules: Rules 
     (gold + predicted): one more constituent of probability p adds 2p to the expected numerator and 1 to the
     denominator, which raises F1 if p is above F1 / 2.
     """
-    words = [tree.words for tree in trees]
-    tags = evaluation_tags(parser, trees)
     original_threshold = parser.f1_threshold
     rules = replace(rules, max_error=None)
 
     def f1_at(threshold: float) -> float:
         parser.f1_threshold = threshold
-        return evaluate(trees, parser.parse_many(words, tags=tags), rules=rules, use_gold_tags=True).f1 / 100
+        return evaluate(trees, predict_trees(parser, trees), rules=rules, use_gold_tags=True).f1 / 100
 
     try:
         mbr_f1 = f1 = f1_at(0.0)

@@ -31,7 +31,7 @@ def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
 
     from treecrf.files import write_file
     from treecrf.parser import Parser
-    from treecrf.parser.evaluate import evaluation_tags
+    from treecrf.parser.evaluate import predict_trees
     from treecrf.training import fit
     from treecrf.training.setup import TreebankPart
     from treecrf.trees.treebank import write_trees
@@ -40,9 +40,8 @@ def train_and_parse(recipe: "Recipe", folder: Path, device: str | None) -> None:
     parser = Parser.load(folder, device, precision="float32")
     for part, paths in (("dev", recipe.data.dev), ("test", recipe.data.test)):
         trees = TreebankPart.read(paths, f"data.{part}").trees
-        words, tags = [tree.words for tree in trees], evaluation_tags(parser, trees)
         for mbr in (True, False):
-            write_trees(predictions_path(folder, part, mbr=mbr), parser.parse_many(words, tags=tags, mbr=mbr))
+            write_trees(predictions_path(folder, part, mbr=mbr), predict_trees(parser, trees, mbr=mbr))
     device_name = "CPU" if parser.device == "cpu" else torch.cuda.get_device_name(parser.device)
     outcome = {"best_epoch": result.best_epoch, "dev_f": result.dev_f, "device": device_name}
     write_file(folder / OUTCOME, json.dumps(outcome, indent=1).encode())
