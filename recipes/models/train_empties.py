@@ -143,8 +143,8 @@ def read_examples(scheme: str, trees: list[Tree], vectors: Floats, symbols: Symb
     for row in to_templates(full, FUNCTIONS):
         templates[row.constituent, row.position].append(row.brackets)
     words, tags = ([name for tree in trees for name in getattr(tree, names)] for names in ("words", "tags"))
-    batch = DecodedBatch(constituents=full.constituents, words=words, tags=tags, vectors=vectors)
-    gaps = find_gaps(batch, symbols, COLLINS)
+    batch = DecodedBatch(constituents=full.constituents, words=words, tags=tags, vectors=vectors, rules=COLLINS)
+    gaps = find_gaps(batch, symbols)
     places = zip(gaps.constituents.tolist(), gaps.positions.tolist(), strict=True)
     names = [" ".join(templates.get(place, ())) for place in places]
     return Examples(scheme=scheme, features=gaps.features, templates=names, vectors=vectors)

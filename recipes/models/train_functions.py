@@ -72,8 +72,8 @@ def read_examples(parser: Parser, path: Path, scheme: int, limit: int) -> Exampl
     builder, vectors = parser.full_tree_builder, word_vectors(parser, trees)
     full = FullTrees.of(trees, builder.label_chains.categories)
     words, tags = ([item for tree in trees for item in getattr(tree, name)] for name in ("words", "tags"))
-    batch = DecodedBatch(constituents=full.constituents, words=words, tags=tags, vectors=vectors)
-    features = builder.symbols.features(batch, builder.rules)
+    batch = DecodedBatch(constituents=full.constituents, words=words, tags=tags, vectors=vectors, rules=builder.rules)
+    features = builder.symbols.features(batch)
     tensors = map(torch.from_numpy, (vectors, *features))
     return Examples(scheme, *tensors, [split_label(label).functions for label in full.labels])
 
@@ -134,7 +134,7 @@ def fit_temperature(scorer: ConstituentScorer, parser: Parser, gold: Sequence[Tr
     found = [labels.get(key) for key in _keys(batch.constituents)]
     rows = [number for number, label in enumerate(found) if label is not None]
     functions = [split_label(found[number] or "").functions for number in rows]
-    words, symbols = (torch.from_numpy(column[rows]) for column in builder.symbols.features(batch, builder.rules))
+    words, symbols = (torch.from_numpy(column[rows]) for column in builder.symbols.features(batch))
     with torch.no_grad():
         schemes = torch.zeros(len(rows), dtype=torch.int64)
         logits = scorer(torch.from_numpy(batch.vectors), words, symbols, schemes)

@@ -41,7 +41,7 @@ _TITLES = {"functions": "function tags", "empties": "empty elements"}
 
 
 class Component(Protocol):
-    """A component with weights, which is built from its arrays, the symbols, head rules and layers."""
+    """A component with weights, which is built from its arrays, the symbols and layers."""
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         """The shapes of the weights, for vectors of words of this width."""
@@ -79,7 +79,7 @@ class FullTreeBuilder:
             self.check(name)
             arrays, source = self._parser.arrays[name], f"{self._parser.folder or 'the parser'}: {COMPONENTS[name]}"
             try:
-                component = kind(arrays, self.symbols, self.rules, self._layers)
+                component = kind(arrays, self.symbols, self._layers)
                 shapes = component.shapes(batch.vectors.shape[1])
             except (KeyError, ValueError, IndexError) as error:
                 raise DamagedFileError(f"{source} has no {_TITLES[name]}: {error!s:.200}") from None
@@ -97,6 +97,7 @@ class FullTreeBuilder:
             words=list(chain.from_iterable(sentences.words)),
             tags=list(chain.from_iterable(leaves)),
             vectors=trees.vectors,
+            rules=self.rules,
         )
 
     def functions(self, batch: DecodedBatch) -> Functions:
@@ -154,4 +155,5 @@ class FullTreeBuilder:
             words=[word for tree in trees for word in tree.words],
             tags=[tag for tree in trees for tag in tree.tags],
             vectors=np.tile(vectors, (len(trees), 1)),
+            rules=self.rules,
         )

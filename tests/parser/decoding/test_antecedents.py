@@ -59,7 +59,8 @@ def restored(trees: list[Tree]) -> tuple[FullTrees, list[Tree]]:
     labels = [split_label(label).category for label in full.labels]
     labels, empties = index_antecedents(full.constituents, labels, to_templates(full, ["SBJ"]))
     words, tags = ([item for tree in trees for item in getattr(tree, name)] for name in ("words", "tags"))
-    batch = DecodedBatch(constituents=full.constituents, words=words, tags=tags, vectors=None)  # type: ignore[arg-type]
+    columns = {"words": words, "tags": tags, "vectors": None, "rules": None}
+    batch = DecodedBatch(constituents=full.constituents, **columns)  # type: ignore[arg-type]
     return full, [Tree.parse(line) for line in full_lines(batch, labels, empties)]
 
 

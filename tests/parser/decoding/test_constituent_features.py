@@ -16,9 +16,10 @@ def features_of(trees: list[Tree]) -> tuple[list[dict[str, str]], list[dict[str,
     """The symbols and words of each constituent by their names, and its label."""
     words, tags = ([item for tree in trees for item in getattr(tree, name)] for name in ("words", "tags"))
     constituents = FullTrees.of(trees, CATEGORIES).constituents
-    batch = DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=np.zeros((len(words), 0)))
+    vectors = np.zeros((len(words), 0))
+    batch = DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=vectors, rules=COLLINS)
     symbols = Symbols(CATEGORIES, TAGS)
-    features = symbols.features(batch, COLLINS)
+    features = symbols.features(batch)
     names = {**dict(enumerate([*CATEGORIES, "TOP", *TAGS])), symbols.unknown: "unknown", symbols.none: "none"}
     rows = [dict(zip(SYMBOLS, row, strict=True)) for row in features.symbols.tolist()]
     named = [{key: names.get(value, str(value - symbols.places)) for key, value in row.items()} for row in rows]

@@ -38,7 +38,8 @@ CATEGORIES = ["NP", "PP", "S", "VP"]
 
 def batch_of(constituents: Constituents, trees: list[Tree]) -> DecodedBatch:
     words, tags = ([item for tree in trees for item in getattr(tree, name)] for name in ("words", "tags"))
-    return DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=np.zeros((len(words), 0)))
+    vectors = np.zeros((len(words), 0))
+    return DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=vectors, rules=COLLINS)
 
 
 @given(TREES)

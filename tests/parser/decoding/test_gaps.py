@@ -24,7 +24,8 @@ TREES = st.lists(st.builds(Tree, st.just("TOP"), st.lists(NODES, min_size=1, max
 def batch_of(trees: list[Tree]) -> DecodedBatch:
     words, tags = ([item for tree in trees for item in getattr(tree, name)] for name in ("words", "tags"))
     constituents = FullTrees.of(trees, CATEGORIES).constituents
-    return DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=np.zeros((len(words), 0)))
+    vectors = np.zeros((len(words), 0))
+    return DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=vectors, rules=COLLINS)
 
 
 Row = tuple[tuple[str, ...], tuple[int, ...], tuple[int | None, ...]]
@@ -76,7 +77,7 @@ def naive_gaps(tree: Tree) -> Iterator[Row]:
 def test_gaps_have_the_features_of_their_definition(trees: list[Tree]) -> None:
     batch = batch_of(trees)
     symbols = Symbols(CATEGORIES, TAGS)
-    gaps = find_gaps(batch, symbols, COLLINS)
+    gaps = find_gaps(batch, symbols)
     names = [*CATEGORIES, "TOP", *TAGS]
     labels = {number: name for number, name in enumerate(names)} | {symbols.none: ""}
     total, rows, first = len(batch.words), [], 0
@@ -96,11 +97,11 @@ def test_gaps_have_the_features_of_their_definition(trees: list[Tree]) -> None:
 @given(TREES, st.integers(0, 1000))
 def test_contexts_select_gaps_by_the_constituent_and_its_children_beside_them(trees: list[Tree], seed: int) -> None:
     batch, symbols = batch_of(trees), Symbols(CATEGORIES, TAGS)
-    every = find_gaps(batch, symbols, COLLINS)
+    every = find_gaps(batch, symbols)
     codes = context_codes(every.features.symbols, symbols.size)
     distinct = np.unique(codes)
     contexts = distinct[np.random.default_rng(seed).random(len(distinct)) < 0.5]
-    some = find_gaps(batch, symbols, COLLINS, np.append(contexts, symbols.size**3))
+    some = find_gaps(batch, symbols, np.append(contexts, symbols.size**3))
     kept = np.isin(codes, contexts)
     np.testing.assert_array_equal(some.constituents, every.constituents[kept])
     np.testing.assert_array_equal(some.positions, every.positions[kept])

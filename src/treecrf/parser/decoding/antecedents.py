@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -90,18 +91,17 @@ def to_templates(trees: FullTrees, functions: Collection[str]) -> list[Empty]:
 def _insert_all(constituents: Constituents, empties: Iterable[Empty]) -> Iterator[_Sentence]:
     """The sentences that have empty elements."""
     sentences, parents, starts = constituents.sentences, constituents.parents, constituents.starts
+    categories = [*constituents.categories, split_label(constituents.root).category]  # the last one for -1
     by_sentence: dict[int, list[Empty]] = {}
     for empty in empties:
         by_sentence.setdefault(int(sentences[empty.constituent]), []).append(empty)
     for sentence, group in by_sentence.items():
         first, last = sentences.searchsorted([sentence, sentence + 1]).tolist()
         nodes: list[Node] = []
-        rows = zip(
-            parents[first:last].tolist(), starts[first:last].tolist(), constituents.labels[first:last], strict=True
-        )
-        for number, (parent, start, label) in enumerate(rows, first):
+        rows = zip(*(column[first:last].tolist() for column in (parents, starts, constituents.ids)), strict=True)
+        for number, (parent, start, category) in enumerate(rows, first):
             above = None if parent < 0 else nodes[parent - first]
-            nodes.append(Node(split_label(label).category, above, start, number=number))
+            nodes.append(Node(categories[category], above, start, number=number))
             if above is not None:
                 above.children.append(nodes[-1])
         tops = [(top, row) for row in group for top in _insert(nodes[row.constituent - first], row)]
@@ -110,27 +110,40 @@ def _insert_all(constituents: Constituents, empties: Iterable[Empty]) -> Iterato
 
 def _insert(parent: Node, empty: Empty) -> list[Node]:
     """Inserts the nodes of brackets, after those that stand already at their place."""
-    tops = [_build(tree, parent, empty.position) for tree in _parse(empty.brackets)]
+    tops = [_build(outline, parent, empty.position) for outline in _outlines(empty.brackets)]
     before = [child.start < empty.position + (child.number < 0) for child in parent.children]
     place = sum(before)
     parent.children[place:place] = tops
     return tops
 
 
+@dataclass(frozen=True, slots=True)
+class _Outline:
+    """The attributes of a node that is inserted."""
+
+    category: str
+    text: str
+    place: str
+    index: int | None
+    children: tuple[_Outline, ...]
+
+    @staticmethod
+    def of(tree: Tree) -> _Outline:
+        if tree.is_empty:
+            kind, _, place = str(tree.kind).partition(_SIGN)
+            return _Outline("", kind, place, tree.index, ())
+        return _Outline(tree.category, tree.label, "", tree.index, tuple(map(_Outline.of, tree.child_trees)))
+
+
 @lru_cache(maxsize=1 << 12)
-def _parse(brackets: str) -> tuple[Tree, ...]:
-    return tuple(parse_trees(brackets))
+def _outlines(brackets: str) -> tuple[_Outline, ...]:
+    return tuple(map(_Outline.of, parse_trees(brackets)))
 
 
-def _build(tree: Tree, parent: Node, position: int) -> Node:
-    if tree.is_empty:
-        kind, _, place = str(tree.kind).partition(_SIGN)
-        node = Node("", parent, position, text=kind)
-        node.place = place
-    else:
-        node = Node(tree.category, parent, position, text=tree.label)
-        node.children = [_build(child, node, position) for child in tree.child_trees]
-    node.index = tree.index
+def _build(outline: _Outline, parent: Node, position: int) -> Node:
+    node = Node(outline.category, parent, position, text=outline.text)
+    node.place, node.index = outline.place, outline.index
+    node.children = [_build(child, node, position) for child in outline.children]
     return node
 
 

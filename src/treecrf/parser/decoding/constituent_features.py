@@ -7,7 +7,6 @@ import numpy as np
 
 from treecrf.arrays import Ints
 from treecrf.parser.decoding.constituents import Constituents, DecodedBatch
-from treecrf.trees.search.heads import HeadRules
 
 WORDS = ("first", "last", "before", "after", "head", "head of the parent", "head of the last child")
 SYMBOLS = (
@@ -42,12 +41,11 @@ class Symbols:
         ids = batch.constituents.ids
         return np.concatenate([np.where(ids < 0, self.root, ids), tags, [self.none]]).astype(np.int64)
 
-    def features(self, batch: DecodedBatch, rules: HeadRules) -> Features:
+    def features(self, batch: DecodedBatch) -> Features:
         """The features of all constituents of a batch."""
         trees = batch.constituents
         count, words = len(trees), trees.words
-        heads = trees.heads(batch.tags, rules)
-        node_heads = np.concatenate([heads, np.arange(words), [words]])  # -1 is no node
+        node_heads = np.concatenate([batch.heads, np.arange(words), [words]])  # -1 is no node
         symbols = self.nodes(batch)
         parents = trees.parents[:count]
         safe_parents = np.where(parents < 0, 0, parents)
@@ -64,7 +62,7 @@ class Symbols:
             trees.ends - 1,
             np.where(trees.starts > starts_of_sentences, trees.starts - 1, words),
             np.where(trees.ends < ends_of_sentences, trees.ends, words),
-            heads,
+            batch.heads,
             parent_heads,
             node_heads[last_children],
         ]
@@ -73,7 +71,7 @@ class Symbols:
             symbols[:count],
             *(symbols[nodes] for nodes in (parents, grandparents, before, after, first_children, last_children)),
             symbols[first_siblings],
-            tag_symbols[heads],
+            tag_symbols[batch.heads],
             tag_symbols[parent_heads],
             self.places + self._place(trees, parent_heads),
         ]

@@ -183,6 +183,12 @@ class DecodedBatch:
     words: Sequence[str]  # (w,) of all sentences
     tags: Sequence[str]  # (w,)
     vectors: Floats  # (w, d) the vector of each word in context, from the network
+    rules: HeadRules
+
+    @cached_property
+    def heads(self) -> Ints:
+        """The head word of each constituent, (m,)."""
+        return self.constituents.heads(self.tags, self.rules)
 
 
 class FullTrees(NamedTuple):
@@ -250,7 +256,8 @@ def full_lines(
 
     >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP try)))")
     >>> constituents = FullTrees.of([tree], ["NP", "VP"]).constituents
-    >>> batch = DecodedBatch(constituents=constituents, words=tree.words, tags=tree.tags, vectors=np.zeros((2, 0)))
+    >>> columns = {"words": tree.words, "tags": tree.tags, "vectors": np.zeros((2, 0))}
+    >>> batch = DecodedBatch(constituents=constituents, rules=HeadRules({}, ()), **columns)
     >>> print(*full_lines(batch, ["S", "NP-SBJ-1", "VP"], [Empty(2, 2, "(S (-NONE- *PRO*-1))")]))
     (S (NP-SBJ-1 (PRP We)) (VP (VBP try) (S (-NONE- *PRO*-1))))
     """

@@ -16,7 +16,6 @@ from treecrf.parser.decoding.antecedents import index_antecedents
 from treecrf.parser.decoding.constituent_features import Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch, Empty
 from treecrf.parser.decoding.gaps import EXTRA_SYMBOLS, SYMBOLS, WORDS, Gaps, find_gaps
-from treecrf.trees.search.heads import HeadRules
 from treecrf.trees.tree import Tree, parse_trees
 
 _FIRST_OF_CLAUSE = SYMBOLS.index("first of SBAR")
@@ -31,15 +30,14 @@ class EmptyElements:
     `find_gaps` takes; `layers` has the layers of the CPU runtime.
     """
 
-    def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, rules: HeadRules, layers: Any) -> None:
+    def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
         self._templates = bytes(arrays[TEMPLATES]).decode().split("\n")
         self._plain = [" ".join(map(_without_functions, parse_trees(text))) for text in self._templates]
         self._contexts = arrays[CONTEXTS].astype(np.int64)
         if self._contexts.ndim != 1 or not len(self._contexts) or (np.diff(self._contexts) <= 0).any():
             raise ValueError(f"{CONTEXTS} of shape {self._contexts.shape}; expected sorted numbers")
         self._fillers = list(_find_fillers(self._templates, symbols))
-        self._symbols, self._rules = symbols, rules
-        self._arrays, self._layers = arrays, layers
+        self._symbols, self._arrays, self._layers = symbols, arrays, layers
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         """The shapes of the weights, for vectors of words of this width."""
@@ -55,7 +53,7 @@ class EmptyElements:
 
     def __call__(self, batch: DecodedBatch, labels: Sequence[str], *, functions: bool) -> tuple[list[str], list[Empty]]:
         """The labels with the indices of antecedents, and the empty elements, with their functions or without."""
-        gaps = find_gaps(batch, self._symbols, self._rules, self._contexts)
+        gaps = find_gaps(batch, self._symbols, self._contexts)
         classes = self._classes(gaps, self._scorer(batch.vectors, *gaps.features, 0))
         (filled,) = classes.nonzero()
         rows = (gaps.constituents[filled], gaps.positions[filled], classes[filled])

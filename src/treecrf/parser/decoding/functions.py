@@ -12,7 +12,6 @@ from treecrf.network.runtime.weights import Weights
 from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS, Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch
 from treecrf.trees.analysis import FunctionTag
-from treecrf.trees.search.heads import HeadRules
 
 NAMES, SCHEMES = "names", "scheme_names"  # arrays with texts, beside the weights of the scorer
 _THRESHOLD = 0.5
@@ -54,10 +53,9 @@ class FunctionTagger:
     first; `layers` has the layers of the CPU runtime.
     """
 
-    def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, rules: HeadRules, layers: Any) -> None:
+    def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
         self.names, self.schemes = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES))
-        self._symbols, self._rules = symbols, rules
-        self._arrays, self._layers = arrays, layers
+        self._symbols, self._arrays, self._layers = symbols, arrays, layers
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
         """The shapes of the weights, for vectors of words of this width."""
@@ -72,7 +70,7 @@ class FunctionTagger:
 
     def __call__(self, batch: DecodedBatch, *, scheme: str = "") -> Functions:
         """The functions of a batch's constituents; a scheme that is not known is the default."""
-        features = self._symbols.features(batch, self._rules)
+        features = self._symbols.features(batch)
         number = self.schemes.index(scheme) if scheme in self.schemes else 0
         logits = self._scorer(batch.vectors, *features, number)
         return Functions(self.names, np.float32(0.5) * (np.tanh(np.float32(0.5) * logits) + np.float32(1)))

@@ -11,7 +11,6 @@ import numpy as np
 from treecrf.arrays import Ints
 from treecrf.parser.decoding.constituent_features import Features, Symbols
 from treecrf.parser.decoding.constituents import Constituents, DecodedBatch
-from treecrf.trees.search.heads import HeadRules
 
 WORDS = ("before", "after", "head", "head of the parent", "head of the grandparent", "left", "right", "first of SBAR")
 SYMBOLS = (
@@ -42,7 +41,7 @@ def context_codes(symbols: Ints, size: int) -> Ints:
     return codes
 
 
-def find_gaps(batch: DecodedBatch, symbols: Symbols, rules: HeadRules, contexts: Ints | None = None) -> Gaps:
+def find_gaps(batch: DecodedBatch, symbols: Symbols, contexts: Ints | None = None) -> Gaps:
     """All gaps, or those with one of these `context_codes`, which are sorted."""
     tree = batch.constituents
     size, words = len(tree), tree.words
@@ -68,7 +67,7 @@ def find_gaps(batch: DecodedBatch, symbols: Symbols, rules: HeadRules, contexts:
     first_child, last_child = (
         np.append(nodes[edges], np.full(words + 1, none)) for edges in (firsts[:-1], firsts[1:] - 1)
     )
-    heads = np.concatenate([tree.heads(batch.tags, rules), np.arange(words), [words]])
+    heads = np.concatenate([batch.heads, np.arange(words), [words]])
     clauses, depths = _subordinate_clauses(tree, parents)
     clause, parent = clauses[owners], parents[owners]
     grandparent, filler = parents[parent], first_child[clause]
