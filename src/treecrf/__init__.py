@@ -85,18 +85,11 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def other_library_advice(kind: str, name: str) -> str:
-    """What to write instead of a name in another library, by kind: names, methods or options; empty if not known."""
-    from treecrf.config import read_data
-
-    table: dict[str, str] = read_data(__file__, "parser/other_libraries.toml")[kind]
-    return next((advice for advice, names in table.items() if name in names.split()), "")
-
-
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        advice = other_library_advice("names", name)
-        raise AttributeError(f"module 'treecrf' has no attribute {name!r}" + (f"; {advice}" if advice else ""))
+        from treecrf.trees.other_libraries import explained
+
+        raise AttributeError(explained("treecrf", f"module 'treecrf' has no attribute {name!r}", name))
     try:
         return getattr(import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:

@@ -309,7 +309,7 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
     if precision not in (None, *get_args(Precision)):
         raise ValueError(f"precision is {precision!r}; expected 'float32', 'int8', 'int14' or None")
     warn_about_missing_parts()
-    where = str(device or default_device())
+    where = f"cuda:{device}" if isinstance(device, int) else str(device or default_device())
     has_known_encoder = state.encoder_json is None or state.bert is not None
     reason = why_unsupported(state.bert) if has_known_encoder else "its encoder is not a plain BERT"
     if not state.config.model.is_built_in:
@@ -324,10 +324,16 @@ def load_scorer(state: ParserState, device: "str | torch.device | None", precisi
     if precision in ("int8", "int14") or without_torch:
         return RuntimeScorer(state.config.model, Weights(state.weights), state.bert, precision=precision or "float32")
     require_torch("a GPU" if where != "cpu" else "precision='float32'" if precision else "this encoder")
+    import torch
+
     from treecrf.parser.network import build_network
 
     try:
-        return build_network(state).to(where)
+        target = torch.device(where)
+    except RuntimeError:
+        raise ValueError(f"the device is {where!r}; expected 'cpu', 'cuda' or another device of PyTorch") from None
+    try:
+        return build_network(state).to(target)
     except AssertionError as error:  # this PyTorch was built without such devices
         raise ValueError(
             f"the device is {where!r}: {error}; expected 'cpu', or a device that PyTorch supports"

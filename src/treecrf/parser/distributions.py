@@ -8,6 +8,7 @@ from treecrf.parser.components import Components, require_torch
 from treecrf.parser.decoding.constraints import Constraints
 from treecrf.parser.decoding.decode import BracketDistribution
 from treecrf.parser.pipeline import Tags, Words, decode_windows, many
+from treecrf.trees.other_libraries import explain_options
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class Distributions(Components):
     """Methods of `Parser` about the distribution over trees."""
 
+    @explain_options
     def sample(
         self,
         words: str | Words,

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import treecrf
 from treecrf.network.data.batch import Scores
@@ -34,6 +34,7 @@ from treecrf.parser.storage import ParserState, load_parser_state, save_parser_s
 from treecrf.text import sentences as split_sentences
 from treecrf.threads import num_threads
 from treecrf.trees.analysis import Analysis, ParsedSentence
+from treecrf.trees.other_libraries import explain_names, explain_options
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank.bracket_writer import FlatTrees
 
@@ -43,27 +44,11 @@ if TYPE_CHECKING:
     from treecrf.text import Token
 
 _RANKED_LABELS = 10  # labels of a span that the search for alternatives considers
-P = ParamSpec("P")
 T = TypeVar("T")
 K = TypeVar("K")
 
 
-def _explains_options(method: Callable[P, T]) -> Callable[P, T]:
-    """Adds what to write instead to the error of an option that other libraries have."""
-
-    @wraps(method)
-    def checked(*arguments: P.args, **options: P.kwargs) -> T:
-        try:
-            return method(*arguments, **options)
-        except TypeError:
-            for name in options:
-                if advice := treecrf.other_library_advice("options", name):
-                    raise TypeError(f"{method.__qualname__}() has no argument '{name}': {advice}") from None
-            raise
-
-    return checked
-
-
+@explain_names
 class Parser(Distributions):
     """Parses sentences with a scorer: a network of PyTorch, or the CPU runtime. Threads may share a parser.
 
@@ -77,7 +62,7 @@ class Parser(Distributions):
         return super().__new__(cls)
 
     @staticmethod
-    @_explains_options
+    @explain_options
     def load(
         source: str | Path = "en",
         device: "str | torch.device | None" = None,
@@ -125,7 +110,7 @@ class Parser(Distributions):
 
         return network_state(self)
 
-    @_explains_options
+    @explain_options
     def parse(
         self,
         words: str | Words,
@@ -151,12 +136,6 @@ class Parser(Distributions):
 
     __call__ = parse
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> None:
-            advice = treecrf.other_library_advice("methods", name)
-            raise AttributeError(f"'Parser' object has no attribute {name!r}" + (f"; use {advice}" if advice else ""))
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles the place of the model instead of its weights, so that other processes of this machine load it."""
         if self.folder is None or not isinstance(self.scorer, RuntimeScorer):
@@ -173,6 +152,7 @@ class Parser(Distributions):
         trees = self.parse_many(filter(has_words, for_trees), mbr=mbr)
         return (next(trees) if has_words(cell) else None for cell in for_cells)
 
+    @explain_options
     def parse_text(
         self, text: str, *, mbr: bool = True, functions: bool = False, empties: bool = False
     ) -> Iterator[ParsedSentence]:
@@ -186,6 +166,7 @@ class Parser(Distributions):
         for tokens, tree in zip(for_offsets, trees, strict=True):
             yield _sentence_of_text(text, tokens, tree)
 
+    @explain_options
     def analyze_text(
         self, text: str, *, k: int = 1, mbr: bool = True, functions: bool = False, empties: bool = False
     ) -> Iterator[ParsedSentence]:
@@ -196,6 +177,7 @@ class Parser(Distributions):
         for tokens, analysis in zip(for_offsets, analyses, strict=True):
             yield _sentence_of_text(text, tokens, analysis.tree, analysis)
 
+    @explain_options
     def parse_many(
         self,
         sentences: Iterable[str | Words],
@@ -224,6 +206,7 @@ class Parser(Distributions):
         for _, trees in parsed:
             yield from trees
 
+    @explain_options
     def brackets_many(
         self,
         sentences: Iterable[str | Words],
@@ -267,6 +250,7 @@ class Parser(Distributions):
         build = self._bracket_builder(exact, components=components)
         return self._parse_windows(read, build, self.batching, mbr=mbr, keeps_vectors=bool(components))
 
+    @explain_options
     def analyze(
         self,
         words: str | Words,
@@ -284,6 +268,7 @@ class Parser(Distributions):
         )
         return analysis
 
+    @explain_options
     def analyze_many(
         self,
         sentences: Iterable[str | Words],

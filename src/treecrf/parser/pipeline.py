@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, cast
@@ -186,8 +186,7 @@ class SentenceReader:
             if self.needs_tags and (sentence_tags is None or None in sentence_tags):
                 missing = "no tags" if sentence_tags is None else f"no tag for word {sentence_tags.index(None)}"
                 raise ValueError(f"sentence {number} has {missing} and the model reads them; give them as `tags`")
-            if isinstance(sentence_tags, str):
-                raise TypeError(f"the tags are {sentence_tags!r:.80}; expected a list with a tag for each word")
+            _check_tag_list(sentence_tags)
             if sentence_tags is not None and len(sentence_tags) != len(sentence):
                 raise ValueError(
                     f"sentence {number} has {len(sentence)} words and {len(sentence_tags)} tags; "
@@ -226,6 +225,12 @@ def warn_about_document(text: str) -> None:
         warnings.warn(message, UserWarning, stacklevel=3)
 
 
+def _check_tag_list(tags: Any) -> None:
+    is_list = not isinstance(tags, str | bytes | Mapping | Set)
+    if tags is not None and not (is_list and all(tag is None or isinstance(tag, str) for tag in tags)):
+        raise TypeError(f"the tags are {tags!r:.80}; expected a list with a tag for each word")
+
+
 def _check_sentence(number: int, sentence: Any) -> None:
     if isinstance(sentence, bytes | Mapping) or not hasattr(sentence, "__getitem__"):
         raise TypeError(f"sentence {number} is {sentence!r:.80}; expected a string, or a list of words")
@@ -244,7 +249,9 @@ def _check_words(number: int, words: Sequence[Any], limit: int) -> None:
         message = f"sentence {number} has words like sentences, such as {words[0]!r:.80}; parse_many takes sentences"
         warnings.warn(message, UserWarning, stacklevel=2)
     if not len(words):
-        raise ValueError(f"sentence {number} has no words; expected at least one")
+        raise ValueError(
+            f"sentence {number} has no words; expected at least one, or parse_column(), which gives None for it"
+        )
     if len(words) > limit:
         raise ValueError(
             f"sentence {number} has {len(words):,} words; expected at most {limit:,}, because the memory grows with "

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from treecrf import import_extra
+from treecrf.trees.other_libraries import explain_names, explain_options
 from treecrf.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -105,23 +106,10 @@ def _repr_html_(tree: Tree) -> str:
 _METHODS = (_search, _heads, _to_dependencies, _svg, _save, _pretty_print, _to_nltk)
 for _method in _METHODS:
     _method.__name__ = _method.__name__.removeprefix("_")
-    setattr(Tree, _method.__name__, _method)
+    _method.__qualname__ = f"Tree.{_method.__name__}"
+    setattr(Tree, _method.__name__, explain_options(_method))
+Tree.fromstring = staticmethod(explain_options(Tree.parse))  # NLTK's name
 Tree.from_nltk = staticmethod(_from_nltk)  # type: ignore[method-assign]
 Tree._repr_html_ = _repr_html_  # type: ignore[attr-defined]  # notebooks look for this name
 
-
-class _NameElsewhere:
-    def __init__(self, message: str) -> None:
-        self.message = message
-
-    def __get__(self, tree: Tree | None, owner: type[Tree]) -> None:
-        raise AttributeError(self.message)
-
-
-# names that trees of other libraries have, and what to use here; a `__getattr__` would make every attribute slower
-_TABLE: bytes = __loader__.get_data(f"{__path__[0]}/other_libraries.tsv")  # type: ignore[name-defined]  # no pathlib
-_ROWS = (line.split("\t") for line in _TABLE.decode().splitlines())
-_HINTS = {name: hint for names, hint in _ROWS for name in names.split()}
-for _name, _hint in _HINTS.items():
-    setattr(Tree, _name, _NameElsewhere(f"'Tree' object has no attribute {_name!r}: {_hint}"))
-Tree.__dir__ = lambda tree: sorted({*object.__dir__(tree)} - _HINTS.keys())  # type: ignore[assignment, method-assign]
+explain_names(Tree)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from treecrf.trees.drawing import svg
+from treecrf.trees.other_libraries import explain_names
 from treecrf.trees.tree import Tree
 from treecrf.trees.tree_differences import describe_difference
 
@@ -53,6 +54,7 @@ class Alternative:
     differences: tuple[str, ...]
 
 
+@explain_names
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """A tree with its probabilities, given the constraints if there are any.
@@ -86,6 +88,7 @@ class Analysis:
 Offsets = Sequence[tuple[int, int]]  # the start and end of each word in a text, in characters
 
 
+@explain_names
 class ParsedSentence(NamedTuple):
     """A tree with the offsets of its words in a text, and probabilities if they were requested.
 

@@ -29,6 +29,7 @@ from treecrf.files import (
     rename_file,
     write_file,
 )
+from treecrf.trees.treebank.languages import CODES
 
 if TYPE_CHECKING:
     from treecrf.parser.models.entry_points import PackagedModel
@@ -93,11 +94,13 @@ def installed_folder(name: str) -> Path:
                 f"the model '{name}' is not installed: pip install {package.name}, from treecrf's repository "
                 f"pip install packages/{package.name}, or pip install --find-links FOLDER {package.name} with its wheel"
             )
-    near = difflib.get_close_matches(name.lower(), [*names(), *(package.model for package in MODEL_PACKAGES)], n=1)
-    suggestion = f"; did you mean '{near[0]}'?" if near else ":"
+    installed = names()
+    others = [package.model for package in MODEL_PACKAGES if package.model not in installed]
+    near = [CODES.get(name.title(), ""), *difflib.get_close_matches(name.lower(), installed + others, n=1)]
+    suggestion = next((f"; did you mean '{model}'?" for model in near if model), ":")
     raise FileNotFoundError(
         f"there is no model '{name}'{suggestion} no folder has that name, and the installed models are "
-        f"{', '.join(names()) or 'none'}; `treecrf models` also lists the models of packages that are not installed"
+        f"{', '.join(installed) or 'none'}{'; packages have ' if others else ''}{', '.join(others)}"
     )
 
 

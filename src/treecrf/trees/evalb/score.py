@@ -11,6 +11,7 @@ from treecrf.trees.evalb import report
 from treecrf.trees.evalb.brackets import UNREADABLE, Brackets, read_brackets, tree_brackets
 from treecrf.trees.evalb.match import BracketCounts, Matcher, Status
 from treecrf.trees.evalb.rules import COLLINS, Rules
+from treecrf.trees.other_libraries import explain_names, explain_options
 from treecrf.trees.tree import Tree
 
 
@@ -121,6 +122,7 @@ class Message(NamedTuple):
     text: str
 
 
+@explain_names
 @dataclass(frozen=True)
 class Score:
     """The result of an evaluation; its text is EVALB's table and summaries.
@@ -183,6 +185,7 @@ class Score:
         return report.evalb_report(self)
 
 
+@explain_options
 def evaluate(
     gold: Iterable[Tree | None],
     predicted: Iterable[Tree | None],

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from treecrf.trees.other_libraries import explain_names
 from treecrf.trees.search import compiled, naive, program
 from treecrf.trees.search.forest import Forest
 from treecrf.trees.search.heads import Int32Array
@@ -31,6 +32,7 @@ class MatchCounts(NamedTuple):
     trees: int
 
 
+@explain_names
 @dataclass(frozen=True, slots=True)
 class Match:
     """A match: the position of its node in a forest, the positions of nodes with names, and the variables."""
@@ -154,6 +156,8 @@ def search_tree(tree: Tree, pattern: "str | Pattern") -> Iterator[Match]:
     pair = _last_searched  # read once: another thread may replace it
     if pair is None or pair[0] is not tree:
         pair = _last_searched = tree, Forest(tree)
+    if not isinstance(pattern, str | Pattern):
+        raise TypeError(f"the pattern is {pattern!r:.80}; expected a string such as 'NP < PP', or a Pattern")
     return (compile_pattern(pattern) if isinstance(pattern, str) else pattern).find(pair[1])
 
 
