@@ -17,9 +17,9 @@ def test_corpora_are_raw_text_words_or_trees(tmp_path):
     words.write_text("The cat sleeps .\n\nShe sees a wall .\n")
     trees.write_text("(S (NP (DT The) (NN cat)) (VP (VBZ sleeps)) (. .))\n")
     sentences = [["The", "cat", "sleeps", "."], ["She", "sees", "a", "wall", "."]]
-    assert list(annotate.read_corpus(text, parser, False)) == sentences
-    assert list(annotate.read_corpus(words, parser, True)) == sentences
-    assert list(annotate.read_corpus(trees, parser, False)) == sentences[:1]
+    assert list(annotate.read_corpus(text, parser, has_words=False, field=None)) == sentences
+    assert list(annotate.read_corpus(words, parser, has_words=True, field=None)) == sentences
+    assert list(annotate.read_corpus(trees, parser, has_words=False, field=None)) == sentences[:1]
 
 
 def test_the_folder_is_required():
@@ -43,7 +43,7 @@ def test_a_wrong_command_says_so_and_leaves_no_folder(tmp_path, values, message)
     (tmp_path / "empty.txt").touch()
     values = {"corpus": "corpus.txt", "output": "gold", "annotator": "ann", "max_words": 300, **values}
     paths = {name: tmp_path / values[name] for name in ("corpus", "output")}
-    args = argparse.Namespace(**paths, annotator=values["annotator"], tokens=False, model="en")
+    args = argparse.Namespace(**paths, annotator=values["annotator"], tokens=False, field=None, model="en")
     with pytest.raises(ValueError, match=message):
         annotate._open_project(args, Parser.load("en", "cpu"), values["max_words"])
     assert not (tmp_path / "gold").exists()

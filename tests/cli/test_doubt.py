@@ -33,6 +33,13 @@ def test_tables_by_the_ending_of_the_output(tmp_path, capsys):
     assert (tmp_path / "a.txt").read_text().startswith("errors/min")
 
 
+def test_the_texts_of_a_table_are_a_corpus(tmp_path, capsys):
+    (tmp_path / "corpus.csv").write_text('id,body\n1,"She saw the man with a telescope on the hill."\n2,It rained.\n')
+    assert run(tmp_path / "corpus.csv", "--field", "body") is None
+    out = capsys.readouterr().out
+    assert "She saw the man" in out and "It rained ." in out and "id,body" not in out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -99,6 +99,26 @@ def test_probabilities_are_read_from_json_lines(shape, tmp_path, printed):
     assert printed() == drawing.svg(TREE)
 
 
+def test_folders_patterns_and_the_texts_of_tables_are_drawn(tmp_path, printed):
+    (tmp_path / "trees").mkdir()
+    (tmp_path / "trees" / "a.mrg").write_text(f"{TREE}\n")
+    (tmp_path / "trees" / "b.mrg.gz").write_bytes(gzip.compress(f"{TREES[0]}\n".encode()))
+    for argument in (tmp_path / "trees", tmp_path / "trees" / "*"):
+        assert not run(argument, "--width", 60)
+        assert printed() == "\n\n".join(drawing.text(tree, width=60) for tree in (TREE, TREES[0])) + "\n"
+    (tmp_path / "d.csv").write_text('id,body,text\n1,no,"She sang, too. He left."\n2,,\n')
+    (tmp_path / "d.jsonl").write_text('{"id": 1, "text": "She sang, too. He left."}\n')
+    for name in ("d.csv", "d.jsonl"):
+        assert not run(tmp_path / name, "--no-probs")
+        words = printed().split()
+        assert words.count("TOP") == 2 and "She" in words and "id,body,text" not in words
+    assert not run(tmp_path / "d.csv", "--field", "body")
+    assert "TOP" in printed()
+    assert run(tmp_path / "d.csv", "--field", "title") == "treecrf draw: " + (
+        f"{tmp_path}/d.csv has no column 'title'; choose one with --field: id, body, text"
+    )
+
+
 def test_the_output_of_parse_can_be_drawn(tmp_path, printed):
     random_parser(TREES, tag_head=True).save(tmp_path / "model")
     (tmp_path / "in.txt").write_text("the ( old ) cat sees a garden .\n\nwe waited .\n")

@@ -36,7 +36,7 @@ def test_an_unknown_option_gets_the_usage_of_its_command_and_the_nearest_option(
         (["train", "absent.toml", "-o", "out"], "treecrf train: there is no recipe absent.toml; expected a .toml"),
         (["plot", "absent"], "treecrf plot: there is no training run at absent; expected a folder with metrics"),
         (["pack", "absent", "out", "--card", "absent.toml"], "treecrf pack: there is no file absent.toml; expected"),
-        (["draw", "absent.mrg"], "treecrf draw: there is no file or folder absent.mrg; check the path"),
+        (["draw", "absent.mrg"], "treecrf draw: nothing to read at absent.mrg: no file, folder or pattern"),
         (["evaluate", "-", "-"], "treecrf evaluate: gold and predicted trees are both standard input; name a file"),
     ],
 )

@@ -1,4 +1,5 @@
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,19 @@ def test_trees_need_no_model(measure, texts, monkeypatch):
     assert output.startswith(
         "file,W,S,VP,C,T,DC,CT,CP,CN,MLS,MLT,MLC,C/S,VP/T,C/T,DC/C,DC/T,T/S,CT/T,CP/T,CP/C,CN/T,CN/C"
     )
+
+
+def test_trees_in_json_lines_and_texts_in_tables_are_read(measure, model, tmp_path):
+    (tmp_path / "trees.jsonl").write_text(json.dumps({"sentences": [{"tree": TREE.strip()}]}) + "\n")
+    (tmp_path / "text.csv").write_text('id,text\n1,"The cat sleeps."\n2,"We know that it sleeps."\n')
+    (tmp_path / "text.txt").write_text(TEXT)
+    status, table, _ = measure(
+        *(str(tmp_path / name) for name in ("trees.jsonl", "text.csv", "text.txt")), "--model", model, "--samples", "5"
+    )
+    trees, cells, text = csv.DictReader(table.splitlines())
+    assert status is None and (trees["W"], trees["S"]) == ("3", "1")
+    assert list(cells.values())[1:] == list(text.values())[1:]
+    assert "choose one with --field: id, text" in str(measure(str(tmp_path / "text.csv"), "--field", "body")[0])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treecrf.cli.serve import add_server_arguments, run_server
-from treecrf.corpus.inputs import has_trees, split_words
+from treecrf.corpus.inputs import split_words
 from treecrf.corpus.terminal import print_message
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_corpus_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--model", default="en", metavar="M", help="an installed model, or a folder (default: %(default)s)")
+    add("--field", metavar="F", help="field of CSV, TSV, JSON lines or Parquet with the text (default: text)")
     add("--tokens", action="store_true", help="a line is one sentence, with spaces between its words")
 
 
@@ -70,7 +71,9 @@ def _open_project(args: argparse.Namespace, parser: "Parser", max_words: int) ->
             f"the model {args.model} reads tags, and the corpus has none; choose a model that predicts tags"
         )
     check_name(args.annotator)
-    sentences = list(read_corpus(args.corpus, parser, args.tokens)) if args.corpus else []
+    sentences: list[list[str]] = []
+    if args.corpus:
+        sentences += read_corpus(args.corpus, parser, has_words=args.tokens, field=args.field)
     _check_lengths(sentences, max_words)
     project = Project(args.output, sentences, warn=partial(print_message, "treecrf annotate"))
     _check_lengths(project.sentences, max_words)
@@ -86,16 +89,16 @@ def _check_lengths(sentences: Sequence[Sequence[str]], max_words: int) -> None:
             )
 
 
-def read_corpus(path: str | Path, parser: "Parser", has_words: bool) -> Iterator[list[str]]:
+def read_corpus(path: str | Path, parser: "Parser", *, has_words: bool, field: str | None) -> Iterator[list[str]]:
     """The words of each sentence of a file."""
+    from treecrf.corpus.records import holds_trees, read_document
     from treecrf.text import sentences
     from treecrf.trees.treebank import read_trees
-    from treecrf.trees.treebank.lines import read_text
 
-    if has_trees(path):
+    if holds_trees(path):
         yield from (tree.words for tree in read_trees(path))
         return
-    text = read_text(path)
+    text = read_document(path, field)
     if has_words:
         yield from ([str(word) for word in words] for line in text.splitlines() for words in split_words(line))
     else:

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> None:
 
     _check(args)
     parser = Parser.load(args.model, args.device)
-    sentences = list(read_corpus(args.corpus, parser, args.tokens))
+    sentences = list(read_corpus(args.corpus, parser, has_words=args.tokens, field=args.field))
     if not sentences:
         raise ValueError(f"{args.corpus} has no sentences")
     doubts = find_doubt(parser, sentences)

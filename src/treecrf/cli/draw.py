@@ -4,9 +4,13 @@ import argparse
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from treecrf.corpus.inputs import find_inputs
 from treecrf.corpus.options import check_minimum
+from treecrf.corpus.records import has_records, holds_trees, read_texts
+from treecrf.corpus.terminal import print_message
 from treecrf.files import real_path, write_file
 from treecrf.trees.drawing import render as rendering
 from treecrf.trees.drawing import use_fonts
@@ -22,11 +26,17 @@ _STDIO = "-"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("input", nargs="?", default=_STDIO, metavar="INPUT", help="a file, plain or gzipped, or - (default: -)")
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="trees or texts: files, folders or patterns (default: -)",
+    )
     add("-o", "--output", default=_STDIO, metavar="OUT", help=".svg, .png, .pdf, .html, .tex or .txt (default: -)")
     add("--format", choices=rendering.SUFFIXES, help="output format (default: by the name of OUT, or text)")
     add("--number", metavar="N", help="draw only these trees, counted from 1: 3 or 2,5-7")
     add("--model", metavar="M", help="parse raw text with this model (default: en)")
+    add("--field", metavar="F", help="field of CSV, TSV, JSON lines or Parquet with the text (default: text)")
     add("--tokens", action="store_true", help="with --model: a line is one sentence, with spaces between its words")
     add("--no-probs", action="store_true", help="draw no probabilities")
     add("--layout", choices=["tidy", "aligned", "sideways"], help="words below tags (default), on one line, or in rows")
@@ -38,26 +48,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    options = _render_options(args)
-    trees = list(_read_trees(args))
+    files = [file.path for file in find_inputs(args.files or [_STDIO], partial(print_message, "treecrf draw"))]
+    options = _render_options(args, files)
+    trees = list(_read_trees(args, files))
+    names = ", ".join(args.files) or _STDIO
     if not trees:
-        raise ValueError(f"{args.input} has no tree to draw")
+        raise ValueError(f"{names} has no tree to draw")
     if args.number is not None:
-        trees = select_trees(trees, args.number, args.input)
+        trees = select_trees(trees, args.number, names)
     if args.no_probs:
         trees = [DrawableTree(tree) for tree, _ in trees]
     if args.fonts:
         use_fonts(args.fonts)
     if options.format in ("png", "pdf"):
         _warn_about_fonts(trees)
-    files = rendering.render(trees, options)
-    _write(files, args.output)
+    pictures = rendering.render(trees, options)
+    _write(pictures, args.output)
     if args.output != _STDIO:
-        names = " to ".join(rendering.file_names(args.output, len(files))[:: max(len(files) - 1, 1)])
+        names = " to ".join(rendering.file_names(args.output, len(pictures))[:: max(len(pictures) - 1, 1)])
         print(f"{len(trees)} tree{'s' * (len(trees) > 1)} drawn in {names}")
 
 
-def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
+def _render_options(args: argparse.Namespace, files: Sequence[str]) -> rendering.RenderOptions:
     format_ = args.format or ("text" if args.output == _STDIO else rendering.format_of(args.output))
     for name, formats in rendering.OPTION_FORMATS.items():
         if getattr(args, name) not in (None, False) and format_ not in formats:
@@ -65,7 +77,7 @@ def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
     if args.tokens and not args.model:
         raise ValueError("--tokens needs a parser; add --model M")
     check_minimum(args, width=1)
-    if args.output != _STDIO != args.input and real_path(args.output) == real_path(args.input):
+    if args.output != _STDIO and real_path(args.output) in {real_path(file) for file in files if file != _STDIO}:
         raise ValueError(f"{args.output} is the input and would be overwritten; choose another -o")
     return rendering.RenderOptions(
         format=format_,
@@ -77,28 +89,37 @@ def _render_options(args: argparse.Namespace) -> rendering.RenderOptions:
     )
 
 
-def _read_trees(args: argparse.Namespace) -> Iterator[DrawableTree]:
-    if not args.model and begins_with_trees(args.input):
-        yield from read_drawable_trees(args.input)
-        return
-    from treecrf.parser import Parser
+def _read_trees(args: argparse.Namespace, files: Sequence[str]) -> Iterator[DrawableTree]:
+    parser = None
+    for file in files:
+        is_text = args.model or (has_records(file) and not holds_trees(file)) or not begins_with_trees(file)
+        if not is_text:
+            yield from read_drawable_trees(file)
+            continue
+        if parser is None:
+            from treecrf.parser import Parser
 
-    parser = Parser.load(args.model or "en")
-    for analysis in parser.analyze_many(_read_sentences(args, parser.language)):
-        yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
+            parser = Parser.load(args.model or "en")
+        for analysis in parser.analyze_many(_read_sentences(args, file, parser.language)):
+            yield DrawableTree(analysis.tree, [constituent.calibrated for constituent in analysis.constituents])
 
 
-def _read_sentences(args: argparse.Namespace, language: str) -> "Iterator[Words]":
+def _read_sentences(args: argparse.Namespace, file: str, language: str) -> "Iterator[Words]":
     """Reads sentences of raw text, or with --tokens the words of one sentence per line."""
     from treecrf.text import sentences
 
-    for number, (line, problem) in enumerate(read_lines(args.input, None), 1):
-        if problem:
-            raise ValueError(f"{args.input}:{number}: {problem}")
+    for line in read_texts(file, args.field) if has_records(file) else _read_lines(file):
         if not args.tokens:
             yield from sentences(line, language=language)
         elif words := line.split():
             yield words
+
+
+def _read_lines(file: str) -> Iterator[str]:
+    for number, (line, problem) in enumerate(read_lines(file, None), 1):
+        if problem:
+            raise ValueError(f"{file}:{number}: {problem}")
+        yield line
 
 
 def _warn_about_fonts(trees: Sequence[DrawableTree]) -> None:

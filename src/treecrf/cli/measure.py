@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts, folders or patterns; - is standard input (default: -)")
     add("-o", "--output", default=_STDIO, metavar="TABLE", help="the table (default: standard output)")
+    add("--field", metavar="F", help="field of CSV, TSV, JSON lines or Parquet with the text (default: text)")
     add("--words", action="store_true", help="a row for each word: depth, syntactic distance, Yngve and Frazier scores")
     add("--model", default="en", metavar="M", help="an installed model or a folder (default: en)")
     add("--samples", type=int, default=100, metavar="N", help="sampled trees per sentence (default: %(default)s)")
@@ -30,8 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    from treecrf.corpus.inputs import has_trees, total_size
+    from treecrf.corpus.inputs import total_size
     from treecrf.corpus.measures.files import TableWriter
+    from treecrf.corpus.records import holds_trees
     from treecrf.corpus.terminal import ProgressBar
     from treecrf.files import open_atomic
     from treecrf.parser import Parser
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> None:
     if args.samples < 2:
         raise ValueError(f"--samples is {args.samples}; an interval needs 2 or more")
     files = _find_files(args.files or [_STDIO], args.output)
-    texts = [file for file in files if not has_trees(file.path)]
+    texts = [file for file in files if not holds_trees(file.path)]
     parser = Parser.load(args.model, args.device, precision=args.precision) if texts else None
     is_file = args.output != _STDIO
     with (
@@ -51,6 +53,7 @@ def run(args: argparse.Namespace) -> None:
             parser=parser,
             samples=args.samples,
             seed=args.seed,
+            field=args.field,
             warn=partial(progress.print_message, _warn),
             progress=progress,
         )

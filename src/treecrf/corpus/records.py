@@ -1,15 +1,61 @@
-"""Input records: objects of JSON lines, and rows of Parquet, CSV and TSV files."""
+"""Input records: objects of JSON lines, and rows of Parquet, CSV and TSV files, and the texts of them all."""
 
 import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from treecrf.corpus.inputs import Line, RecordFields
+from treecrf.corpus.inputs import (
+    InputFile,
+    Line,
+    RecordFields,
+    delimiter,
+    has_trees,
+    is_json_lines,
+    is_parquet,
+    read_lines,
+)
 from treecrf.parser.decoding.constraints import Constraints
+from treecrf.trees.treebank.lines import open_stream, read_text
 
 _BATCH_ROWS = 1024  # decoded at a time
+_MAX_TEXT_BYTES = 1 << 26
+
+
+def has_records(path: str | Path) -> bool:
+    """Whether a file has records, judged by its name."""
+    return is_json_lines(path) or is_parquet(path) or delimiter(path) is not None
+
+
+def holds_trees(path: str | Path) -> bool:
+    """Whether a file has trees in brackets, by its name, or in JSON lines as `treecrf parse` writes them."""
+    if not is_json_lines(path):
+        return has_trees(path)
+    with open_stream(path) as stream:
+        first = next((line for line in stream if line.strip() not in (b"", b"null")), b"null")
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and not {"tree", "sentences"}.isdisjoint(record)
+
+
+def read_texts(path: str | Path, field: str | None = None) -> Iterator[str]:
+    """The texts of the records of a file, in the field `text` or another one."""
+    lines = read_lines(
+        InputFile(str(path), Path(path)), limit=_MAX_TEXT_BYTES, fields=RecordFields(content=field or "text")
+    )
+    for number, line in enumerate(lines, 1):
+        if line.problem:
+            raise ValueError(f"{path}, record {number}: {line.problem}")
+        yield line.text
+
+
+def read_document(path: str | Path, field: str | None = None) -> str:
+    """The text of a file; the texts of records are paragraphs."""
+    return "\n\n".join(read_texts(path, field)) if has_records(path) else read_text(path)
 
 
 def parse_json_line(line: Line, fields: RecordFields) -> Line:

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
 
-from treecrf.corpus.inputs import InputFile, has_trees
+from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.measures import text as text_measures
 from treecrf.corpus.measures.structures import MEASURES, measures_of_language
 from treecrf.corpus.measures.word_scores import WORD_MEASURES, measure_words
+from treecrf.corpus.records import holds_trees, read_document
 from treecrf.corpus.terminal import ProgressBar
 from treecrf.parser import Parser
 from treecrf.parser.tree_samples import TreeSamples
@@ -16,7 +17,6 @@ from treecrf.trees.bootstrap import Interval
 from treecrf.trees.tables import csv_text
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.lines import read_text
 
 _LANGUAGE_WORDS = 200  # at the beginning of a text, whose language is checked
 
@@ -31,6 +31,7 @@ class TableWriter:
     seed: int
     warn: Callable[[str], object]
     progress: ProgressBar
+    field: str | None = None  # of records
 
     def write_texts(self, files: Sequence[InputFile]) -> None:
         names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)
@@ -51,7 +52,7 @@ class TableWriter:
         self._write_row(["file", "sentence", "number", "word", "tag", *WORD_MEASURES, *bounds])
         for file in files:
             sentences: Iterable[TreeSamples | Tree] = (
-                read_trees(file.path) if has_trees(file.path) else self._sample(file)
+                read_trees(file.path) if holds_trees(file.path) else self._sample(file)
             )
             for number, sentence in enumerate(sentences, 1):
                 for row in measure_words(sentence):
@@ -61,7 +62,7 @@ class TableWriter:
                     self._write_row([file.name, *cells])
 
     def _measure_file(self, file: InputFile, factors: text_measures.ErrorFactors) -> dict[str, text_measures.Measure]:
-        if has_trees(file.path):
+        if holds_trees(file.path):
             measures = text_measures.measure_trees(read_trees(file.path), seed=self.seed)
         else:
             assert self.parser is not None, "text needs a parser"
@@ -75,7 +76,7 @@ class TableWriter:
 
     def _sample(self, file: InputFile) -> Iterator[TreeSamples]:
         assert self.parser is not None, "text needs a parser"
-        text = read_text(file.path)
+        text = read_document(file.path, self.field)
         message = language_warning(text.split(maxsplit=_LANGUAGE_WORDS)[:_LANGUAGE_WORDS], self.parser.language)
         if message:
             self.warn(f"{file.name}: {message}")
