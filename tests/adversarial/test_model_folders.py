@@ -14,6 +14,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hostile_folders
@@ -21,6 +22,7 @@ from folder_runner import MEMORY_BYTES, FolderRunner, Result
 from small import MODEL, random_parser, randomize
 from toygrammar import toy_trees
 from treecrf.cli import main
+from treecrf.files import DamagedFileError
 from treecrf.network.data.subwords import SubwordTokenizer
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.network.nn import BertConfig, SpanModel
@@ -133,3 +135,26 @@ def test_a_hostile_card_is_refused_or_harmless(
         assert ModelCard.load(tmp_path).purpose.license.isprintable()
     except ValueError as error:
         assert "card.json is not a model card" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("component", "array", "text"),
+    [
+        *(("functions", "names", text) for text in ("SBJ (X", "\x1b[31m", "A-B", "", "\n".join(map(str, range(70))))),
+        *(("empties", "templates", text) for text in ("(NP (NN dog))", "(NP (-NONE- *@x))", "(NP (-NONE- \x1b))")),
+        *(
+            ("empties", "templates", text)
+            for text in ("(A " * 5000 + "(-NONE- 0)" + ")" * 5000, r"(-NONE- \u{28})", "(")
+        ),
+        *(("schemes", f"masc {part}", text) for part, text in (("productions", "x y"), ("productions", ""), ("x", ""))),
+    ],
+)
+def test_the_texts_of_components_cannot_break_trees(component: str, array: str, text: str) -> None:
+    parser = Parser.load("en", "cpu")
+    arrays = {**parser.arrays.get(component, {}), array: np.frombuffer(text.encode(), np.uint8)}
+    parser.arrays = {**parser.arrays, component: arrays}
+    if component == "schemes":
+        parser.scheme = "masc"
+    with pytest.raises(DamagedFileError, match=rf"{component}\.safetensors has no .*: ") as raised:
+        parser.parse(["It", "works"], functions=component == "functions", empties=component == "empties")
+    assert str(raised.value).isprintable() and len(str(raised.value)) < 500

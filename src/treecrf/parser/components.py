@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import treecrf
 from treecrf.chart import cpu_backend
+from treecrf.files import DamagedFileError
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.model_config import ModelConfig
 from treecrf.network.data.numericalize import Numericalizer
@@ -46,7 +47,7 @@ from treecrf.parser.pipeline import (
     SentenceReader,
     Sentences,
 )
-from treecrf.parser.storage import Arrays, ParserConfig, ParserState
+from treecrf.parser.storage import COMPONENTS, Arrays, ParserConfig, ParserState
 from treecrf.text.normalization import Normalization
 from treecrf.threads import num_threads
 from treecrf.trees.tree import Tree
@@ -218,7 +219,11 @@ class Components:
         arrays = self.arrays.get("schemes", {})
         if self.scheme not in scheme_names(arrays):
             return None
-        return Scheme.load(self.scheme, arrays, self.productions, self.vocabulary.labels, self.vocabulary.tags)
+        try:
+            return Scheme.load(self.scheme, arrays, self.productions, self.vocabulary.labels, self.vocabulary.tags)
+        except (KeyError, ValueError) as error:
+            source = f"{self.folder or 'the parser'}: {COMPONENTS['schemes']}"
+            raise DamagedFileError(f"{source} has no scheme {self.scheme!r:.50}: {error!s:.200}") from None
 
     @property
     def batch_scorer(self) -> BatchScorer:

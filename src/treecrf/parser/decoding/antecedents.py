@@ -8,6 +8,7 @@ contains it, or a constituent that contains it (^). To the right, the children o
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from treecrf.trees.notation import split_label
 from treecrf.trees.tree import Tree, parse_trees
 
 _SIGN = "@"
+_PLACE = re.compile(r"[<>^].+[0-9]")
+_MOST_CHARACTERS = 1000  # of a template
 MOST_DISTANT = 4  # antecedents that are further away have no template
 
 
@@ -86,6 +89,17 @@ def to_templates(trees: FullTrees, functions: Collection[str]) -> list[Empty]:
                 node.index = None
             templates.append(row._replace(brackets=_brackets(top)))
     return templates
+
+
+def check_template(text: str) -> str:
+    """The same text, if it is nothing or the templates of empty elements, without words and escapes."""
+    trees = list(parse_trees(text)) if len(text) <= _MOST_CHARACTERS else []
+    kinds = [str(node.kind).partition(_SIGN) for tree in trees for node in tree.walk() if node.is_empty]
+    is_right = text.isprintable() and "\\" not in text and bool(text) == bool(trees)
+    is_right = is_right and all(_PLACE.fullmatch(place) for _, sign, place in kinds if sign)
+    if not is_right or any(tree.words for tree in trees):
+        raise ValueError(f"{text!r:.50} is no template of empty elements")
+    return text
 
 
 def _insert_all(constituents: Constituents, empties: Iterable[Empty]) -> Iterator[_Sentence]:

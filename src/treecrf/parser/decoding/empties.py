@@ -12,7 +12,7 @@ import numpy as np
 from treecrf.arrays import AnyArray, Floats, Ints, Mask
 from treecrf.network.runtime.constituent_scorer import ConstituentScorer, weight_shapes
 from treecrf.network.runtime.weights import Weights
-from treecrf.parser.decoding.antecedents import index_antecedents
+from treecrf.parser.decoding.antecedents import check_template, index_antecedents
 from treecrf.parser.decoding.constituent_features import Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch, Empty
 from treecrf.parser.decoding.gaps import EXTRA_SYMBOLS, SYMBOLS, WORDS, Gaps, find_gaps
@@ -31,7 +31,7 @@ class EmptyElements:
     """
 
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
-        self._templates = bytes(arrays[TEMPLATES]).decode().split("\n")
+        self._templates = list(map(check_template, bytes(arrays[TEMPLATES]).decode().split("\n")))
         self._plain = [" ".join(map(_without_functions, parse_trees(text))) for text in self._templates]
         self._contexts = arrays[CONTEXTS].astype(np.int64)
         if self._contexts.ndim != 1 or not len(self._contexts) or (np.diff(self._contexts) <= 0).any():

@@ -1,5 +1,6 @@
 """Functions of constituents in decoded trees: SBJ in NP-SBJ."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from treecrf.trees.analysis import FunctionTag
 
 NAMES, SCHEMES = "names", "scheme_names"  # arrays with texts, beside the weights of the scorer
 _THRESHOLD = 0.5
+_MOST_NAMES, _MOST_CHARACTERS = 62, 100  # names are bits of a number
+_NO_NAME = re.compile(r"[\s()=\\-]")
 
 
 class Functions(NamedTuple):
@@ -55,6 +58,11 @@ class FunctionTagger:
 
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
         self.names, self.schemes = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES))
+        if len(self.names) > _MOST_NAMES:
+            raise ValueError(f"{len(self.names):,} names; expected at most {_MOST_NAMES}")
+        for name in self.names:
+            if not name.isprintable() or _NO_NAME.search(name) or not 0 < len(name) <= _MOST_CHARACTERS:
+                raise ValueError(f"{name!r:.50} is no function; expected a name such as SBJ")
         self._symbols, self._arrays, self._layers = symbols, arrays, layers
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:

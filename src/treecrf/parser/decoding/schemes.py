@@ -54,6 +54,8 @@ class Scheme(NamedTuple):
         )
         by_scheme = {other: ProductionCounts(text) for other, text in counts.items()}
         own, share = by_scheme[name], sum(by_scheme[name].values()) / max(1, sum(all_counts.values()))
+        if not share:
+            raise ValueError("it has no productions")
         unused = {
             production
             for production in _excluded(name, by_scheme)
