@@ -118,6 +118,16 @@ def test_the_k_best_trees_have_their_log_probabilities():
         crf.kbest(0)
 
 
+def test_a_right_child_of_two_words_is_a_constituent_of_the_best_tree_whatever_its_free_labels_score():
+    scores = torch.zeros(1, 4, 4, 2)
+    scores[0, 0, 2], scores[0, 1, 3] = torch.tensor([-9.0, -9.0]), torch.tensor([1.0, 5.0])
+    scores[0, 0, 3, 0] = -9.0
+    options = {"is_constituent": [True, False], "normalize_labels": False}
+    crf = TreeCRF(torch.zeros(1, 4, 4), scores, [3], **options)
+    assert (crf.argmax[0] >= 0).nonzero().tolist() == [[1, 3]]
+    close(crf.score(crf.argmax), torch.tensor([1.0]))
+
+
 def test_labels_that_are_not_allowed_are_in_no_tree():
     allowed = torch.rand(1, 6, 6, LABELS, generator=torch.Generator().manual_seed(2)) < 0.7
     allowed[0, 0, 4] = torch.tensor([False, False, True, False])  # the whole sentence is a constituent with label 2
