@@ -1,5 +1,6 @@
 """Patterns and surgeries of strangers: they end in time, need little memory, and fail with one line and a place."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from random import Random
 
 import pytest
 
+from treecrf.cli import main
 from treecrf.trees.search import Forest, Pattern, PatternError, Surgery, SurgeryError, apply_surgeries, time_limit
 from treecrf.trees.search.relations import NUMBERED, RELATIONS
 from treecrf.trees.tree import Tree
@@ -68,6 +70,7 @@ SEVEN = "(S (A a) (B b) (C c) (D d) (E e) (F f))"
 IN_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
+from treecrf.cli import main
 from treecrf.trees.search import Forest, Pattern, PatternError, Surgery, SurgeryError
 from treecrf.trees.tree import Tree
 
@@ -221,3 +224,14 @@ def test_random_operations_change_a_tree_or_say_why_not(monkeypatch):
         except (PatternError, SurgeryError):
             continue
         assert changed is None or Tree.parse(str(changed)) == changed
+
+
+def test_a_match_with_many_names_is_printed_in_pieces(tmp_path, monkeypatch):
+    written: list[str] = []
+    (tmp_path / "wide.mrg").write_text("(S " + "(X x)" * 1000 + ")")
+    monkeypatch.setattr(sys.stdout, "write", written.append)
+    pattern = "S" + "".join(f" : S=a{number}" for number in range(40))
+    with pytest.raises(SystemExit):
+        main(["search", pattern, str(tmp_path / "wide.mrg"), "--show", "json"])
+    assert len(json.loads("".join(written))["names"]) == 40
+    assert max(map(len, written)) < 20_000

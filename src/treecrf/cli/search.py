@@ -133,7 +133,7 @@ def _print_counts(pattern: tregex.Pattern, files: Iterable[str], args: argparse.
 
 def _print_match(file: str, number: int, match: tregex.Match, show: str | None) -> None:
     if show == "json":
-        print(_json_line(file, number, match))
+        _print_json(file, number, match)
     elif show == "csv":
         before, words, after = _in_context(match)
         node = match.node
@@ -159,12 +159,13 @@ def _print_csv(fields: Iterable[object]) -> None:
     csv.writer(sys.stdout, lineterminator="\n").writerow(fields)
 
 
-def _json_line(file: str, number: int, match: tregex.Match) -> str:
-    record: dict[str, Any] = {"file": file, "tree": number, **_json_node(match, match.position)}
-    record["names"] = {name: _json_node(match, position) for name, position in match.positions.items()}
-    if match.variables:
-        record["variables"] = match.variables
-    return json.dumps(record, ensure_ascii=False)
+def _print_json(file: str, number: int, match: tregex.Match) -> None:
+    """Prints a match in pieces: each of many names may be a large node."""
+    write, to_json = sys.stdout.write, partial(json.dumps, ensure_ascii=False)
+    write(to_json({"file": file, "tree": number, **_json_node(match, match.position)})[:-1] + ', "names": {')
+    for index, (name, position) in enumerate(match.positions.items()):
+        write(f"{', ' if index else ''}{to_json(name)}: {to_json(_json_node(match, position))}")
+    write(f'}}, "variables": {to_json(match.variables)}}}\n' if match.variables else "}}\n")
 
 
 def _json_node(match: tregex.Match, position: int) -> dict[str, Any]:
