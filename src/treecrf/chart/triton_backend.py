@@ -370,10 +370,6 @@ def _chart(scores: Tensor) -> Tensor:
     return scores.new_empty(scores.shape, dtype=torch.float64)
 
 
-def _outer(scores: Tensor) -> Tensor:
-    return scores.new_empty(len(scores), *scores.shape[-2:], dtype=torch.float64)
-
-
 def _marginals(scores: Tensor) -> Tensor:
     return scores.new_empty(scores.shape, dtype=torch.promote_types(scores.dtype, torch.float32))
 

@@ -291,7 +291,7 @@ class BatchScorer:
     labels: LabelSet
     root: str
     scheme: int = 0  # annotation scheme, counted from 1; 0 is none
-    rules: Scheme | None = None  # of this scheme
+    rules: Scheme | None = None  # the labels, tags and productions of this scheme
 
     def __call__(self, sentences: Sentences) -> Scores:
         """The scores of a batch, given the tags and constraints."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from treecrf.parser.distributions import Distributions
     from treecrf.parser.parser import Parser
 
-_NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
+NORMAL_QUANTILE = 1.959964  # the 97.5 % quantile
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ExpectedCount:
         mean = float(counts.mean())
         # two more samples, one match away from the mean, so that samples that agree do not give an empty interval
         variance = (float(((counts - mean) ** 2).sum()) + 2) / (samples + 2)
-        error = _NORMAL_QUANTILE * math.sqrt(variance / samples)
+        error = NORMAL_QUANTILE * math.sqrt(variance / samples)
         low, high = np.quantile(counts, [0.025, 0.975], method="inverted_cdf").tolist()
         values, sizes = np.unique(counts, return_counts=True)
         probabilities = dict(zip(values.tolist(), (sizes / samples).tolist(), strict=True))

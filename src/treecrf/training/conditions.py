@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-_REPLACED_SENTENCES, _REPLACED_WORDS = 0.3, 0.15  # with given tags, and of their words
+_REPLACED_SENTENCES, _REPLACED_WORDS = 0.3, 0.15  # shares of the sentences with given tags, and of their words
 
 
 class Told(NamedTuple):
@@ -26,9 +26,9 @@ class Conditions:
     """
 
     words: Sequence[list[str]]
-    tags: Sequence[list[str]]  # of the first sentences; the others have no tags
-    schemes: Sequence[int]  # of each sentence
-    share: float  # of the sentences that are told anything
+    tags: Sequence[list[str]]  # for the first sentences; the others have no tags
+    schemes: Sequence[int]  # by sentence
+    share: float  # share of the sentences that are told anything
     has_tags: bool  # whether tags are conditions
 
     def draw(self, index: int, chance: random.Random) -> Told:

@@ -19,26 +19,8 @@ _OBJECTS = frozenset(("NP", "WHNP", "S", "SBAR", "SBARQ", "SINV", "SQ", "QP"))
 _OBJECT_FUNCTIONS = frozenset(("CLR", "DTV", "NOM", "TPC", "TTL", "CLF"))
 _PLACES = frozenset(("LOC", "DIR", "PUT"))
 _NOUN_PHRASES = frozenset(("NP", "NML", "NX"))
-_PASSIVE_AUXILIARIES = frozenset(
-    [
-        "be",
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "been",
-        "being",
-        "'s",
-        "'re",
-        "'m",
-        "get",
-        "gets",
-        "got",
-        "getting",
-        "gotten",
-    ]
-)
+_PASSIVE_AUXILIARIES = frozenset(("be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"))
+_PASSIVE_AUXILIARIES |= {"get", "gets", "got", "getting", "gotten"}
 
 
 class Argument(NamedTuple):

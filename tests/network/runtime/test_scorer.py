@@ -316,9 +316,9 @@ class CountingLstm:
         return self._lstm(x, lengths)
 
 
-def char_vectors(**settings):
+def char_vectors():
     lstm = CountingLstm()
-    return CharVectors(Matrix(random_array(4, 5, seed=3)), lstm, **settings), lstm
+    return CharVectors(Matrix(random_array(4, 5, seed=3)), lstm), lstm
 
 
 def test_vectors_are_the_final_states_of_both_directions():
@@ -340,9 +340,10 @@ def test_words_that_come_again_are_not_computed_again():
     assert not np.array_equal(both[0], first[0])  # a prefix of another word is another word
 
 
-def test_a_full_cache_is_emptied():
-    vectors, lstm = char_vectors(cache_bytes=2 * (300 + 6 * 4))
+def test_a_full_cache_is_emptied(monkeypatch):
     expected = char_vectors()[0](WORDS, LENGTHS)
+    monkeypatch.setattr("treecrf.network.runtime.scorer._CACHE_BYTES", 2 * (300 + 6 * 4))
+    vectors, lstm = char_vectors()
     for word in (0, 1, 2, 0):
         np.testing.assert_allclose(vectors(WORDS[[word]], LENGTHS[[word]])[0], expected[word], rtol=1e-5)
     assert lstm.words == 4  # the third word emptied the cache

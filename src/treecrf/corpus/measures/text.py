@@ -26,7 +26,7 @@ from treecrf.arrays import Doubles
 from treecrf.corpus.measures.structures import COUNTS, MEASURES, compute_measures, count_trees, measures_of_language
 from treecrf.files import DamagedFileError, parse_json, read_regular_file
 from treecrf.parser import Parser
-from treecrf.parser.tree_samples import TreeSamples
+from treecrf.parser.tree_samples import NORMAL_QUANTILE, TreeSamples
 from treecrf.text import Token, sentences
 from treecrf.trees.bootstrap import Interval, resampled_totals
 from treecrf.trees.search import Forest
@@ -40,7 +40,6 @@ MAX_WORDS = 2000  # per sentence
 _BATCH = 64  # sentences whose trees are searched together
 FACTORS_FILE = "measures.json"
 RESAMPLES = 1000
-_NORMAL_QUANTILE = 1.959964  # the quantile of 97.5 %
 _NO_FACTORS = (1.0, 0.0, 0.0)  # errors are distributed as samples are
 
 ErrorFactors = Mapping[str, tuple[float, float, float]]  # a, b and c by measure
@@ -190,7 +189,7 @@ def parser_errors(sample_deviations: Doubles, sentences: int, factors: ErrorFact
 
 
 def _intervals(centers: Doubles, deviations: Doubles) -> list[Interval]:
-    halves = _NORMAL_QUANTILE * deviations
+    halves = NORMAL_QUANTILE * deviations
     return [
         Interval(max(0.0, low), high)
         for low, high in zip((centers - halves).tolist(), (centers + halves).tolist(), strict=True)

@@ -19,7 +19,7 @@ from treecrf.network.runtime.weights import NARROW_LEVELS, WIDE_LEVELS, Matrix, 
 Precision = Literal["float32", "int8", "int14"]
 DEFAULT_PRECISION: Precision = "int8"
 _LEVELS = {"int8": NARROW_LEVELS, "int14": WIDE_LEVELS}
-CACHE_BYTES = 8 << 20
+_CACHE_BYTES = 8 << 20
 _ENTRY_BYTES = 300  # a key and its dictionary entry, without the vector
 
 
@@ -30,11 +30,8 @@ class CharVectors:
     cache is emptied, which is cheaper than tracking the least recently used words.
     """
 
-    def __init__(
-        self, embedding: Matrix, lstm: Callable[[Floats, Ints], Floats], *, cache_bytes: int = CACHE_BYTES
-    ) -> None:
+    def __init__(self, embedding: Matrix, lstm: Callable[[Floats, Ints], Floats]) -> None:
         self._embedding, self._lstm = embedding, lstm
-        self._cache_bytes = cache_bytes
         self._vectors: dict[bytes, Floats] = {}
         self._lock = Lock()
 
@@ -58,7 +55,7 @@ class CharVectors:
 
     def _store(self, vectors: dict[bytes, Floats]) -> None:
         entry_bytes = _ENTRY_BYTES + next(iter(vectors.values())).nbytes
-        capacity = self._cache_bytes // entry_bytes
+        capacity = _CACHE_BYTES // entry_bytes
         with self._lock:
             if len(self._vectors) + len(vectors) > capacity:
                 self._vectors.clear()

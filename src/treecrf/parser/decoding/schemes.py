@@ -23,14 +23,14 @@ from treecrf.trees.treebank.well_formed import Production, count_productions, pr
 
 K = TypeVar("K")
 
-_EXPECTED = 5.0
-_LEAST = 2  # of a production; those that occur once may be errors, and are many
+_EXPECTED = 5.0  # occurrences from which on a production is excluded if it never occurs
+_LEAST = 2  # occurrences of a production; single ones may be errors, and are many
 _EXCLUDED = np.float32(-1000.0)  # score of excluded labels and tags: callers may still require them
 _PARTS = ("productions", "labels", "tags")
 
 
 class Scheme(NamedTuple):
-    """The grammar of a scheme, and the scores that are added to those of labels and tags."""
+    """The grammar of a scheme, and what is added to the scores of labels and tags."""
 
     productions: Mapping[Production, int]
     labels: Floats

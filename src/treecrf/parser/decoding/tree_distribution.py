@@ -24,7 +24,7 @@ from treecrf.parser.decoding.log_space import log_softmax, logsumexp
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank.binarize import LabelSet, chain_spans
 
-_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed; those of one block are kept
+_BLOCK = 1 << 14  # spans per block when the label scores of all spans are computed; a single block is kept
 
 
 class _LabelCharts(NamedTuple):
@@ -215,7 +215,7 @@ class TreeDistribution:
 def _largest(values: Doubles, count: int) -> tuple[Ints, Doubles]:
     """The columns of the largest values of each row, the largest first, and these values."""
     columns = np.argpartition(-values, min(count, values.shape[1] - 1), -1)[:, :count]
-    columns.sort(-1)  # of equal values, the first column comes first
+    columns.sort(-1)  # equal values: the first column comes first
     largest = np.take_along_axis(values, columns, -1)
     order = np.argsort(-largest, -1, kind="stable")
     return np.take_along_axis(columns, order, -1), np.take_along_axis(largest, order, -1)
