@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from treecrf.arrays import Doubles, Ints, Mask, Reals
+from treecrf.arrays import Mask
 from treecrf.chart import cpu_backend
 
 if cpu_backend.available:
@@ -17,13 +17,7 @@ if cpu_backend.available:
 else:
     from treecrf.chart.numpy_backend import cky, inside, outside
 
-__all__ = ["cky", "compatible_spans", "inside", "inside_outside", "outside"]
-
-
-def inside_outside(scores: Reals, lengths: Ints) -> tuple[Doubles, Doubles, Reals]:
-    """The inside chart, log Z and the marginals."""
-    chart, log_z = inside(scores, lengths)
-    return chart, log_z, outside(scores, lengths, chart)
+__all__ = ["cky", "compatible_spans", "inside", "outside"]
 
 
 def compatible_spans(brackets: Iterable[tuple[int, int]], size: int) -> Mask:

@@ -17,9 +17,7 @@ BUILT_IN = {
 
 
 def check_name(setting: str, name: str) -> None:
-    """Raises a ValueError if a setting has a name that is not built in and that not one installed package has."""
-    if name in BUILT_IN[setting]:
-        return
+    """Raises a ValueError if there is not one installed package that has a name which is not built in."""
     found = list(entry_points(group=GROUPS[setting], name=name)) if isinstance(name, str) else []
     if len({entry.value for entry in found}) > 1:
         packages = " and ".join(sorted({entry.dist.name for entry in found if entry.dist}))

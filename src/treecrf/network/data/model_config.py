@@ -60,8 +60,9 @@ class ModelConfig:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, choices))}")
             if hints[name] is int:
                 _check_size(name, value, least=0 if name in _OPTIONAL else 1)
-        for setting in BUILT_IN:
-            check_name(setting, getattr(self, setting))
+        for setting, built_in in BUILT_IN.items():
+            if getattr(self, setting) not in built_in:
+                check_name(setting, getattr(self, setting))
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout is {self.dropout}; expected at least 0 and less than 1")
         if not self.margin >= 0:

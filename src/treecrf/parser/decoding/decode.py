@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 
 from treecrf.arrays import Doubles, Ints, Mask, Reals
-from treecrf.chart import cky, inside_outside
+from treecrf.chart import cky, inside, outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.data.vocabulary import Vocabulary
 from treecrf.parser.decoding.constraints import ConstrainedScores
@@ -47,7 +47,8 @@ class BracketDistribution:
     def of(scores: Scores) -> "BracketDistribution":
         """The distribution that a batch's scores define."""
         spans = span_potentials(scores)
-        _, log_z, marginals = inside_outside(spans, scores.lengths)
+        chart, log_z = inside(spans, scores.lengths)
+        marginals = outside(spans, scores.lengths, chart)
         return BracketDistribution(scores=spans, lengths=scores.lengths, log_z=log_z, marginals=marginals)
 
     def rows(self) -> Iterator[tuple[list[float], ...]]:

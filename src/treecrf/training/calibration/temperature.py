@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from treecrf.arrays import Doubles, Floats
-from treecrf.chart import inside_outside
+from treecrf.chart import inside, outside
 from treecrf.network.data.batch import Scores
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
@@ -73,8 +73,7 @@ def _marginals(scores: Scores, temperature: float) -> Floats:
     spans = scores.spans / np.float32(temperature)
     if scores.labels is not None:
         spans = logsumexp(scores.labels / np.float32(temperature)).astype(np.float32)
-    _, _, marginals = inside_outside(spans, scores.lengths)
-    return marginals
+    return outside(spans, scores.lengths, inside(spans, scores.lengths)[0])
 
 
 @torch.no_grad()
