@@ -46,15 +46,14 @@ def penn_format(tree: Tree) -> str:
         if node is None:
             pieces.append(")")
             continue
-        if node is not tree:
-            pieces.append(" " if stays_on_line else "\n" + "  " * depth)
+        pieces.append(" " if stays_on_line else "\n" + "  " * depth)
         if node.is_leaf:
             pieces.append(penn_brackets(str(node)))
             continue
         pieces.append("(" + escape_for_treebanks(node.label))
         stack.append((None, 0, True))
         stack += reversed(_children(node, depth + 1))
-    return "".join(pieces)
+    return "".join(pieces)[1:]
 
 
 def _children(node: Tree, depth: int) -> list[tuple[Tree | None, int, bool]]:
