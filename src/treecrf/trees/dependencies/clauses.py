@@ -40,10 +40,6 @@ def _has_existential_subject(node: Unit) -> bool:
     return clause is not None and any(map(is_existential, clause.items))
 
 
-def _is_locative(node: Unit) -> bool:
-    return any(leaf.text in WORDS["locative_adverbs"] for leaf in node.leaves())
-
-
 def _predicate(items: Sequence[Unit], start: int) -> int | None:
     """The number of the predicate after a copula, among the items from `start`."""
     candidates = range(start, len(items))
@@ -52,8 +48,8 @@ def _predicate(items: Sequence[Unit], start: int) -> int | None:
     if content:
         return content[0]
     for i in candidates:
-        label = items[i].label
-        if label in _LATE_PREDICATES or (label in ("ADVP", "WHADVP") and _is_locative(items[i])):
+        is_locative = any(leaf.text in WORDS["locative_adverbs"] for leaf in items[i].leaves())
+        if items[i].label in _LATE_PREDICATES or (items[i].label in ("ADVP", "WHADVP") and is_locative):
             return i
     adverbs = [
         i for i in candidates if items[i].label in ("ADVP", "RB") and first_word(items[i]).text not in _NEGATIONS

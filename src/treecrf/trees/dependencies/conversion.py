@@ -279,7 +279,7 @@ def attach_wh(arcs: Arcs, parent: Unit, clause: Unit, phrase: Unit) -> None:
         arcs.attach(phrase.head, verb, "advmod")
     elif phrase.label in ("WHADJP", "ADJP"):
         arcs.attach(phrase.head, verb, "xcomp")
-    elif clause.subject < 0 and not _is_infinitive(clause):
+    elif clause.subject < 0 and first_word(clause).label != "TO":
         predicate = next((item for item in clause.items if item.head == verb), clause)
         arcs.attach(phrase.head, verb, subject_relation(predicate))
         clause.subject = phrase.head
@@ -293,10 +293,6 @@ def _is_bare_copula(arcs: Arcs, clause: Unit) -> bool:
     if head is None or head.text not in BE or head.label not in VERB_TAGS or clause.subject < 0:
         return False
     return not any(arcs.relations[word] == "expl" for word in arcs.dependents(clause.head))
-
-
-def _is_infinitive(clause: Unit) -> bool:
-    return first_word(clause).label == "TO"
 
 
 def _attach_object(arcs: Arcs, parent: Unit, clause: Unit, phrase: Unit) -> None:

@@ -81,8 +81,8 @@ def _number_relation(head: Unit, item: Unit) -> str:
 
 def _is_relative(clause: Unit) -> bool:
     """Whether a clause in a noun phrase is relative: it has a wh-phrase, or no subordinator."""
-    first = clause.first_item
-    return is_wh(first) or (first.label not in ("IN", "SBAR", "RB", "ADVP") and not _is_infinitive(clause))
+    first, is_infinitive = clause.first_item, any(leaf.label == "TO" for leaf in clause.leaves()[:2])
+    return is_wh(first) or (first.label not in ("IN", "SBAR", "RB", "ADVP") and not is_infinitive)
 
 
 def _parenthetical_relation(item: Unit) -> str:
@@ -260,10 +260,6 @@ def _object_relation(parent: Unit, head: Unit, item: Unit) -> str:
     if (len(nouns) > 1 or has_clause) and nouns and nouns[0] is item:
         return "iobj"
     return "xcomp" if verb in WORDS["linking_verbs"] else "obj"
-
-
-def _is_infinitive(clause: Unit) -> bool:
-    return any(leaf.label == "TO" for leaf in clause.leaves()[:2])
 
 
 def _is_complement(clause: Unit) -> bool:
