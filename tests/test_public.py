@@ -1,4 +1,5 @@
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -45,5 +46,9 @@ def test_every_error_of_treecrf_has_one_base() -> None:
     }
     ours = {(module, name) for module, name in defined if not module.startswith("treecrf.server")}
     assert len(ours) > 8
+    documented = set(
+        re.findall(r"^::: .*\.(\w+)$", (Path(__file__).parents[1] / "docs" / "api.md").read_text(), re.MULTILINE)
+    )
+    assert {name for _, name in ours} - documented == set()
     for module, name in ours:
         assert issubclass(getattr(import_module(module), name), treecrf.TreecrfError), f"{module}.{name}"
