@@ -78,6 +78,15 @@ def test_impossible_requests_are_errors() -> None:
 REPEATED = [Tree.parse(text) for text in ("(TOP (NP (NP (N a) (N b))))", "(TOP (NP (N b)))", "(TOP (S (NP (N a))))")]
 
 
+def test_calibrated_probabilities_of_trees_sum_to_at_most_1() -> None:
+    parser = Parser.load("en", "cpu")
+    for words in ("It saw a bird in the tree .", "The old man saw the girl with the telescope .", "She sang ."):
+        analysis = parser.analyze(words.split(), k=10)
+        others = [other.calibrated for other in analysis.alternatives if other.tree.spans() != analysis.tree.spans()]
+        assert analysis.calibrated + sum(others) < 1 + 1e-9
+        assert analysis.calibrated == parser.analyze(words.split(), k=0).calibrated
+
+
 def test_alternatives_repeat_a_label_over_the_same_words_only_if_the_parser_allows_it(tmp_path: Path) -> None:
     parser = random_parser(REPEATED)
     parser.same_label_unaries = False

@@ -42,7 +42,8 @@ class Alternative:
     punctuation, or in a bracket around the head of a phrase. `probability` is a sum over trees that differ only in
     these, among the most probable trees. The tree has the tags, and over single words the constituents, that the
     grammar supports best for this tree; without a grammar it has the most probable ones. `log_prob` and `calibrated`
-    are the log-probability and the calibrated probability of the tree alone. `constituents` follow `tree.spans()`, in
+    are the log-probability and the calibrated probability of the tree alone; with the tree of the analysis, calibrated
+    probabilities of all alternatives sum to at most 1. `constituents` follow `tree.spans()`, in
     their order. `differences` describe the changes from the first alternative.
     """
 

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,13 +42,15 @@ class Analyzer:
         rows = self.brackets.rows() if marginals else iter([None] * len(trees))
         for sentence, (tree, log_prob, row) in enumerate(zip(trees, log_probs, rows, strict=True)):
             found = self._find_readings(sentence, tree.words, k, should_stop)
+            alternatives = tuple(self._alternatives(sentence, found, tree.preterminals()))
+            calibrated = self.tree_calibration(log_prob, len(tree.words))
             yield Analysis(
                 tree=tree,
                 log_prob=log_prob,
-                calibrated=self.tree_calibration(log_prob, len(tree.words)),
+                calibrated=calibrated,
                 entropy=self.brackets.entropies[sentence],
                 constituents=self._constituents(sentence, tree),
-                alternatives=tuple(self._alternatives(sentence, found, tree.preterminals())),
+                alternatives=_exclusive(alternatives, tree, calibrated),
                 alternatives_exact=found.is_exact,
                 marginals=row,
             )
@@ -107,3 +109,14 @@ class Analyzer:
             for span in spans
             for probability in [by_position[span[:2]].pop(0)]
         )
+
+
+def _exclusive(alternatives: tuple[Alternative, ...], tree: Tree, calibrated: float) -> tuple[Alternative, ...]:
+    """Scales the calibrated probabilities of the other trees where all would exceed 1: at most one tree is correct."""
+    spans = tree.spans()
+    others = [other for other in alternatives if other.tree.spans() != spans]  # tags have no part in a probability
+    total = sum(other.calibrated for other in others)
+    if total <= 1 - calibrated:
+        return alternatives
+    scale = (1 - calibrated) / total
+    return tuple(replace(each, calibrated=scale * each.calibrated) if each in others else each for each in alternatives)

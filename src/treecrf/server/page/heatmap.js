@@ -17,10 +17,10 @@ export function drawHeatmap({ words, marginals }, tree, theme) {
   const height = words.length * CELL + 2 * MARGIN;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT, role: "img" });
   picture.setAttribute("aria-label", `Heat map of ${words.length} words; select words above for the probability of a span`);
-  const labels = new Map();
-  for (const { start, end, label } of tree.spans) {
-    const key = `${start}-${end}`;
-    if (!labels.has(key)) labels.set(key, visible(label));
+  const constituents = new Map(); // the outermost of each span
+  for (const span of tree.spans) {
+    const key = `${span.start}-${span.end}`;
+    if (!constituents.has(key)) constituents.set(key, span);
   }
   words.forEach((word, start) => {
     const y = MARGIN + start * CELL;
@@ -30,7 +30,9 @@ export function drawHeatmap({ words, marginals }, tree, theme) {
     marginals[start].forEach((probability, i) => {
       const end = start + i + 1;
       const x = left + (end - 1) * CELL;
-      picture.append(drawCell({ x, y, start, end, probability, label: labels.get(`${start}-${end}`) }, theme));
+      const { label, calibrated = probability } = constituents.get(`${start}-${end}`) ?? {};
+      const cell = { x, y, start, end, probability: calibrated, label: label && visible(label) };
+      picture.append(drawCell(cell, theme));
     });
   });
   return [picture, { width, height }];

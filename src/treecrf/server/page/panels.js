@@ -12,7 +12,7 @@ const LEGENDS = {
     "does not have, and a dashed frame what a search has found.",
   heat:
     "Each square is a span, from the word at the left of its row to the word at the bottom of its column. Spans of the " +
-    "tree have a frame and their label. Spans below 1 % are dots.",
+    "tree have a frame, their label and its probability; other spans have the model's own. Spans below 1 % are dots.",
 };
 
 // Fills the menu of sentences.
