@@ -16,8 +16,8 @@ python recipes/models/train_layers.py src/treecrf/parser/models/en src/treecrf/p
 treecrf calibrate src/treecrf/parser/models/en data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 1500 --keep-weights -o src/treecrf/parser/models/en
 python recipes/models/train_functions.py src/treecrf/parser/models/en src/treecrf/parser/models/en \
-    masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz \
-    craft=data/craft/train.full.mrg.gz --dev data/masc/dev.full.mrg.gz
+    masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:2000 \
+    craft=data/craft/train.full.mrg.gz:4000 --dev data/masc/dev.full.mrg.gz
 python recipes/models/train_empties.py src/treecrf/parser/models/en src/treecrf/parser/models/en \
     masc=data/masc/train.full.mrg.gz craft=data/craft/train.full.mrg.gz:1500
 treecrf pack src/treecrf/parser/models/en --card recipes/models/cards/en.toml

@@ -13,7 +13,7 @@ from treecrf.files import DamagedFileError
 from treecrf.network.nn.constituent_scorer import ConstituentScorer
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS
-from treecrf.parser.decoding.functions import NAMES, SCHEMES
+from treecrf.parser.decoding.functions import CATEGORIES, NAMES, SCHEMES
 from treecrf.parser.formats import Formatter
 from treecrf.parser.models import names
 from treecrf.trees.analysis import ParsedSentence
@@ -33,7 +33,8 @@ def with_functions(parser: Parser) -> Parser:
         values = np.random.default_rng(number).normal(size=parameter.shape) / 2
         parameter.data[:] = parameter.new_tensor(values)
     arrays = {name: tensor.numpy().astype(np.float16) for name, tensor in scorer.state_dict().items()}
-    texts = {NAMES: "SBJ\nTMP", SCHEMES: "one\ntwo"}
+    categories = "\n".join([" ".join(symbols.categories)] * 2)
+    texts = {NAMES: "SBJ\nTMP", SCHEMES: "one\ntwo", CATEGORIES: categories}
     arrays |= {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
     return Parser(parser.scorer, parser.vocabulary, parser.config, arrays={"functions": arrays})
 

@@ -19,7 +19,7 @@ def features_of(trees: list[Tree]) -> tuple[list[dict[str, str]], list[dict[str,
     vectors = np.zeros((len(words), 0))
     batch = DecodedBatch(constituents=constituents, words=words, tags=tags, vectors=vectors, rules=COLLINS)
     symbols = Symbols(CATEGORIES, TAGS)
-    features = symbols.features(batch)
+    features = symbols.features(batch, np.arange(len(constituents)))
     names = {**dict(enumerate([*CATEGORIES, "TOP", *TAGS])), symbols.unknown: "unknown", symbols.none: "none"}
     rows = [dict(zip(SYMBOLS, row, strict=True)) for row in features.symbols.tolist()]
     named = [{key: names.get(value, str(value - symbols.places)) for key, value in row.items()} for row in rows]

@@ -41,49 +41,50 @@ class Symbols:
         ids = batch.constituents.ids
         return np.concatenate([np.where(ids < 0, self.root, ids), tags, [self.none]]).astype(np.int64)
 
-    def features(self, batch: DecodedBatch) -> Features:
-        """The features of all constituents of a batch."""
+    def features(self, batch: DecodedBatch, rows: Ints) -> Features:
+        """The features of these constituents of a batch."""
         trees = batch.constituents
         count, words = len(trees), trees.words
         node_heads = np.concatenate([batch.heads, np.arange(words), [words]])  # -1 is no node
         symbols = self.nodes(batch)
-        parents = trees.parents[:count]
+        parents = trees.parents[rows]
         safe_parents = np.where(parents < 0, 0, parents)
         grandparents = np.where(parents < 0, -1, trees.parents[safe_parents])
-        before, after = (nodes[:count] for nodes in trees.siblings)
-        first_children = trees.children.nodes[trees.children.firsts[:-1]]
-        last_children = trees.children.nodes[trees.children.firsts[1:] - 1]
-        first_siblings = np.where(parents < 0, -1, first_children[safe_parents])
-        ends_of_sentences = np.cumsum(trees.lengths)[trees.sentences]
-        starts_of_sentences = ends_of_sentences - trees.lengths[trees.sentences]
-        parent_heads = node_heads[parents]
+        before, after = (nodes[rows] for nodes in trees.siblings)
+        nodes, firsts = trees.children
+        first_siblings = np.where(parents < 0, -1, nodes[firsts[safe_parents]])
+        first_children, last_children = nodes[firsts[rows]], nodes[firsts[rows + 1] - 1]
+        starts, ends, heads, parent_heads = trees.starts[rows], trees.ends[rows], batch.heads[rows], node_heads[parents]
+        sentences = trees.sentences[rows]
+        ends_of_sentences = np.cumsum(trees.lengths)[sentences]
+        starts_of_sentences = ends_of_sentences - trees.lengths[sentences]
         word_columns = [
-            trees.starts,
-            trees.ends - 1,
-            np.where(trees.starts > starts_of_sentences, trees.starts - 1, words),
-            np.where(trees.ends < ends_of_sentences, trees.ends, words),
-            batch.heads,
+            starts,
+            ends - 1,
+            np.where(starts > starts_of_sentences, starts - 1, words),
+            np.where(ends < ends_of_sentences, ends, words),
+            heads,
             parent_heads,
             node_heads[last_children],
         ]
         tag_symbols = symbols[count:]
         symbol_columns = [
-            symbols[:count],
+            symbols[rows],
             *(symbols[nodes] for nodes in (parents, grandparents, before, after, first_children, last_children)),
             symbols[first_siblings],
-            tag_symbols[batch.heads],
+            tag_symbols[heads],
             tag_symbols[parent_heads],
-            self.places + self._place(trees, parent_heads),
+            self.places + self._place(trees, rows, parent_heads),
         ]
         return Features(np.stack(word_columns, 1), np.stack(symbol_columns, 1))
 
-    def _place(self, trees: Constituents, parent_heads: Ints) -> Ints:
+    def _place(self, trees: Constituents, rows: Ints, parent_heads: Ints) -> Ints:
         """The side of the parent's head, the number of siblings before, and whether the parent has the same words."""
-        side = np.where(trees.ends <= parent_heads, 0, np.where(trees.starts > parent_heads, 2, 1))
+        starts, ends, parents = trees.starts[rows], trees.ends[rows], trees.parents[rows]
+        side = np.where(ends <= parent_heads, 0, np.where(starts > parent_heads, 2, 1))
         nodes = trees.children.nodes
         ranks = np.zeros(len(trees.parents), np.int64)
         ranks[nodes] = np.arange(len(nodes)) - trees.children.firsts[trees.parents[nodes]]
-        rank = np.minimum(ranks[: len(trees)], _RANKS - 1)
-        parents = trees.parents[: len(trees)]
-        is_unary = (parents >= 0) & (trees.starts == trees.starts[parents]) & (trees.ends == trees.ends[parents])
+        rank = np.minimum(ranks[rows], _RANKS - 1)
+        is_unary = (parents >= 0) & (starts == trees.starts[parents]) & (ends == trees.ends[parents])
         return (side * _RANKS + rank) * 2 + is_unary

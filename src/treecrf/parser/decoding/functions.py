@@ -14,7 +14,8 @@ from treecrf.parser.decoding.constituent_features import SYMBOLS, WORDS, Symbols
 from treecrf.parser.decoding.constituents import DecodedBatch
 from treecrf.trees.analysis import FunctionTag
 
-NAMES, SCHEMES = "names", "scheme_names"  # arrays with texts, beside the weights of the scorer
+# arrays with texts, beside the weights of the scorer
+NAMES, SCHEMES, CATEGORIES = "names", "scheme_names", "categories"
 _THRESHOLD = 0.5
 _MOST_NAMES, _MOST_CHARACTERS = 62, 100  # names are bits of a number
 _NO_NAME = re.compile(r"[\s()=\\-]")
@@ -53,16 +54,20 @@ class FunctionTagger:
     """Predicts the functions of constituents, in the scheme of one of the treebanks that it was trained on.
 
     `arrays` are the weights of a `ConstituentScorer` with the names of its classes and schemes, the default scheme
-    first; `layers` has the layers of the CPU runtime.
+    first, and the categories of the constituents that have functions in each scheme; `layers` has the layers of the
+    CPU runtime.
     """
 
     def __init__(self, arrays: Mapping[str, AnyArray], symbols: Symbols, layers: Any) -> None:
-        self.names, self.schemes = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES))
+        texts = (bytes(arrays[name]).decode().split("\n") for name in (NAMES, SCHEMES, CATEGORIES))
+        self.names, self.schemes, categories = texts
         if len(self.names) > _MOST_NAMES:
             raise ValueError(f"{len(self.names):,} names; expected at most {_MOST_NAMES}")
         for name in self.names:
             if not name.isprintable() or _NO_NAME.search(name) or not 0 < len(name) <= _MOST_CHARACTERS:
                 raise ValueError(f"{name!r:.50} is no function; expected a name such as SBJ")
+        all_categories = [*symbols.categories, ""]  # the last one for the root
+        self._has_functions = [np.isin(all_categories, line.split()) for line in categories]
         self._symbols, self._arrays, self._layers = symbols, arrays, layers
 
     def shapes(self, width: int) -> dict[str, tuple[int, ...]]:
@@ -78,7 +83,9 @@ class FunctionTagger:
 
     def __call__(self, batch: DecodedBatch, *, scheme: str = "") -> Functions:
         """The functions of a batch's constituents; a scheme that is not known is the default."""
-        features = self._symbols.features(batch)
         number = self.schemes.index(scheme) if scheme in self.schemes else 0
-        logits = self._scorer(batch.vectors, *features, number)
-        return Functions(self.names, np.float32(0.5) * (np.tanh(np.float32(0.5) * logits) + np.float32(1)))
+        rows = np.flatnonzero(self._has_functions[number][batch.constituents.ids])
+        logits = self._scorer(batch.vectors, *self._symbols.features(batch, rows), number)
+        probabilities = np.zeros((len(batch.constituents), len(self.names)), np.float32)
+        probabilities[rows] = np.float32(0.5) * (np.tanh(np.float32(0.5) * logits) + np.float32(1))
+        return Functions(self.names, probabilities)
