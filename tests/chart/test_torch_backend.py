@@ -20,6 +20,18 @@ def test_results_equal_the_enumeration_of_all_trees(chart):
     assert torch.equal(torch_backend.cky(scores, lengths), best)
 
 
+def test_scores_of_splits_are_added():
+    generator = torch.Generator().manual_seed(1)
+    scores, split_scores = (torch.randn(2, *[5] * dims, generator=generator).double() for dims in (2, 3))
+    lengths = torch.tensor([4, 3])
+    _, log_z = torch_backend.inside(scores, lengths, split_scores)
+    best = torch_backend.cky(scores, lengths, split_scores)
+    for number, length in enumerate(lengths.tolist()):
+        trees, totals = naive.tree_scores(scores[number], length, split_scores[number])
+        close(log_z[number], totals.logsumexp(0))
+        assert torch.equal(best[number], trees[0])
+
+
 def test_charts_by_width_and_by_fencepost_have_the_same_spans():
     scores = torch.arange(32.0).view(2, 4, 4).triu(1)
     rows = torch_backend.by_width(scores)
