@@ -154,3 +154,18 @@ def test_workers_that_cannot_start_are_an_error(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(OSError, match="no worker can start; the last one failed with: no memory"):
         drive(monkeypatch, tmp_path, fake)
     assert len(fake.worker_options) == 3  # two starts more than workers
+
+
+def test_a_worker_is_asked_for_its_lines_once_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake = FakeRay(WorkerResult, lambda _: WorkerResult())
+    driver, _ = drive(monkeypatch, tmp_path, fake)
+    shard, calls, lines = Shard("in", 0, 5, 0, "in-9"), len(fake.results), driver.lines_done
+    driver.assignments = {0: ray_driver._Assignment(fake.worker, "cpu", "in", shard)}
+    driver.shard_lines_done = {"in-9": 0}
+    with monkeypatch.context() as slow:
+        slow.setattr(fake, "wait", lambda references, **_: ([], references))
+        driver._update_progress()
+        driver._update_progress()
+    assert len(fake.results) == calls + 1 and driver.shard_lines_done == {"in-9": 0}
+    driver._update_progress()
+    assert driver.shard_lines_done == {"in-9": 1} and driver.progress.text().startswith(f"{lines + 1} lines")
