@@ -7,10 +7,13 @@ import pytest
 from small import small_recipe
 from toygrammar import toy_trees, write_trees
 from treecrf import Constraints, Parser, Tree
+from treecrf.corpus.annotation.project import Project
+from treecrf.corpus.annotation.session import AnnotationSession
 from treecrf.parser.decoding.calibration import BetaCalibration
 from treecrf.training import fit
 from treecrf.training.adaptation import adapt as adaptation
 from treecrf.training.adaptation.adapt import Fold, adapt, choose_epoch, folds_of, recalibrate, settings_for
+from treecrf.training.adaptation.corrections import Corrections, f1
 from treecrf.training.calibration.predictions import Predictions, collect_predictions
 from treecrf.training.partial import PartialTree
 
@@ -80,6 +83,37 @@ def test_partial_trees_alone_teach_too(parser: Parser) -> None:
     result = adapt(parser, [each for each in partial if each.constraints.require][:25], report=lambda line: None)
     assert result.gains["brackets"].before < 30
     assert result.gains["brackets"].difference > 20
+
+
+@pytest.mark.usefixtures("large_steps")
+def test_a_model_learns_from_a_simulated_annotator(parser: Parser, tmp_path: Path) -> None:
+    trees = other_scheme(50, seed=5)
+    session = AnnotationSession(parser, Project(tmp_path / "gold", [tree.words for tree in trees]))
+    actions = sum(annotate(session, number, trees[number]) for number in session.queue("ann"))
+    session.close()
+    assert (tmp_path / "gold" / "ann.mrg").read_text().splitlines() == [str(tree) for tree in trees]
+    assert 0 < actions < sum(len(tree.spans()) for tree in trees)
+    result = adapt(parser, tmp_path / "gold", report=lambda line: None)
+    assert result.is_kept
+    others = Corrections(other_scheme(25, seed=6))
+    before, after = (f1(others.counts(others.parse(each))) for each in (parser, result.parser))
+    assert after > before + 1
+
+
+def annotate(session: AnnotationSession, number: int, gold: Tree) -> int:
+    """Finishes a sentence as its gold tree; counts the actions."""
+    history, parsed = session.parsed("ann", number)
+    while parsed.tree != gold:
+        found, expected = {*parsed.tree.spans()}, {*gold.spans()}
+        if wrong := found - expected:
+            values = {"action": "no", "forbid": [min(wrong)]}
+        elif missing := expected - found:
+            values = {"action": "yes", "require": [min(missing)]}
+        else:
+            values = {"action": "tag", "tags": {str(position): tag for position, tag in enumerate(gold.tags)}}
+        history, parsed = session.act("ann", number, history.version, **values)
+    session.act("ann", number, history.version, "done")
+    return history.version
 
 
 def _nominals(tree: Tree) -> list[tuple[int, int]]:
