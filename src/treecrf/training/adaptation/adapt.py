@@ -32,7 +32,7 @@ from treecrf.trees.treebank.well_formed import count_productions
 
 _FOLDS = 5
 _MANY = 200  # sentences: from here on, only one of the folds is trained
-_SURE = 0.75  # the probability that the parser is better, from which on it is kept
+_SURE = 0.9  # the probability that the parser is better, from which on it is kept
 _LOSS = 0.3  # points of F that it may lose on the trees of `keep_good_on`
 _BRACKET_SHARE = 0.2  # share of the constituents in partial trees: without it, the parser learns to find too many
 _RIDGE = 10.0  # draws the calibration to the calibration of the base
