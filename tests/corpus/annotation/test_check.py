@@ -83,3 +83,12 @@ def test_without_anything_to_compare_with_is_an_error():
         check_trees(io.StringIO(ORIGINAL))
     with pytest.raises(ValueError, match="expected original trees that can be read"):
         check(ORIGINAL, "(TOP (S")
+
+
+def test_many_equal_trees_and_deep_trees_are_checked_in_linear_time():
+    many, depth = "(TOP (S (NP I)))\n" * 5000, 3000
+    assert check(many + "(TOP (S (NP we)))", many) == [
+        (5001, "words", "the tree (we) is not in the original"),
+    ]
+    findings = check("(TOP " + "(S (NP I) " * depth + "(NP we)" + ")" * depth + ")", "(TOP (S (NP we)))")
+    assert {kind for _, kind, _ in findings} == {"words", "production"} and len(findings) == depth + 1

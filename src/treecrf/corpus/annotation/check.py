@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from treecrf.parser import Parser
 from treecrf.trees.tree import Tree
@@ -114,9 +114,7 @@ def _compare_words(
             yield from _different_words(placed, original)
         return
     new, old = ([tuple(placed.tree.words) for placed in each] for each in (trees, originals))
-    for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            continue
+    for _, start, end, new_start, new_end in _changes(old, new):
         common = min(end - start, new_end - new_start)
         for i in range(common):
             yield from _different_words(trees[new_start + i], originals[start + i])
@@ -137,17 +135,36 @@ def _different_words(placed: _PlacedTree, original: _PlacedTree) -> Iterator[Fin
     word_lines = [
         line for line, node in zip(placed.lines, placed.tree.walk(), strict=True) if node.is_leaf and not node.is_empty
     ]
-    for kind, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, start, end, new_start, new_end in _changes(old, new):
+        line = word_lines[min(new_start, len(word_lines) - 1)] if word_lines else placed.lines[0]
+        edited, expected = (" ".join(words) for words in (new[new_start:new_end], old[start:end]))
+        where = f"word {start + 1} of line {original.lines[0]} of the original"
+        texts = {
+            "replace": f"{edited!r} instead of {expected!r}, {where}",
+            "delete": f"{expected!r} is missing, {where}",
+            "insert": f"{edited!r} is not in the original, before {where}",
+        }
+        yield Finding(line, "words", texts[kind])
+
+
+def _changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[str, int, int, int, int]]:
+    """The changes of a sequence, as `SequenceMatcher.get_opcodes` gives them.
+
+    Its time is quadratic where much is repeated, so what is equal at both ends is left out.
+    """
+    first = _common(old, new)
+    last = _common(old[first:][::-1], new[first:][::-1])
+    matcher = SequenceMatcher(None, old[first : len(old) - last], new[first : len(new) - last], autojunk=False)
+    for kind, *places in matcher.get_opcodes():
         if kind != "equal":
-            line = word_lines[min(new_start, len(word_lines) - 1)] if word_lines else placed.lines[0]
-            edited, expected = (" ".join(words) for words in (new[new_start:new_end], old[start:end]))
-            where = f"word {start + 1} of line {original.lines[0]} of the original"
-            texts = {
-                "replace": f"{edited!r} instead of {expected!r}, {where}",
-                "delete": f"{expected!r} is missing, {where}",
-                "insert": f"{edited!r} is not in the original, before {where}",
-            }
-            yield Finding(line, "words", texts[kind])
+            start, end, new_start, new_end = (first + place for place in places)
+            yield kind, start, end, new_start, new_end
+
+
+def _common(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """The number of equal items at the beginning."""
+    pairs = enumerate(zip(old, new))  # noqa: B905 - one may be longer
+    return next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _production(node: Tree) -> Production:
@@ -155,16 +172,23 @@ def _production(node: Tree) -> Production:
 
 
 def _unknown(placed: _PlacedTree, known: Inventory) -> Iterator[Finding]:
-    for line, node in zip(placed.lines, placed.tree.walk(), strict=True):
+    nodes = list(placed.tree.walk())
+    texts = _texts(nodes)
+    for line, node in zip(placed.lines, nodes, strict=True):
         if node.is_leaf:
             if node.label not in known.tags:
                 yield Finding(line, "tag", f"the tag {node.label} of {node.children[0]!r} is not known")
         elif node.label not in known.labels:
-            yield Finding(line, "label", f"the label {node.label or '(empty)'} over {_text(node)} is not known")
+            yield Finding(line, "label", f"the label {node.label or '(empty)'} over {texts[id(node)]!r} is not known")
         elif (production := _production(node)) not in known.productions:
             label, *children = production
-            yield Finding(line, "production", f"{label} -> {' '.join(children)} is unseen, over {_text(node)}")
+            yield Finding(line, "production", f"{label} -> {' '.join(children)} is unseen, over {texts[id(node)]!r}")
 
 
-def _text(node: Tree) -> str:
-    return repr(" ".join(node.words)[:60])
+def _texts(nodes: Sequence[Tree]) -> dict[int, str]:
+    """The first words of each node by its identity; parents stand before children."""
+    texts: dict[int, str] = {}
+    for node in reversed(nodes):
+        words = node.words if node.is_leaf else filter(None, (texts[id(child)] for child in node.child_trees))
+        texts[id(node)] = " ".join(words)[:60]
+    return texts
