@@ -271,13 +271,17 @@ def test_a_model_that_has_learned_is_offered_and_used_only_if_somebody_says_so(a
 def test_two_annotators_are_compared_side_by_side(annotation: Annotation) -> None:
     annotation.start()
     url = annotation.servers[-1].url
+    page = annotation.open(annotator="ann").wait().page
+    expect(page.locator("#alone")).to_be_visible()
+    expect(page.locator("#compare")).to_be_hidden()
     wrong = rejectable(annotation.sentence(0))
     for name, events in (("ann", []), ("bob", [{"action": "no", "forbid": [[wrong["start"], wrong["end"]]]}])):
         for version, event in enumerate([*events, {"action": "done"}]):
             body = {"sentence": 0, "version": version, **event}
             httpx.post(f"{url}/annotation/events?annotator={name}", json=body, timeout=60).raise_for_status()
-    page = annotation.open(annotator="ann").wait().page
+    page.reload()
     page.select_option("#other", "bob")
+    expect(page.locator("#alone")).to_be_hidden()
     page.click("#compare button")
     expect(page.locator("#agreement")).to_contain_text("1 sentences finished by both, EVALB F1")
     page.click("#differences button")

@@ -56,7 +56,6 @@ def annotation_routes(session: AnnotationSession, runner: RequestRunner, pool: S
     async def info() -> dict[str, Any]:
         return {
             "annotator": session.default_annotator,
-            "annotators": session.project.annotators,
             "orders": ORDERS,
             "labels": sorted({*LabelSet(parser.vocabulary.labels).names}),
             "tags": sorted({tag for tag in parser.vocabulary.tags if tag.isprintable()}),
@@ -139,6 +138,7 @@ def _queue(session: AnnotationSession, annotator: str, order: Any) -> dict[str, 
         "open": len(numbers),
         "estimated": len(session.gains),
         "progress": progress,
+        "others": [name for name in session.project.annotators if name != annotator],
         "offer": offer,
     }
 

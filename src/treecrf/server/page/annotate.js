@@ -66,9 +66,21 @@ async function loadQueue() {
   byId("progress").textContent = `${done} of ${all} finished, ${partial} partial, ${skipped} skipped${estimated}`;
   byId("queue").replaceChildren(...answer.queue.map(({ sentence, text }) => sentenceItem(sentence, text)));
   showOffer(answer.offer);
+  showOthers(answer.others);
   markCurrent();
   return answer;
 }
+
+// The annotators to compare with.
+function showOthers(names) {
+  const before = byId("other").value;
+  byId("other").replaceChildren(...options(names));
+  if (names.includes(before)) byId("other").value = before;
+  byId("compare").hidden = !names.length;
+  byId("alone").hidden = names.length > 0;
+}
+
+const options = (names) => names.map((name) => html("option", { value: name }, name));
 
 // A model that has learned from the finished sentences.
 function showOffer(offer) {
@@ -332,10 +344,8 @@ run(async () => {
   const linked = new URLSearchParams(location.hash.slice(1));
   const info = await getInfo();
   byId("annotator").value = linked.get("annotator") ?? useStorage((storage) => storage.getItem("annotator")) ?? info.annotator;
-  const options = (names) => names.map((name) => html("option", { value: name }, name));
   byId("labels").replaceChildren(...options(info.labels));
   byId("tags").replaceChildren(...options(info.tags));
-  byId("other").replaceChildren(...options(info.annotators));
   connectThemeButton(byId("theme"), () => state.sentence && show(state.sentence, true, state.selection));
   await loadQueue();
   if (linked.get("sentence")) await openSentence(Number(linked.get("sentence")) - 1);
