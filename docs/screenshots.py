@@ -7,6 +7,7 @@ import io
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +32,10 @@ LONG = (
     "of the new library, agreed that the old building near the river should be repaired first, because the roof leaked "
     "whenever it rained and the rare books in the basement were already damp."
 )
+ABSTRACT = """
+Cytokine-induced expression of VCAM-1, ICAM-1 and E-selectin was measured after 4, 8 and 24 h (n = 3). We show that
+aspirin inhibits the activation of NF-kappa B in human T cells. These proteins bind DNA. Both sites are necessary.
+"""
 TREES = """
 (TOP (S (NP-SBJ (DT The) (NN cat)) (VP (VBD sat) (PP-LOC (IN on) (NP (DT the) (NN mat)))) (. .)))
 (TOP (S (NP-SBJ (PRP It)) (VP (VBD saw) (NP (NP (DT a) (NN bird)) (PP (IN in) (NP (DT the) (NN tree))))) (. .)))
@@ -39,10 +44,10 @@ COLORS = 256
 
 
 @contextmanager
-def run_server() -> Iterator[str]:
-    """The address of a server with two models."""
-    command = [sys.executable, "-m", "treecrf", "serve", "--model", "en", "en-lstm", "--port", str(PORT)]
-    process = subprocess.Popen([*command, "--device", "cpu"], stderr=subprocess.DEVNULL)
+def run_server(*arguments: str) -> Iterator[str]:
+    """The address of a server."""
+    command = [sys.executable, "-m", "treecrf", *arguments, "--port", str(PORT), "--device", "cpu"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{PORT}"
     try:
         for _ in range(300):
@@ -119,7 +124,7 @@ def main() -> None:
     if command is None:
         print("docs/screenshots.py: no Chromium and no Chrome, so the documentation has no pictures of the web page")
         return
-    with run_server() as url, sync_playwright() as playwright:
+    with run_server("serve", "--model", "en", "en-lstm") as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=command)
         for length, text in (("10", SHORT), ("60", LONG)):
             for device in SIZES:
@@ -153,6 +158,24 @@ def main() -> None:
         page.locator("pre").get_by_text("200").wait_for()
         save(page, "api")
         browser.close()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=command)
+        save_annotation(browser, Path(folder))
+        browser.close()
+
+
+def save_annotation(browser: Browser, folder: Path) -> None:
+    """The annotation page after an action, with another constituent selected."""
+    corpus = folder / "abstracts.txt"
+    corpus.write_text(ABSTRACT, encoding="utf-8")
+    with run_server("annotate", str(corpus), "--model", "en", "-o", str(folder / "gold")) as url:
+        page = open_page(browser, url, "desktop", "light", sentence="1")
+        page.locator("#words > *").nth(11).click()
+        page.locator("#words > *").nth(16).click(modifiers=["Shift"])
+        page.click("[data-action=yes]")
+        page.wait_for_selector("#constraints .require")
+        page.keyboard.press("d")
+        save(page, "annotation")
 
 
 if __name__ == "__main__":
