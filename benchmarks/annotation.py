@@ -2,6 +2,9 @@
 
     python benchmarks/annotation.py actions shared/treebanks/masc/dev.mrg.gz --sentences 200
     python benchmarks/annotation.py times shared/treebanks/masc/dev.mrg.gz
+    python benchmarks/annotation.py learn genia/train.mrg.gz --dev genia/dev.mrg.gz --model general --sentences 60
+
+`learn` corrects the first sentences of the queue, adapts the model to them, and scores it on dev before and after.
 
 The annotator adds the widest missing constituent, with its label, until none is missing, and then removes wrong ones.
 By hand, every constituent is an action. Without parsing again, an action changes one constituent of the first tree.
@@ -28,6 +31,8 @@ from treecrf.corpus.annotation.session import parse_state
 from treecrf.corpus.annotation.state import SentenceState
 from treecrf.parser import Parser
 from treecrf.parser.decoding.constraints import ImpossibleError
+from treecrf.training.adaptation.adapt import adapt
+from treecrf.training.adaptation.corrections import Corrections, compare
 from treecrf.trees.evalb import evaluate
 from treecrf.trees.tree import Span, Tree
 from treecrf.trees.treebank import read_trees
@@ -35,6 +40,7 @@ from treecrf.trees.treebank import read_trees
 PORT = 8766
 CLICKS = 200
 RANDOM_ORDERS = 10
+POOL = 500  # sentences to choose from
 BUDGETS = (0, 0.1, 0.2, 0.3, 0.5, 0.75, 1)
 
 
@@ -131,6 +137,19 @@ def f_after(rows: list[Row], order: list[int], budget: float) -> tuple[float, in
     return evaluate([row.gold for row in rows], trees, use_gold_tags=True).f1, count
 
 
+def run_learning(parser: Parser, trees: list[Tree], dev: list[Tree], sentences: int) -> None:
+    order = [doubt.sentence for doubt in find_doubt(parser, [tree.words for tree in trees])]
+    rows = count_actions(parser, [trees[number] for number in order[:sentences]])
+    actions, words = sum(row.again for row in rows), sum(len(row.gold.words) for row in rows)
+    print(f"{len(rows)} sentences of {words} words: {actions} actions, {sum(row.by_hand for row in rows)} by hand")
+    result = adapt(parser, [row.gold for row in rows])
+    print(result.verdict)
+    others = Corrections.of(dev, parser)
+    scores = compare(*(others.counts(others.parse(each)) for each in (result.base, result.parser)))
+    for name, score in scores.items():
+        print(f"dev, {name}: {score}")
+
+
 def run_times(model: str, trees: list[Tree]) -> None:
     """Milliseconds from a request to its answer, with a server process, for sentences of 30 words."""
     lines = "".join(" ".join(tree.words) + "\n" for tree in trees if len(tree.words) == 30)
@@ -177,14 +196,18 @@ def _wait(url: str) -> dict[str, list[object]]:
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("mode", choices=("actions", "times"))
+    parser.add_argument("mode", choices=("actions", "times", "learn"))
     parser.add_argument("trees", type=Path)
     parser.add_argument("--model", default="en")
     parser.add_argument("--sentences", type=int, default=200, help="a random sample of so many sentences")
+    parser.add_argument("--dev", type=Path, help="trees to score the adapted model on")
     args = parser.parse_args()
     trees = list(read_trees(args.trees))
     if args.mode == "times":
         run_times(args.model, trees)
+    elif args.mode == "learn":
+        pool = random.Random(1).sample(trees, min(POOL, len(trees)))
+        run_learning(Parser.load(args.model, "cpu"), pool, list(read_trees(args.dev)), args.sentences)
     else:
         sample = random.Random(1).sample(trees, min(args.sentences, len(trees)))
         run_actions(Parser.load(args.model, "cpu"), sample)
