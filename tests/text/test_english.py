@@ -103,6 +103,10 @@ def test_words_of_a_treebank_are_not_split(name):
     ("text", "expected"),
     [
         ("Use --verbose or --dry-run=yes.", "Use --verbose or --dry-run=yes ."),
+        ("Use --no-recursion, --all-match or -?.", "Use --no-recursion , --all-match or -? ."),
+        ("It takes --since=<date> and --color[=auto].", "It takes --since=<date> and --color[=auto] ."),
+        ("He came --and she left --no, really.", "He came -- and she left -- no , really ."),
+        ("See ssh-agent(1) and x[0][12].", "See ssh-agent(1) and x[0][12] ."),
         ("He left --and never --The End-- came", "He left -- and never -- The End -- came"),
         ("The formats %s, %d and %(name)s cost 5%.", "The formats %s , %d and %(name)s cost 5 % ."),
         ("All site_* and *.txt in src/*.py, *really*", "All site_* and *.txt in src/*.py , * really *"),

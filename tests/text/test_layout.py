@@ -32,6 +32,10 @@ def split(text):
         ("It is C<each> or C<keys> here.", None),
         ("From there, we walked (slowly);", None),
         ("a < b and c > d", None),
+        ("Say <start> and <end>, or --since=<date1> and <date2>.", None),
+        ("<revision-range>", None),
+        ("<item>Hello.</item>", "markup"),
+        ("<form>", "markup"),
     ],
 )
 def test_lines_that_are_not_running_text_have_a_kind(line, kind):
@@ -52,6 +56,10 @@ def test_lines_that_are_not_running_text_have_a_kind(line, kind):
         ("Item .... 5\nOther .... 17", ["Item .... 5", "Other .... 17"]),
         ("<p>Hello world.</p><p>Bye now.</p>", ["<p> Hello world . </p>", "<p> Bye now . </p>"]),
         ("A line\nthat wraps\nonce", ["A line that wraps once"]),
+        ("Title\n=====\nIt rained.", ["Title", "=====", "It rained ."]),
+        ("It rained\n%\nand it snowed.", ["It rained", "%", "and it snowed ."]),
+        ("OPTIONS\n   -c, --create\n       Create one.", ["OPTIONS", "-c , --create", "Create one ."]),
+        ("Who wrote of the titles of books,\n    Smith knows.", ["Who wrote of the titles of books , Smith knows ."]),
         (
             "There is one thing to do here:\nNote: it\nis wrapped.",
             ["There is one thing to do here : Note : it is wrapped ."],
@@ -61,6 +69,14 @@ def test_lines_that_are_not_running_text_have_a_kind(line, kind):
 )
 def test_lines_of_chat_lists_and_tables_are_sentences(text, expected):
     assert split(text) == expected
+
+
+def test_words_that_a_manual_breaks_are_joined() -> None:
+    text = "It creates incre\u2010\n     mental archives, non\u2010GNU ones and per-\nhost ones."
+    words = ["It", "creates", "incremental", "archives", ",", "non‐GNU", "ones", "and", "per-", "host", "ones", "."]
+    assert [token.tree_word for sentence in sentences(text) for token in sentence] == words
+    (paragraph,) = paragraphs(text.splitlines())
+    assert "incremental archives, non\u2010GNU" in paragraph.text
 
 
 def test_wrapped_lines_are_full_and_short_lines_are_not():

@@ -19,6 +19,7 @@ _MIN_SIGNS = 6  # words of a sentence whose signs are counted
 _MIN_RAGGED_LINES = 3
 _MAX_RAGGED_LINE = 60  # characters; longer lines are paragraphs of their own
 _MIN_WIDTH = 30  # characters of the narrowest text that is wrapped
+_MIN_INDENT = 2
 _MAX_LINE = 2000  # characters of a line that are looked at
 
 
@@ -77,13 +78,14 @@ def _ends_in_block(block: Sequence[re.Match[str]]) -> Iterator[int]:
 
 def separate_lines(lines: Sequence[str]) -> list[bool]:
     """Whether each line of a block but the last ends there, instead of going on in the next line."""
-    kinds = [line_kind(line) for line in lines]
+    is_apart = [line_kind(line) is not None or not any(map(str.isalnum, line)) for line in lines]
     is_start = [speaker or item for speaker, item in zip(_speakers(lines), _list_items(lines), strict=True)]
     is_ragged = _is_ragged(lines)
     return [
-        kinds[number] is not None
-        or kinds[number + 1] is not None
+        is_apart[number]
+        or is_apart[number + 1]
         or is_start[number + 1]
+        or _is_heading(lines, number)
         or (is_ragged and not _continues(lines, number))
         for number, line in enumerate(lines[:-1])
     ]
@@ -115,6 +117,15 @@ def _is_ragged(lines: Sequence[str]) -> bool:
     return 2 * full < len(lines) - 1
 
 
+def _is_heading(lines: Sequence[str], number: int) -> bool:
+    """Whether a line with space for the next word has another indentation than the next, as in manuals."""
+    line, following = (line.expandtabs() for line in lines[number : number + 2])
+    indents = [len(text) - len(text.lstrip()) for text in (line, following)]
+    if abs(indents[0] - indents[1]) < _MIN_INDENT or following.lstrip()[0].islower():
+        return False
+    return not _is_full(lines, number)
+
+
 def _continues(lines: Sequence[str], number: int) -> bool:
     """Whether a short line goes on in the next: by a comma, or a small letter in a text with capitals."""
     is_small = lines[0].lstrip()[:1].isupper() and lines[number + 1].lstrip()[:1].islower()
@@ -130,7 +141,8 @@ def _is_full(lines: Sequence[str], number: int) -> bool:
 _QUOTE_MARKS = re.compile(r"\s*(?:>[ \t]?)+")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+")
 _LIST_ITEM = re.compile(r"\s*(?:[-+*•▪◦‣●]\s+|(?=\(?\d{1,3}[.)]\s))")
-_RULE = re.compile(r"\s*(?:[-=_*~#+`]\s*){3,}")
+_RULE = re.compile(r"\s*(?:[-=_*~#+`]\s*){3,}|\s*%\s*")  # `%` separates quotations of fortune
+_BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[\u2010\u00ad] (?=[^\W\d_])")  # at the end of a line
 _SIGNATURE = re.compile(r"--\s?")  # separates the signature of an e-mail
 
 
@@ -166,7 +178,8 @@ def paragraphs(lines: Iterable[str]) -> Iterator[Paragraph]:
             continue
         mark = is_heading or is_item
         first, depth = first if pieces else number, line_depth
-        pieces.append(content[mark.end() if mark else 0 :].strip())
+        start = mark.end() if mark else 0
+        pieces.append(" " * start + content[start:].rstrip())
         if is_heading:
             yield from _join(pieces, first)
             pieces = []
@@ -178,7 +191,8 @@ def _join(lines: list[str], first: int) -> Iterator[Paragraph]:
     start = 0
     for number, is_separate in enumerate([*separate_lines(lines), True][: len(lines)]):
         if is_separate:
-            yield Paragraph(" ".join(lines[start : number + 1]), first + start, first + number)
+            text = " ".join(map(str.strip, lines[start : number + 1]))
+            yield Paragraph(_BROKEN_WORD.sub("", text), first + start, first + number)
             start = number + 1
 
 

@@ -59,6 +59,7 @@ _LIST_NUMBER = re.compile(r"\d{1,3}\.")
 _CITATION = re.compile(r"(?:\[\d{1,3}\])+")
 _SPACE = re.compile(r"\s")
 _SPACES = re.compile(r"\s+")
+_LINE_HYPHENS = ("\u2010", "\u00ad")
 _EMPTY_LINE = re.compile(r"(?:\r?\n|\r(?!\n))[^\S\r\n]*[\r\n]\s*")
 
 
@@ -121,7 +122,23 @@ def _tokens(text: str, start: int, end: int, language: str) -> list[Token]:
                 word = "''" if is_open else "``"
             is_open = word == "``" or (is_open and word != "''")
             tokens.append(Token(text[base + first : base + stop], base + first, base + stop, word))
+    if "\n" in text[start:end]:
+        tokens = _join_broken_words(text, tokens)
     return _join_multiwords(text, tokens, rules) if tokens and isinstance(rules, LatinRules) else tokens
+
+
+def _join_broken_words(text: str, tokens: list[Token]) -> list[Token]:
+    """The tokens of a sentence without the hyphens at the ends of lines that are no ASCII hyphens, as in manuals."""
+    joined: list[Token] = []
+    for token in tokens:
+        last = joined[-1] if joined else None
+        is_broken = last and last.text.endswith(_LINE_HYPHENS) and token.text[:1].islower()
+        if last and is_broken and "\n" in text[last.end : token.start]:
+            word = last.word.rstrip("".join(["-", *_LINE_HYPHENS])) + token.word
+            joined[-1] = Token(text[last.start : token.end], last.start, token.end, word)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _join_multiwords(text: str, tokens: list[Token], rules: LatinRules) -> list[Token]:
