@@ -62,7 +62,7 @@ EDGES: dict[str, set[str]] = {
     "training": {
         *("config", "files", "arrays", "trees/tree", "trees/bootstrap", "trees/treebank", "trees/evalb", "text"),
         *("chart", "trees/notation"),
-        *("network/data", "network/nn", "parser/decoding", "parser"),
+        *("network/data", "network/nn", "parser/decoding", "parser/models", "parser"),
     },
     "training/calibration": {
         *(

@@ -5,6 +5,7 @@ import torch
 
 from small import FIFTY, small_recipe
 from toygrammar import toy_trees
+from treecrf.parser import Parser
 from treecrf.training import DataConfig
 from treecrf.training.distributed import Processes
 from treecrf.training.setup import TreebankPart, build_parser, describe_other_language, prepare_training
@@ -25,6 +26,13 @@ def test_retagging_replaces_the_tags_of_some_words() -> None:
 def test_a_retag_pair_without_a_word_or_tag_is_an_error(pair: str) -> None:
     with pytest.raises(ValueError, match="expected a word, a slash and its tag"):
         DataConfig(train=("a",), dev=("b",), retag=(pair,))
+
+
+def test_a_parser_can_start_with_the_encoder_of_an_installed_model() -> None:
+    recipe = small_recipe(model={"char_size": 0, "encoder": "transformer", "transformer": "en"})
+    encoder = build_parser(recipe, toy_trees(5)).model.transformer.encoder
+    trained = Parser.load("en", "cpu", precision="float32").model.transformer.encoder
+    assert all(map(torch.equal, encoder.parameters(), trained.parameters()))
 
 
 def test_same_label_unaries_are_a_rule_or_an_exception_of_a_treebank() -> None:

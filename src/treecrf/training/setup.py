@@ -19,6 +19,7 @@ from treecrf.network.nn.losses import SoftTargetStore
 from treecrf.network.nn.transformer import keep_layers, load_encoder
 from treecrf.parser import Parser
 from treecrf.parser.decoding.schemes import scheme_arrays
+from treecrf.parser.models import model_folder
 from treecrf.parser.storage import CONFIG, ParserConfig
 from treecrf.text.language_guess import guess_other_language, language_name
 from treecrf.training.conditions import Conditions
@@ -240,7 +241,7 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] 
     vector_table = None
     if vectors is not None:
         vector_table = torch.from_numpy(vocabulary.vector_table(vectors, unknown=data.unknown_vector))
-    transformer, layers = recipe.model.transformer, recipe.train.encoder_layers
+    transformer, layers = _encoder_source(recipe.model.transformer), recipe.train.encoder_layers
     encoder = _load_encoder(transformer) if transformer else None
     if encoder is not None and layers:
         encoder = keep_layers(encoder, layers)
@@ -257,6 +258,12 @@ def build_parser(recipe: Recipe, trees: Sequence[Tree], *, gold: Sequence[Tree] 
         productions=count_productions(gold),
         subwords=SubwordTokenizer.load(transformer) if transformer else None,
     )
+
+
+def _encoder_source(name: str | None) -> str | None:
+    """The folder of an installed model, if the encoder is named by one."""
+    is_model = name is not None and not Path(name).exists() and name in model_folder.names()
+    return str(model_folder.installed_folder(name)) if name and is_model else name
 
 
 def _load_encoder(name: str) -> nn.Module:
