@@ -407,7 +407,7 @@ def test_trees_are_written_to_a_pipe(tmp_path: Path, file: Path) -> None:
         (["*.absent"], r"nothing to read at \*.absent"),
         (["in.txt", "-o", "in.txt"], "in.txt is an input and would be overwritten"),
         (["in.txt", "in.txt", "-o", "out"], r"several inputs would be written to out/in.mrg"),
-        (["in.txt", "other.txt", "-o", "in.txt"], "in.txt is a file; several inputs need a folder"),
+        (["in.txt", "other.txt", "-o", "in.txt"], "in.txt is an input and would be overwritten"),
         (["in.txt", "--kbest", "2"], "--kbest needs --format json or pretty; brackets has one tree"),
         (["in.txt", "--probs"], "--probs needs --format json, pretty, csv or parquet; brackets has no"),
         (["in.txt", "--probs", "--format", "conllu"], "--probs needs --format json, pretty, csv or parquet; conllu"),
@@ -472,6 +472,8 @@ def test_the_name_of_the_output_selects_the_format(file: Path, tmp_path: Path, n
 def test_a_picture_is_not_a_format(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert parse(file, "-o", "out.svg") == 2
     assert "to draw the trees of a text: treecrf draw TEXT -o out.svg" in capsys.readouterr().err
+    assert parse(file, "-o", "out.xlsx") == 2
+    assert "parse writes no .xlsx files; for a table, write .csv or .parquet: -o out.csv" in capsys.readouterr().err
 
 
 def test_several_inputs_are_written_to_one_named_file(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ SUFFIXES = {
 }
 TABLES = ("csv", "parquet")
 _FORMATS = {suffix: name for name, suffix in SUFFIXES.items() if name != "pretty"}
+_OFFICE = (".tsv", ".xlsx", ".xls", ".ods", ".docx")
 _PICTURES = (".svg", ".png", ".pdf", ".tex", ".html")
 _FORMATS |= {".json": "json", ".ndjson": "json", ".pq": "parquet"}
 
@@ -103,12 +104,16 @@ def format_by_name(output: str) -> str:
     suffix = Path(output.removesuffix(".gz")).suffix
     if suffix in _PICTURES:
         raise OptionError(f"parse writes no pictures; to draw the trees of a text: treecrf draw TEXT -o {output}")
+    if suffix in _OFFICE:
+        raise OptionError(
+            f"parse writes no {suffix} files; for a table, write .csv or .parquet: -o {Path(output).stem}.csv"
+        )
     return _FORMATS.get(suffix, "brackets")
 
 
 def names_output_file(output: str) -> bool:
     """Whether an output has the name of a file of trees, and not of a folder."""
-    return Path(output.removesuffix(".gz")).suffix in _FORMATS
+    return Path(output.removesuffix(".gz")).suffix in (*_FORMATS, ".txt")
 
 
 @dataclass(frozen=True, kw_only=True)
