@@ -12,7 +12,7 @@ from treecrf.files import DamagedFileError
 from treecrf.network.nn import SpanModel
 from treecrf.parser import Parser
 from treecrf.parser.models.model_folder import MANIFEST, load_folder, save_folder
-from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS
+from treecrf.parser.storage import CONFIG, VOCABULARY, WEIGHTS, load_weights
 from treecrf.text import tokenize
 from treecrf.training.checkpoint import to_safetensors
 
@@ -186,3 +186,10 @@ def test_cut_weights_are_refused_even_with_a_manifest(folder: Path) -> None:
     save_folder(folder, files | {WEIGHTS: files[WEIGHTS][:-8]})
     with pytest.raises(DamagedFileError, match="cannot be read as safetensors"):
         Parser.load(folder)
+
+
+def test_an_array_with_more_dimensions_than_numpy_has_is_refused() -> None:
+    array = {"dtype": "F32", "shape": [1] * 100, "data_offsets": [0, 4]}
+    header = json.dumps({"names": array}).encode()
+    with pytest.raises(DamagedFileError, match=r"x\.safetensors cannot be read as safetensors: .*dimension"):
+        load_weights(len(header).to_bytes(8, "little") + header + bytes(4), None, Path("x.safetensors"))

@@ -61,7 +61,7 @@ def load_weights(data: bytes, expected: Shapes | None, path: Path) -> Arrays:
         _check_type(name, header, path, has_integers=expected is None)
     try:
         arrays = load_arrays(data)
-    except SafetensorError as error:
+    except (SafetensorError, ValueError) as error:  # NumPy has a limit on dimensions
         raise DamagedFileError(f"{path} cannot be read as safetensors: {error!s:.200}") from None
     for name, array in arrays.items():
         if not _is_finite(array):

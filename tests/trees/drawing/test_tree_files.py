@@ -64,3 +64,12 @@ def test_brackets_and_json_begin_like_trees_and_text_does_not(tmp_path):
     for text, expected in (("(S (A a))", True), ('{"tree": 1}', True), ("The cat.", False)):
         (tmp_path / "input").write_text(text)
         assert begins_with_trees(str(tmp_path / "input")) is expected
+
+
+@pytest.mark.parametrize("line", ["(S (N a))\n", '{"tree": "(S (N a))"}\n'])
+def test_damaged_compressed_trees_are_an_error_with_the_file(tmp_path, line):
+    path = tmp_path / "trees.gz"
+    path.write_bytes(gzip.compress(line.encode())[:-9])
+    for read in (begins_with_trees, lambda source: list(read_drawable_trees(source))):
+        with pytest.raises(ValueError, match=r"trees\.gz: the compressed data is damaged"):
+            read(str(path))

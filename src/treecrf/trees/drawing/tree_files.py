@@ -5,12 +5,13 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from treecrf.trees.drawing.colors import check_probabilities
 from treecrf.trees.tree import Tree
 from treecrf.trees.treebank import read_trees
-from treecrf.trees.treebank.lines import open_stream, source_name
+from treecrf.trees.treebank.lines import DECOMPRESSION_ERRORS, open_stream, source_name
 
 
 class DrawableTree(NamedTuple):
@@ -22,9 +23,17 @@ class DrawableTree(NamedTuple):
 
 def begins_with_trees(source: str) -> bool:
     """Whether an input begins like a tree or JSON, and not like raw text. Standard input can still be read after it."""
-    with open_stream(source) as stream:
+    with _undamaged(source), open_stream(source) as stream:
         is_piped_gzip = source == "-" and isinstance(getattr(stream, "raw", None), gzip.GzipFile)
         return is_piped_gzip or not hasattr(stream, "peek") or _start(stream)[:1] in b"({"
+
+
+@contextmanager
+def _undamaged(source: str) -> Iterator[None]:
+    try:
+        yield
+    except DECOMPRESSION_ERRORS as error:
+        raise ValueError(f"{source_name(source)}: the compressed data is damaged: {error}") from error
 
 
 def _start(lines: Any) -> bytes:
@@ -34,7 +43,7 @@ def _start(lines: Any) -> bytes:
 
 def read_drawable_trees(source: str) -> Iterator[DrawableTree]:
     """Reads the trees of a file, plain or gzipped, or of standard input (`-`)."""
-    with open_stream(source) as stream:
+    with _undamaged(source), open_stream(source) as stream:
         lines = stream if hasattr(stream, "peek") else io.BufferedReader(stream)
         if _start(lines).startswith((b"{", b"null")):
             yield from _read_json_lines(lines, source_name(source))
