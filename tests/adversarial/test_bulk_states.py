@@ -24,7 +24,7 @@ VERSIONS = st.integers(0, 5)
 SETTINGS = st.sampled_from(((), ("--no-mbr",)))
 DELAYS = st.floats(0, 0.6)  # seconds; a run takes about half a second
 REFUSALS = (
-    "is being written by process",
+    "is being written by ",  # a process, or another one whose name is not yet in the file
     "was started with other settings",
     "was started with another version of its input",
     "has no record of the settings",
