@@ -105,7 +105,8 @@ def test_basic_labels_are_tested_without_annotations():
 
 
 @pytest.mark.parametrize(
-    ("label", "category"), [("--", "-"), ("-LRB-", "-LRB-"), ("-LRB-=1", "-LRB-"), ("NP", "NP"), ("", ""), ("--X", "-")]
+    ("label", "category"),
+    [("--", "-"), ("-LRB-", "-LRB-"), ("-LRB-=1", "-LRB-"), ("NP", "NP"), ("", ""), ("--X", "-"), ("-X-", "-X-")],
 )
 def test_a_basic_category_may_stand_between_hyphens(label, category):
     assert basic_category(label) == category
