@@ -217,7 +217,7 @@ class Components:
     def _scheme(self) -> Scheme | None:
         """The grammar, labels and tags of the chosen scheme, if the model has counts of its trees."""
         arrays = self.arrays.get("schemes", {})
-        if self.scheme not in scheme_names(arrays):
+        if not self.scheme or self.scheme not in scheme_names(arrays):
             return None
         try:
             return Scheme.load(self.scheme, arrays, self.productions, self.vocabulary.labels, self.vocabulary.tags)
