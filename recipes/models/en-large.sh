@@ -16,8 +16,8 @@ python recipes/models/train_layers.py runs/en-large-packed runs/en-large-packed 
 treecrf calibrate runs/en-large-packed data/masc/dev.mrg.gz data/gum/dev.mrg.gz data/genia/dev.mrg.gz \
     data/craft/dev.mrg.gz --limit 1500 --keep-weights -o runs/en-large-packed
 python recipes/models/train_functions.py runs/en-large-packed runs/en-large-packed \
-    masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:2000 \
-    craft=data/craft/train.full.mrg.gz:4000 --dev data/masc/dev.full.mrg.gz --epochs 7 --dropout 0.3
+    masc=data/masc/train.full.mrg.gz gum=data/gum/train.full.mrg.gz genia=data/genia/train.full.mrg.gz:4000 \
+    craft=data/craft/train.full.mrg.gz:8000 --dev data/masc/dev.full.mrg.gz --size 192 --epochs 12 --dropout 0.35
 python recipes/models/train_empties.py runs/en-large-packed runs/en-large-packed \
     masc=data/masc/train.full.mrg.gz craft=data/craft/train.full.mrg.gz:1500
 treecrf pack runs/en-large-packed --card recipes/models/cards/en-large.toml
