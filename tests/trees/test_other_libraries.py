@@ -15,7 +15,7 @@ def test_names_of_other_libraries_have_one_line_of_advice() -> None:
 
 def test_a_class_with_explained_names_has_only_its_own() -> None:
     tree = explain_names(type("Tree", (), {"words": ("a",)}))()
-    with pytest.raises(AttributeError, match="'Tree' object has no attribute 'to_latex': .*svg"):
+    with pytest.raises(AttributeError, match=r"'Tree' object has no attribute 'to_latex': .*svg"):
         tree.to_latex  # noqa: B018
     assert "words" in dir(tree) and "to_latex" not in dir(tree)
     assert getattr(tree, "to_latex", None) is None
