@@ -39,7 +39,7 @@ from treecrf.trees.treebank.reader import read_trees
 LEAST = 10  # constituents of a scheme with a function that is trained in it
 LEAST_SHARE = 0.01  # constituents of a category with functions
 FORBIDDEN = -30.0  # bias of a function that a scheme does not have
-DECAY = 0.996  # of the running means
+DECAY = 0.996  # weight of the old running means in each step
 
 
 class Example(NamedTuple):

@@ -68,13 +68,13 @@ _ROCM_DEVICE = Path("/dev/kfd")
 _LABEL_SCORES = 1 << 28  # label scores per batch of a one-stage model, which scores every label of every span
 
 
-def _setting(name: str) -> Any:
-    """A property of a parser that is stored in its config."""
+def _setting(name: str, *derived: str) -> Any:
+    """A property of a parser that is stored in its config; a new value discards the properties derived from it."""
 
     def assign(parser: "Components", value: Any) -> None:
-        parser.config = parser.check(replace(parser.config, **{name: value}))
-        for derived in ("expected_f1", *(("_scheme", "_grammar") if name == "scheme" else ())):
-            parser.__dict__.pop(derived, None)
+        parser.config = parser.check_scheme(replace(parser.config, **{name: value}))
+        for property_name in ("expected_f1", *derived):
+            parser.__dict__.pop(property_name, None)
 
     return property(lambda parser: getattr(parser.config, name), assign)
 
@@ -98,7 +98,7 @@ class Components:
     With 0, or if the parser has no productions or predicts no tags, decoding uses no grammar.
     """
     same_label_unaries: bool = _setting("same_label_unaries")
-    scheme: str = _setting("scheme")
+    scheme: str = _setting("scheme", "_scheme", "_grammar")
     """The annotation scheme of the trees, one of `schemes`; empty: the model chooses for each sentence."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Components:
         self.scorer = scorer
         self.vocabulary = vocabulary
         self.arrays = arrays or {}
-        self.config = self.check(replace(config, model=scorer.config))
+        self.config = self.check_scheme(replace(config, model=scorer.config))
         self.productions = productions or {}
         self.subwords = subwords
         self.folder = folder
@@ -158,7 +158,7 @@ class Components:
         """The annotation schemes that the network can be told or that have rules, by the names of their treebanks."""
         return tuple(dict.fromkeys((*self.model_config.schemes, *scheme_names(self.arrays.get("schemes", {})))))
 
-    def check(self, config: ParserConfig) -> ParserConfig:
+    def check_scheme(self, config: ParserConfig) -> ParserConfig:
         """The same settings, if the parser knows their scheme."""
         if config.scheme and config.scheme not in self.schemes:
             schemes = ", ".join(map(repr, self.schemes)) or "none, because the model knows no schemes"

@@ -1,4 +1,4 @@
-"""What the network is told about training sentences: their annotation scheme, and the tags of some or all words."""
+"""Conditions of training sentences, which the network reads: the annotation scheme, and tags of some or all words."""
 
 import random
 from collections.abc import Sequence

@@ -206,7 +206,7 @@ def _build_loader(recipe: Recipe, train: TreebankPart, parser: Parser, processes
 
 
 def _conditions(recipe: Recipe, train: TreebankPart, corpus: Corpus) -> Conditions | None:
-    """What the network is told about training sentences; None if it is told nothing."""
+    """The conditions of training sentences; None if the network reads none."""
     if not recipe.data.told:
         return None
     if not recipe.model.has_conditions:

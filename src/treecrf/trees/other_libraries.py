@@ -1,4 +1,4 @@
-"""What to write instead of names and options that other libraries have: the lines of `other_libraries.tsv`."""
+"""Advice for names and options of other libraries, from the lines of `other_libraries.tsv`."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -31,7 +31,7 @@ class TableWriter:
     seed: int
     warn: Callable[[str], object]
     progress: ProgressBar
-    field: str | None = None  # of records
+    field: str | None = None  # field of records with the text
 
     def write_texts(self, files: Sequence[InputFile]) -> None:
         names = tuple(MEASURES) if self.parser is None else measures_of_language(self.parser.language)

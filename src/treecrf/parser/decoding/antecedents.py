@@ -21,7 +21,7 @@ from treecrf.trees.tree import Tree, parse_trees
 
 _SIGN = "@"
 _PLACE = re.compile(r"[<>^].+[0-9]")
-_MOST_CHARACTERS = 1000  # of a template
+_MOST_CHARACTERS = 1000  # characters per template
 MOST_DISTANT = 4  # antecedents that are further away have no template
 
 

@@ -91,7 +91,7 @@ def scheme_names(arrays: Mapping[str, AnyArray]) -> list[str]:
 
 
 def scheme_arrays(trees: Mapping[str, Sequence[Tree]]) -> dict[str, AnyArray]:
-    """What a parser's folder has of the trees of each scheme: texts with productions, labels and tags."""
+    """Texts with the productions, labels and tags of each scheme, as a parser's folder stores them."""
     texts: dict[str, str] = {}
     for name, own in trees.items():
         counts = {key: count for key, count in count_productions(own).items() if count >= _LEAST}
@@ -102,7 +102,7 @@ def scheme_arrays(trees: Mapping[str, Sequence[Tree]]) -> dict[str, AnyArray]:
 
 
 def _excluded(name: str, by_scheme: Mapping[str, Iterable[K]]) -> Iterator[K]:
-    """What at most half of the schemes have, and this one does not."""
+    """Productions, labels or tags that this scheme lacks and at most half of all schemes have."""
     numbers = Counter(chain.from_iterable(by_scheme.values()))
     own = {*by_scheme[name]}
     return (key for key, number in numbers.items() if key not in own and 2 * number <= len(by_scheme))
