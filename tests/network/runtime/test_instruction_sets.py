@@ -91,6 +91,14 @@ def test_the_best_instruction_set_is_selected_and_others_can_be(kernels):
         kernels.select("mmx")
 
 
+def test_products_are_added_with_one_rounding_by_every_instruction_set(kernels):
+    x = np.float32(1 + 2**-12)
+    linear = Linear(Matrix(np.full((1, 1), 127 * x)), np.full(1, 2**-60, np.float32))
+    for name in kernels.instruction_sets():  # x * x is in the middle between two floats, and the bias is above zero
+        kernels.select(name)
+        assert linear(np.full((1, 1), x / np.float32(127))).item() == np.nextafter(x * x, np.float32(2)), name
+
+
 @pytest.mark.parametrize("precision", ["int8", "int14"])
 @pytest.mark.parametrize("name", ["scalar", "avx2"])
 def test_trees_do_not_depend_on_the_batch_with_any_instruction_set(kernels, name, precision, tmp_path):

@@ -37,10 +37,20 @@ INLINE Floats f_div(Floats a, Floats b) { LANEWISE(a.v[lane] / b.v[lane]); }
 INLINE Floats f_min(Floats a, Floats b) { LANEWISE(a.v[lane] < b.v[lane] ? a.v[lane] : b.v[lane]); }
 INLINE Floats f_max(Floats a, Floats b) { LANEWISE(a.v[lane] > b.v[lane] ? a.v[lane] : b.v[lane]); }
 INLINE Floats f_abs(Floats a) { LANEWISE(fabsf(a.v[lane])); }
-/* a * b + c with one rounding. The product is exact in double; fmaf would be a call where there is no such instruction. */
-INLINE Floats f_fma(Floats a, Floats b, Floats c) {
-    LANEWISE((float)((double)a.v[lane] * (double)b.v[lane] + (double)c.v[lane]));
+/* a * b + c with one rounding; fmaf would be a call where there is no such instruction. The product is exact in double.
+   If the sum is not, its last bit becomes odd, so that it never looks like the middle between two floats. */
+INLINE float fused(float a, float b, float c) {
+    const double product = (double)a * (double)b, sum = product + (double)c, added = sum - product;
+    const double error = (product - (sum - added)) + ((double)c - added);
+    int64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    const int is_inexact = (error < 0.0) | (error > 0.0); /* not NaN */
+    bits += (is_inexact & ~(int)bits & 1) * ((error > 0.0) == (sum > 0.0) ? 1 : -1);
+    double odd;
+    memcpy(&odd, &bits, sizeof odd);
+    return (float)odd;
 }
+INLINE Floats f_fma(Floats a, Floats b, Floats c) { LANEWISE(fused(a.v[lane], b.v[lane], c.v[lane])); }
 /* To the nearest integer, halves to even; |x| < 2^22. */
 INLINE Floats f_round(Floats a) { LANEWISE((a.v[lane] + 12582912.0f) - 12582912.0f); }
 /* x * 2^n for integers n, or 0 where `guard` <= -87 and the result might not be a normal number. */
