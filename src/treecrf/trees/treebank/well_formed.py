@@ -76,8 +76,11 @@ def _has_clause_opener_under_s(node: Tree) -> bool:
 
 
 def _is_pp_of_two_pps(node: Tree) -> bool:
-    """Whether a PP consists of two PPs without a coordinator."""
-    return node.label == "PP" and [child.label for child in node.child_trees] == ["PP", "PP"]
+    """Whether a PP consists of two PPs without a coordinator and is not a range: from nine to five."""
+    if node.label != "PP" or [child.label for child in node.child_trees] != ["PP", "PP"]:
+        return False
+    first, second = (child.words[0].lower() for child in node.child_trees)
+    return not (first == "from" and second in ("to", "until", "till", "through"))
 
 
 _CHECKS: dict[str, Callable[[Tree], bool]] = {
