@@ -62,11 +62,15 @@ def test_all_sentences_differ() -> None:
 
 @pytest.fixture(scope="module")
 def templates(monkeypatch_module: pytest.MonkeyPatch) -> dict[str, list[Tree]]:
-    """The trees of the templates of each part."""
-    monkeypatch_module.syspath_prepend(ROOT / "benchmarks")
+    """The trees of the English templates of each part."""
+    return template_trees(monkeypatch_module, "en")
+
+
+def template_trees(monkeypatch: pytest.MonkeyPatch, language: str) -> dict[str, list[Tree]]:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
     from constructions import Templates
 
-    read = Templates.read()
+    read = Templates.read(language)
     return {part: [tree for kind in read.kinds for tree, _ in read.sentences(kind, part, 100)] for part in PARTS}
 
 
@@ -86,6 +90,20 @@ def test_templates_give_well_formed_trees_with_labels_and_tags_of_en(
     assert {node.label for tree in trees for node in tree.walk() if not node.is_leaf} <= set(card.labels)
     assert {tag for tree in trees for tag in tree.tags} <= set(card.tags)
     assert not [violation for tree in trees for violation in violations(tree)]
+
+
+@pytest.mark.parametrize("language", ["es", "id", "is"])
+def test_templates_of_other_languages_have_labels_and_tags_of_their_models(
+    monkeypatch_module: pytest.MonkeyPatch, language: str
+) -> None:
+    card = ModelCard.load(model_folder(language))
+    trees = template_trees(monkeypatch_module, language)
+    every_tree = [tree for part in PARTS for tree in trees[part]]
+    assert len(every_tree) > 150
+    assert {node.label for tree in every_tree for node in tree.walk() if not node.is_leaf} <= set(card.labels)
+    tags = {tag for tree in every_tree for tag in tree.tags}
+    assert tags - {"vmm02p0"} <= set(card.tags)  # no imperative of vosotros is in CESS-ESP
+    assert not {" ".join(tree.words) for tree in trees["train"]} & {" ".join(tree.words) for tree in trees["dev"]}
 
 
 def test_no_sentence_of_the_templates_is_in_both_parts(templates: dict[str, list[Tree]]) -> None:

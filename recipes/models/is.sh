@@ -3,6 +3,8 @@
 #
 # For the weights in the package, the encoder was rounded to 7 bits before training.
 set -e
+mkdir -p data/constructions
+python benchmarks/constructions.py --language is --trees train --count 400 > data/constructions/is.mrg
 python recipes/models/running_words.py data/icepahc/train.mrg.gz data/icepahc/train_running.mrg.gz
 python recipes/models/prune_pieces.py multilingual-e5-small runs/e5-is data/icepahc/train.mrg.gz data/icepahc/train_running.mrg.gz data/greynir/train.mrg.gz
 treecrf train --no-calibration recipes/models/is-lstm.toml -o runs/is-lstm-1

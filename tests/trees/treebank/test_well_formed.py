@@ -68,9 +68,7 @@ def test_counts_are_per_tree_and_shares_are_of_all_trees():
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the treebanks are not in ../shared/treebanks")
-@pytest.mark.parametrize(
-    ("name", "low", "high"), [("ptb_sample", 0.0, 0.001), ("masc", 0.0, 0.02), ("mctb", 0.1, 0.2)]
-)
+@pytest.mark.parametrize(("name", "low", "high"), [("ptb_sample", 0.0, 0.001), ("masc", 0.0, 0.02), ("mctb", 0.1, 0.2)])
 def test_gold_trees_have_the_shares_that_annotators_report(name, low, high):
     assert low <= measure_well_formedness(read_trees(SHARED / name / "test.mrg.gz")).ill_formed_share <= high
 
