@@ -1,12 +1,12 @@
 """Mutation testing: changes random places of the source, and prints the changes that no test of the module notices.
 
-    python tests/mutate.py src/treecrf/trees src/treecrf/chart [--count 200] [--seed 1] [--jobs 2] [--seconds 300]
+    python tests/mutate.py src/treecrf/trees src/treecrf/chart [--count 200] [--seed 1] [--jobs 2] [--seconds 900]
 
 A mutant changes one comparison, sign, operator, constant, condition or return value, in a copy of the repository. The
 tests of `src/treecrf/a/b.py` are `tests/a/test_b.py`, or the tests of its package if there is no such file, and the
 examples in its docstrings. They run once without a mutant: if they fail or time out, the mutants of the module are left
-out, otherwise a mutant has three times as long and 10 s more. The fastest tests come first, until one fails, and
-Hypothesis does not shrink what it finds.
+out, otherwise a mutant has three times their processor time and 10 s more, so that a busy machine makes no timeout. The
+fastest tests come first, until one fails, and Hypothesis does not shrink what it finds.
 
 Errors, log messages, assertions, annotations, f-strings and powers of two (sizes of caches) are not changed, nor are
 `__init__.py`, C, and modules with Triton kernels, which tests run in Triton's interpreter if there is no GPU.
@@ -18,6 +18,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -164,9 +165,11 @@ class FastestFirst:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
 
 
-def run_pytest(repository: Path, module: Path, seconds: dict[str, float], end: Connection) -> None:
-    """Runs the tests of a module in a copy, and sends the exit status and the seconds of the tests."""
+def run_pytest(repository: Path, module: Path, cpu_limit: int, seconds: dict[str, float], end: Connection) -> None:
+    """Runs the tests of a module in a copy, and sends the status, the processor time, and the seconds of each test."""
     os.setsid()
+    if cpu_limit:
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
     os.chdir(repository)
     folders = [str(repository / "src"), str(repository / "tests")]
     os.environ.update(VARIABLES, PYTHONPATH=":".join(folders))
@@ -175,12 +178,13 @@ def run_pytest(repository: Path, module: Path, seconds: dict[str, float], end: C
     for stream in range(3):
         os.dup2(null, stream)
     order = FastestFirst(seconds)
-    end.send((pytest.main([*OPTIONS, *mirrored_tests(module)], plugins=[order]), order.seconds))
+    status = pytest.main([*OPTIONS, *mirrored_tests(module)], plugins=[order])
+    end.send((status, time.process_time(), order.seconds))
 
 
 def run_tests(
-    module: Path, limit: float, seconds: dict[str, float], mutant: Mutant | None = None
-) -> tuple[str, dict[str, float]]:
+    module: Path, limit: float, cpu_limit: int, seconds: dict[str, float], mutant: Mutant | None = None
+) -> tuple[str, float, dict[str, float]]:
     """Runs the tests of a module in a copy: "survived" if all pass, "killed" if one fails, or "timeout"."""
     with tempfile.TemporaryDirectory(dir=ROOT / "build", ignore_cleanup_errors=True) as folder:
         repository = Path(folder, "copy")
@@ -188,17 +192,18 @@ def run_tests(
         if mutant is not None:
             replace_source(repository / module, mutant)
         receiver, sender = PROCESSES.Pipe(duplex=False)
-        process = PROCESSES.Process(target=run_pytest, args=(repository, module, seconds, sender))
+        process = PROCESSES.Process(target=run_pytest, args=(repository, module, cpu_limit, seconds, sender))
         process.start()
         sender.close()
         try:
             if not receiver.poll(limit):
-                return "timeout", {}
-            status, seconds = receiver.recv()
+                return "timeout", 0.0, {}
+            status, cpu_seconds, seconds = receiver.recv()
             passed = status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-            return "survived" if passed else "killed", seconds
-        except EOFError:  # the process has crashed
-            return "killed", {}
+            return "survived" if passed else "killed", cpu_seconds, seconds
+        except EOFError:  # the process has crashed, or used its processor time
+            process.join()
+            return "timeout" if process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL) else "killed", 0.0, {}
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid or 0, signal.SIGKILL)
@@ -207,15 +212,13 @@ def run_tests(
 
 def run_mutants(module: Path, mutants: list[Mutant], seconds: float) -> Counter[str]:
     """Runs the tests of a module without a mutant and with each, prints each result, and counts the results."""
-    start = time.monotonic()
-    status, test_seconds = run_tests(module, seconds, {})
+    status, cpu_seconds, test_seconds = run_tests(module, seconds, 0, {})
     if status != "survived":
         print(f"left out {module}: {len(mutants)} mutants, because its tests without a mutant: {status}", flush=True)
         return Counter({"left out": len(mutants)})
-    limit = min(seconds, 3 * (time.monotonic() - start) + 10)
     counts: Counter[str] = Counter()
     for mutant in mutants:
-        status, _ = run_tests(module, limit, test_seconds, mutant)
+        status, _, _ = run_tests(module, seconds, int(3 * cpu_seconds) + 10, test_seconds, mutant)
         counts[status] += 1
         print(f"{status:8} {module}:{mutant.line}: {' '.join(mutant.old.split())} -> {mutant.new}", flush=True)
     return counts
@@ -227,7 +230,7 @@ def main() -> None:
     arguments.add_argument("--count", type=int, default=200, help="number of mutants (default: 200)")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--jobs", type=int, default=1, help="number of modules at the same time (default: 1)")
-    arguments.add_argument("--seconds", type=float, default=300, help="time limit of the tests (default: 300)")
+    arguments.add_argument("--seconds", type=float, default=900, help="time limit of the tests (default: 900)")
     args = arguments.parse_args()
     files = [file.resolve().relative_to(ROOT) for path in args.paths for file in (sorted(path.rglob("*.py")) or [path])]
     mutants = [mutant for file in files if file.name != "__init__.py" for mutant in mutants_of(file)]
