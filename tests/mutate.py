@@ -44,6 +44,7 @@ SKIPPED_NODES = (ast.Raise, ast.Assert, ast.JoinedStr)
 SKIPPED_CALLS = ("warn", "warning", "debug", "info", "lru_cache")
 SKIPPED_FIELDS = ("annotation", "returns", "decorator_list")
 OPTIONS = ["-qx", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+_MEMORY_BYTES = 16 << 30  # of addresses; an endless loop may append to a list
 VARIABLES = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 # each run of tests is a fork of a process that has imported what is slow to import
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -168,6 +169,7 @@ class FastestFirst:
 def run_pytest(repository: Path, module: Path, cpu_limit: int, seconds: dict[str, float], end: Connection) -> None:
     """Runs the tests of a module in a copy, and sends the status, the processor time, and the seconds of each test."""
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
     if cpu_limit:
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, cpu_limit + 1))
     os.chdir(repository)

@@ -150,6 +150,15 @@ def test_functional_transforms_equal_autograd(kind, quantity):
     close(torch.func.jacrev(torch.func.grad(compute))(scores[0], labels[0]), expected)
 
 
+def test_marginals_have_a_gradient_if_they_are_asked_for_first():
+    scores = random_scores(1, 4, 4).requires_grad_()
+    SpanCRF(scores, [3]).marginals[0, 0, 2].backward()
+    p = SpanCRF(scores.detach(), [3]).marginals[0, 0, 2]
+    expected = torch.zeros(1, 4, 4, dtype=torch.float64)
+    expected[0, 0, 2], expected[0, 1, 3] = p * (1 - p), -p * (1 - p)  # one of the two spans is in the tree
+    close(scores.grad, expected)
+
+
 QUANTITIES = ("log_partition", "marginals", "entropy", "argmax", "mbr")
 
 

@@ -91,3 +91,13 @@ def test_samples_are_trees_of_their_sentence(chart):
     for sentence, length in enumerate(lengths.tolist()):
         trees, _ = naive.tree_scores(clean(scores, lengths)[sentence], length)
         assert all((trees == sample[sentence]).flatten(1).all(1).any() for sample in samples)
+
+
+def test_sums_over_labels_are_over_the_allowed_ones():
+    scores = torch.randn(1, 3, 3, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    is_constituent = torch.tensor([True, False, True])
+    chart, sums = torch_backend.label_chart(torch.zeros(1, 3, 3), scores, torch.tensor([2]), is_constituent, True)
+    constituents, free, labels = (scores[0, 0, 2, places].logsumexp(0) for places in ([0, 2], [1], [0, 1, 2]))
+    close(sums[0, :, 0, 2], torch.stack((constituents, free, labels)))
+    close(chart[0, :, 0, 2], torch.stack((labels, constituents - labels)))
+    assert not chart[0, 1].triu(1)[0, 1] and not sums[0, :, 2, 1].any()

@@ -11,6 +11,7 @@ import pytest
 
 from treecrf.corpus.inputs import InputFile
 from treecrf.corpus.outputs import ColorSink, Finisher, OutputFile, open_file, open_sink, output_paths, partial_size
+from treecrf.trees.tables import COLUMNS, csv_text
 from treecrf.trees.tree import Tree
 
 KIND = OutputFile(block_lines=2)
@@ -127,6 +128,17 @@ def test_a_folder_is_no_output_and_parquet_needs_a_file(tmp_path: Path) -> None:
         pytest.raises(ValueError, match="Parquet files are compressed themselves"),
         open_sink(tmp_path / "a.gz", None, parquet, resume=False),
     ):
+        pass
+
+
+def test_parquet_replaces_a_file_and_is_not_written_into_a_pipe(tmp_path: Path) -> None:
+    parquet, path, pipe = OutputFile(2, "sentences"), tmp_path / "a.parquet", tmp_path / "pipe"
+    path.write_bytes(b"before")
+    with open_sink(path, None, parquet, resume=False) as sink:
+        sink.write([csv_text([COLUMNS["sentences"]])])
+    assert path.read_bytes()[:4] == b"PAR1"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="needs an output file"), open_sink(pipe, None, parquet, resume=False):
         pass
 
 

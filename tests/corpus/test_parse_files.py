@@ -248,6 +248,12 @@ def test_one_input_has_a_file_and_a_folder_has_a_folder(model: Path, file: Path,
         assert (tmp_path / name).read_bytes() == expected
 
 
+def test_the_output_of_several_inputs_is_none_of_them(model: Path, file: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.mrg").write_text("the cat\n")
+    with pytest.raises(ValueError, match=r"other\.mrg is an input and would be overwritten; choose another -o"):
+        parse(model, file, tmp_path / "other.mrg", output=tmp_path / "other.mrg")
+
+
 def test_a_complete_output_is_skipped_and_another_is_refused(model: Path, file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.mrg"
     parse(model, file, output=out)

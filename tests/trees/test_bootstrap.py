@@ -21,6 +21,12 @@ def test_the_seed_determines_the_totals(multinomial):
     assert (first == second).all() and (first != other).any()
 
 
+def test_each_sentence_is_drawn_by_itself_unless_asked_otherwise():
+    totals = resampled_totals(COUNTS, 9, seed=1)
+    assert (totals == resampled_totals(COUNTS, 9, seed=1, multinomial=False)).all()
+    assert (totals != resampled_totals(COUNTS, 9, seed=1, multinomial=True)).any()
+
+
 def test_long_texts_are_drawn_in_blocks_of_equal_numbers(monkeypatch):
     whole = resampled_totals(COUNTS, 10, seed=3, multinomial=True)
     monkeypatch.setattr("treecrf.trees.bootstrap._BLOCK", 12)

@@ -1,5 +1,6 @@
 """The folder of an annotation: resumed, extended, exported, and read by training."""
 
+import json
 from contextlib import suppress
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from treecrf.corpus.annotation.events import Event
 from treecrf.corpus.annotation.project import Project
-from treecrf.files import LockedError
+from treecrf.files import DamagedFileError, LockedError
 from treecrf.training.partial import read_partial
 from treecrf.trees.treebank import read_trees
 
@@ -66,6 +67,13 @@ def test_merged_histories_are_reported(tmp_path):
     state = merged.history("ann", 0).state
     assert state.require and state.forbid and "two histories" in messages[0]
     merged.close()
+
+
+@pytest.mark.parametrize("words", ["the cat", [], ["the", ""], ["the", 5], None])
+def test_a_damaged_list_of_words_is_named(tmp_path, words):
+    (tmp_path / "sentences.jsonl").write_text(json.dumps({"sentence": 0, "words": words}))
+    with pytest.raises(DamagedFileError, match=r"sentences\.jsonl: .* is no sentence"):
+        Project(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "../ann", "a b", "x" * 41])

@@ -24,6 +24,20 @@ def test_a_bracket_replaces_its_contrary():
     assert state.apply(event("yes", require=[(2, 5, "NP")])).forbid == ()
 
 
+def test_a_forbidden_label_keeps_other_labels_and_other_words():
+    kept = [(0, 1, "NP"), (2, 5, "NP"), (2, 5, "S")]
+    state = SentenceState(words=WORDS).apply(event("yes", require=kept)).apply(event("no", forbid=[(2, 5, "S")]))
+    assert state.require == (Bracket(0, 1, "NP"), Bracket(2, 5, "NP"))
+    state = state.apply(event("no", forbid=[(2, 5)]))
+    assert state.require == (Bracket(0, 1, "NP"),)
+
+
+@pytest.mark.parametrize("tag", [5, "", "N N", "(NN", "NN)", " NN"])
+def test_a_tag_is_a_name_without_spaces_and_parentheses(tag):
+    with pytest.raises(ValueError, match="expected a name without spaces and parentheses"):
+        SentenceState(words=WORDS).apply(event("tag", tags={"1": tag}))
+
+
 def test_what_is_fixed_about_words_is_taken_back():
     state = SentenceState(words=WORDS).apply(event("yes", require=[(0, 1, "NP"), (2, 5, "NP")], forbid=[(2, 5, "VP")]))
     state = state.apply(event("tag", tags={"0": "PRP", "4": "NNS"}))

@@ -59,6 +59,16 @@ def test_every_constituent_of_a_tree_may_be_required_and_all_but_the_root_forbid
         assert span not in analyze(without, threshold=threshold).tree.spans()
 
 
+def test_each_sentence_of_a_batch_has_its_own_constraints() -> None:
+    scores = random_scores([3, 3], labels=len(LABELS), seed=2)
+    constraint = Constraints(forbid=[(0, 2, "NP"), (1, 3)])
+    first, second = (constrain(scores, *pair) for pair in ((constraint, None), (None, constraint)))
+    assert (first.spans[1] == scores.spans[1]).all() and (second.spans[0] == scores.spans[0]).all()
+    for constrained_scores, sentence in ((first, 0), (second, 1)):
+        is_changed = constrained_scores.spans[sentence] != scores.spans[sentence]
+        assert sorted(zip(*(places.tolist() for places in is_changed.nonzero()), strict=True)) == [(0, 2), (1, 3)]
+
+
 def constrained(require: object = (), forbid: object = ()) -> Callable[[], object]:
     scores = random_scores([2, 3], labels=len(LABELS))
     return lambda: constrain(scores, None, Constraints(require=require, forbid=forbid))  # type: ignore[arg-type]
