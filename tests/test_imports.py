@@ -140,6 +140,8 @@ WITH_TORCH = {
         "torch_backend",
         "tree_crf",
         "triton_backend",
+        "triton_labels",
+        "triton_launch",
     },
     "network/data": set(),
     "network/runtime": set(),

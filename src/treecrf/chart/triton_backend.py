@@ -17,7 +17,7 @@ barrier after each width; their grid is launched cooperatively, so that all of t
 """
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import triton
@@ -25,18 +25,13 @@ import triton.language as tl
 from torch import Tensor
 
 from treecrf.chart.grid_sync import INTERPRETED, grid_barrier
+from treecrf.chart.triton_labels import label_chart, label_weights
+from treecrf.chart.triton_launch import LaunchConfig, launch
+
+__all__ = ["cky", "inside", "inside_outside", "label_chart", "label_weights", "outside"]
 
 # one compilation serves all shapes of batches
 SHAPES = ["first_width", "end_width", "size", "stride_b", "stride_r", "stride_i", "stride_j"]
-
-
-class LaunchConfig(NamedTuple):
-    """Division of the work of a batch among the programs of a launch."""
-
-    programs: int  # per sentence
-    spans: int  # spans that a program computes at once
-    splits: int  # splits of each span that it reads at once
-    warps: int
 
 
 def launch_config(scores: Tensor) -> LaunchConfig:
@@ -282,28 +277,6 @@ def trace_kernel(splits, lengths, trees, size, SPANS: tl.constexpr):
         tl.debug_barrier()
 
 
-_COMPILED: dict[tuple[Any, ...], Any] = {}  # compiled kernels by everything that their compilation depends on
-
-
-def _launch(
-    kernel: Any, grid: tuple[int, ...], arguments: tuple[Any, ...], config: LaunchConfig, constants: tuple[Any, ...]
-) -> None:
-    """Launches a kernel; a compiled kernel directly, as Triton's launcher takes three times as long on the host.
-
-    Compiled kernels assume aligned tensors. The tensors of this module are aligned; the caller's are checked.
-    """
-    scores, lengths = arguments[:2]
-    options = {"num_warps": config.warps, "launch_cooperative_grid": config.programs > 1}
-    key = (kernel, scores.device, scores.dtype, config, constants)
-    with torch.cuda.device_of(scores):
-        if INTERPRETED or (scores.data_ptr() | lengths.data_ptr()) % 16 or scores.numel() >= 2**31:
-            kernel[grid](*arguments, *constants, **options)
-        elif key in _COMPILED:
-            _COMPILED[key][grid](*arguments, *constants)
-        else:
-            _COMPILED[key] = kernel[grid](*arguments, *constants, **options)
-
-
 def _launch_widths(
     kernel: Any,
     scores: Tensor,
@@ -325,7 +298,7 @@ def _launch_widths(
         strides = scores.stride() if scores.dim() == 4 else (scores.stride(0), 0, *scores.stride()[1:])
         arguments = (scores, lengths, *work, counters, first_width, end_width, size, *strides)
         sizes = 1 if scores.dim() == 3 else 2, config.programs, config.spans, config.splits
-        _launch(kernel, (batch, config.programs, 1), arguments, config, (*constants, *sizes))
+        launch(kernel, (batch, config.programs, 1), arguments, config, (*constants, *sizes))
 
 
 def inside(scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -362,7 +335,7 @@ def cky(scores: Tensor, lengths: Tensor) -> Tensor:
     _launch_widths(cky_fwd_kernel, scores, lengths, (_chart(scores), splits))
     trees = torch.zeros(splits.shape, dtype=torch.uint8, device=scores.device)
     config = LaunchConfig(programs=1, spans=32, splits=1, warps=1)
-    _launch(trace_kernel, (batch, 1, 1), (splits, lengths, trees, size), config, (config.spans,))
+    launch(trace_kernel, (batch, 1, 1), (splits, lengths, trees, size), config, (config.spans,))
     return trees.view(torch.bool)
 
 
