@@ -4,12 +4,13 @@ responses.json has the schema of parsed sentences.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI
+from jinja2 import Environment, FileSystemLoader
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import models_json_schema
 
@@ -267,71 +268,6 @@ class DocumentedApp(FastAPI):
 
 def docs_page(document: Mapping[str, Any]) -> str:
     """The HTML page that lists the routes of an OpenAPI document, with forms to try them, and the fields of schemas."""
-    info, schemas = document["info"], document["components"]["schemas"]
-    routes = [(path, method, route) for path, methods in document["paths"].items() for method, route in methods.items()]
-    links = [f'<a href="#{_anchor(path)}">{escape(path)}</a>' for path, _, _ in routes]
-    page = (_FOLDER / "docs.html").read_text(encoding="utf-8")
-    return page.format(
-        version=escape(info["version"]),
-        description=escape(info["description"]),
-        links=" ".join(links),
-        routes="\n".join(piece for route in routes for piece in _route_section(*route)),
-        schemas="\n".join(_schema_sections(schemas)),
-    )
-
-
-def _anchor(path: str) -> str:
-    return f"route{path.replace('/', '-')}"
-
-
-def _route_section(path: str, method: str, route: Mapping[str, Any]) -> Iterator[str]:
-    yield f'<section id="{_anchor(path)}"><h3><code>{method.upper()}</code> {escape(path)}</h3>'
-    yield f"<p>{escape(route.get('description', ''))}</p>"
-    body = ""
-    if "requestBody" in route:
-        content = route["requestBody"]["content"]["application/json"]
-        example = escape(json.dumps(content["example"], ensure_ascii=False))
-        yield f"<p>Body: {_type_name(content['schema'])}</p>"
-        body = f'<textarea aria-label="Body of {escape(path)}" rows="3" spellcheck="false">{example}</textarea>'
-    yield f'<form data-method="{method.upper()}" data-path="{escape(path[1:])}">{body}<button>Try it</button></form>'
-    rows = [(status, _response(response)) for status, response in sorted(route["responses"].items())]
-    yield f"<details><summary>Responses</summary>{_table(('status', 'response'), rows)}</details></section>"
-
-
-def _response(response: Mapping[str, Any]) -> str:
-    types = [_type_name(content.get("schema", {})) for content in response.get("content", {}).values()]
-    return f"{escape(response['description'])} {' or '.join(name for name in types if name)}"
-
-
-def _schema_sections(schemas: Mapping[str, Any]) -> Iterator[str]:
-    for name, fields in schemas.items():
-        yield f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(fields.get("description", ""))}</p>'
-        rows = [_field_row(field_name, field) for field_name, field in fields.get("properties", {}).items()]
-        yield _table(("field", "type", "default", "description"), rows)
-
-
-def _field_row(name: str, field: Mapping[str, Any]) -> tuple[str, ...]:
-    default, description = (escape(str(field.get(key, ""))) for key in ("default", "description"))
-    return escape(name), _type_name(field), default, description
-
-
-def _type_name(schema: Mapping[str, Any]) -> str:
-    """The type of a schema in a few words, with links to named schemas."""
-    if "$ref" in schema:
-        name = escape(schema["$ref"].rpartition("/")[2])
-        return f'<a href="#{name}">{name}</a>'
-    if "anyOf" in schema:
-        return " or ".join(map(_type_name, schema["anyOf"]))
-    if "enum" in schema:
-        return " or ".join(f"<code>{escape(str(value))}</code>" for value in schema["enum"])
-    if schema.get("type") == "array":
-        return f"list of {_type_name(schema.get('items', {}))}".removesuffix(" of ")
-    return escape(str(schema.get("type", "")))
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    if not rows:
-        return ""
-    lines = [f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows]
-    head = f"<tr>{''.join(f'<th>{cell}</th>' for cell in header)}</tr>"
-    return f'<div class="table" tabindex="0"><table>{head}\n{chr(10).join(lines)}\n</table></div>'
+    templates = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    templates.filters["json"] = partial(json.dumps, ensure_ascii=False)
+    return templates.get_template("docs.html").render(document)
