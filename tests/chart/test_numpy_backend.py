@@ -29,6 +29,19 @@ def test_results_equal_the_enumeration_of_all_trees(chart):
     assert np.array_equal(trees, best)
 
 
+@given(charts(max_words=5))
+@settings(max_examples=20)
+def test_the_best_trees_equal_the_enumeration(chart):
+    scores, lengths = clean(*chart), chart[1]
+    totals, choices = numpy_backend.best_trees(scores.double().numpy()[..., None], lengths.numpy(), 3, None, None)
+    for sentence, length in enumerate(lengths.tolist()):
+        trees, expected = naive.tree_scores(scores[sentence], length)
+        count = min(3, len(trees))
+        close(totals[:count, sentence], expected.sort(descending=True).values[:count].numpy(), rtol=1e-12, atol=1e-12)
+        assert (totals[count:, sentence] == -np.inf).all() and (choices[count:, sentence] == -1).all()
+        assert np.array_equal(choices[0, sentence] + 1, trees[0].numpy())  # the choice is 0 in the tree, -1 elsewhere
+
+
 @pytest.mark.skipif(not cpu_backend.available, reason="treecrf was installed without a C compiler")
 @given(charts(max_words=40, max_batch=5, right_scores=True))
 @settings(max_examples=20)

@@ -47,6 +47,11 @@ def test_functions_are_counted_one_by_one(name, expected):
     assert counts(GOLD, PREDICTED, "functions", name) == expected
 
 
+def test_the_most_frequent_names_come_first():
+    tree = Tree.parse("(S (NP-SBJ (PRP We)) (VP (VBD left) (NP-TMP (NN today)) (NP-LOC (NN home)) (NP-TMP (RB now))))")
+    assert list(score_full_trees([tree], [tree]).by_name["functions"]) == ["TMP", "LOC", "SBJ"]
+
+
 def test_functions_of_wrong_constituents_count_only_over_all():
     gold = "(S (NP-SBJ (PRP We)) (VP (VBD saw) (NP (NN art)) (PP-LOC (IN in) (NP (NNP Rome)))))"
     predicted = "(S (NP-SBJ (PRP We)) (VP (VBD saw) (NP-LOC (NN art) (PP (IN in) (NP (NNP Rome))))))"

@@ -49,6 +49,7 @@ def operate(tree: str, pattern: str, *operations: str) -> str | None:
         ("(A (B (C c) (D d)))", "B=x !< G", "adjoinH (F (G@) (H h)) x", "(A (B (G (C c) (D d)) (H h)))"),
         ("(A (B (C c) (D d)))", "B=x !> F", "adjoinF (F (G@) (H h)) x", "(A (F (B (C c) (D d)) (H h)))"),
         ("(S (A a) (B b-2))", "A=x $ B=y", "coindex x y", "(S (A-3 a) (B-3 b-2))"),
+        ("(S (A a) (B b))", "A=x $ B=y", "coindex x y", "(S (A-1 a) (B-1 b))"),
         ("(S (A a) (B b))", "S ?< C=x < B=y", "if exists y delete y\nif exists x delete x", "(S (A a))"),
         ("(S (A a) (B b))", "A=x", "[relabel x C] [insert (D=n d) $- x] [relabel n E]", "(S (C a) (E d) (B b))"),
         (r"(S (A a))", "A=x", r"replace x (N\@ n\=m)", "(S (N@ n=m))"),
