@@ -8,6 +8,7 @@ from hypothesis import given
 
 from strategies import deep_tree, trees
 from treecrf.trees.drawing import document, latex
+from treecrf.trees.drawing.colors import THEMES
 from treecrf.trees.drawing.latex import Package, escape_latex
 from treecrf.trees.tree import Tree
 
@@ -48,6 +49,8 @@ def test_probabilities_fill_nodes_with_defined_colors(package):
     text = latex(Tree.parse("(NP (NP (NN a)) (NP (NN b)))"), [1.0, 0.5, 0.25], package=package)
     used, defined = re.findall(r"fill=(\w+)", text), re.findall(r"definecolor\{(\w+)\}", text)
     assert used == ["certain100", "certain50", "certain25"] and sorted(used) == sorted(defined)
+    red, green, blue = THEMES["light"].fill(0.25)
+    assert f"\\definecolor{{certain25}}{{RGB}}{{{red},{green},{blue}}}" in text
     assert r"50 \%" in text and r"25 \%" in text
 
 
